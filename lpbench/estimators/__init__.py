@@ -1,0 +1,1 @@
+"""Estimators of the three papers as scikit-learn estimators."""

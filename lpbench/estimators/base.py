@@ -1,0 +1,253 @@
+"""What all estimators share: input checks, public bounds, random streams and the default sweep."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lpbench.errors import PrivacyLeakWarning
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+
+@dataclass
+class SweepResult:
+    """Scores of a whole grid on one problem.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_budgets, n_points)
+        Test score of each budget and grid point; NaN where the point was not run.
+    reasons : dict
+        ``(budget index, point index) -> (status, reason)`` for the points that were not run, status being
+        ``"skipped"`` or ``"timeout"``.
+    """
+
+    values: np.ndarray
+    reasons: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
+
+
+def expand_grid(grid: Mapping[str, Sequence]) -> list[dict]:
+    """List the points of a grid (mapping of parameter to values) in the fixed order used everywhere."""
+    return [dict(point) for point in ParameterGrid({k: list(v) for k, v in grid.items()})] if grid else [{}]
+
+
+def check_epsilon(epsilon, name: str = "epsilon") -> float:
+    """Return epsilon as a float; raise ValueError unless it is a number > 0 (inf allowed)."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real) or math.isnan(epsilon) or epsilon <= 0:
+        raise ValueError(f"{name}={epsilon!r} must be a number > 0 (use float('inf') for no privacy)")
+    return float(epsilon)
+
+
+def check_mask(mask, shape: tuple[int, int]) -> np.ndarray:
+    """Return the mask as a boolean array of the given shape; None means that every feature is protected."""
+    if mask is None:
+        return np.ones(shape, dtype=bool)
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise ValueError(f"mask has shape {mask.shape}, expected the shape of X, {shape}")
+    if mask.dtype != bool:
+        if not np.isin(mask, (0, 1)).all():
+            raise ValueError("mask has values other than 0/1 (or False/True); 1 means that the feature is protected")
+        mask = mask.astype(bool)
+    return mask
+
+
+class LocalEstimator(BaseEstimator):
+    """Base of all estimators of the library.
+
+    Class attributes
+    ----------------
+    uses_mask : bool
+        Whether the result depends on which features are public. If False the harness computes the method once for
+        all masks and keeps the mask out of its random streams.
+    uses_epsilon : bool
+        Whether the result depends on the budget at all (False: non-private references).
+    uses_public : bool
+        Whether a public sample is read.
+    tuning_free : dict
+        The one setting, fixed without looking at test rows, that represents the method in the ``tuning_free``
+        selection (merged over the constructor's defaults).
+
+    Conventions
+    -----------
+    Subclasses store constructor parameters only, derive every draw from ``self._streams()`` with a purpose name, draw
+    *unit-scale* noise and scale it by the budget, so that equal keys give common random numbers across budgets and
+    grid points and ``sweep`` equals ``fit`` bit for bit (up to the order of floating-point sums).
+    """
+
+    uses_mask = False
+    uses_epsilon = True
+    uses_public = False
+    tuning_free: dict = {}
+
+    def _streams(self) -> Streams:
+        return Streams.from_random_state(self.random_state)
+
+    def _to_unit_cube(self, X: np.ndarray) -> np.ndarray:
+        """Clip features to the declared public domain and map it to [0, 1]."""
+        lo, hi = self.domain
+        if not hi > lo:
+            raise ValueError(f"domain={self.domain!r} must be a pair (lo, hi) with lo < hi")
+        return (np.clip(X, lo, hi) - lo) / (hi - lo)
+
+    @classmethod
+    def resolve_grid(cls, grid: Mapping[str, Sequence], problem: Problem) -> dict:
+        """Replace grid entries that depend on the problem (such as ``"all"``); the default changes nothing."""
+        return dict(grid)
+
+    def sweep(
+        self,
+        problem: Problem,
+        budgets: Sequence[float],
+        grid: Mapping[str, Sequence],
+        streams: Streams,
+    ) -> SweepResult:
+        """Score every budget and grid point on one problem.
+
+        The default refits once per budget and point. Subclasses share what the points have in common; a contract
+        test holds them to this loop.
+
+        Parameters
+        ----------
+        problem : Problem
+        budgets : sequence of float
+            Values of ``epsilon``.
+        grid : mapping of str to sequence
+            Constructor parameters and their values; the points are those of :func:`expand_grid`.
+        streams : Streams
+            Takes the place of ``random_state``.
+
+        Returns
+        -------
+        SweepResult
+        """
+        points = expand_grid(grid)
+        values = np.full((len(budgets), len(points)), np.nan)
+        for b, epsilon in enumerate(budgets):
+            if b > 0 and not self.uses_epsilon:
+                values[b] = values[0]
+                continue
+            budget = {"epsilon": epsilon} if self.uses_epsilon else {}
+            for g, point in enumerate(points):
+                model = clone(self).set_params(random_state=streams, **budget, **point)
+                model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+                values[b, g] = problem.score(model.predict(problem.X_test))
+        return SweepResult(values)
+
+
+class LocalRegressor(RegressorMixin, LocalEstimator):
+    """Base of the regressors; expects parameters ``y_range``, ``clip``, ``domain`` and ``random_state``."""
+
+    def _check_fit(self, X, y, mask=None, *, allow_nan: bool = False):
+        """Validate ``fit``'s arguments.
+
+        Returns
+        -------
+        X : ndarray of shape (n, d) in [0, 1]; y : ndarray of shape (n,); mask : boolean ndarray of shape (n, d)
+        """
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan" if allow_nan else True
+        )
+        y = np.asarray(y, dtype=np.float64)
+        mask = check_mask(mask, X.shape)
+        self.y_range_, self._leak_note = self._public_range(y)
+        return self._to_unit_cube(X), y, mask
+
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
+        if self.y_range is None:
+            warnings.warn(
+                "y_range was not given: it is taken from the protected labels, which leaks their minimum and maximum; "
+                "pass y_range=(lo, hi) from public knowledge",
+                PrivacyLeakWarning,
+                stacklevel=4,
+            )
+            lo, hi = float(y.min()), float(y.max())
+            return (lo, hi), "y_range taken from protected labels"
+        lo, hi = map(float, self.y_range)
+        if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
+            raise ValueError(f"y_range={self.y_range!r} must be a finite pair (lo, hi) with lo < hi")
+        if y.min() < lo or y.max() > hi:
+            raise ValueError(
+                f"y has values in [{y.min():g}, {y.max():g}], outside y_range=({lo:g}, {hi:g}); "
+                "clip the labels or declare a wider public range"
+            )
+        return (lo, hi), ""
+
+    def _check_predict(self, X, *, allow_nan: bool = False) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan" if allow_nan else True
+        )
+        return self._to_unit_cube(X)
+
+    def _finish(self, predictions: np.ndarray) -> np.ndarray:
+        """Post-process predictions: clip to the public range unless ``clip=False`` (costs no privacy)."""
+        return np.clip(predictions, *self.y_range_) if self.clip else predictions
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        tags.non_deterministic = False
+        return tags
+
+
+class LocalClassifier(ClassifierMixin, LocalEstimator):
+    """Base of the classifiers; expects parameters ``domain`` (or None: no clipping) and ``random_state``."""
+
+    def _check_fit(self, X, y, mask=None, X_public=None, y_public=None):
+        """Validate ``fit``'s arguments.
+
+        Returns
+        -------
+        X : ndarray of shape (n, d); codes : int ndarray of shape (n,), index into ``classes_``
+        X_public, public_codes : the same for the public sample, or (None, None)
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        check_mask(mask, X.shape)
+        if (X_public is None) != (y_public is None):
+            raise ValueError("X_public and y_public must be given together")
+        labels = [y]
+        if X_public is not None:
+            X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
+            y_public = np.asarray(y_public)
+            if y_public.shape != (X_public.shape[0],):
+                raise ValueError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
+            labels.append(y_public)
+        self.classes_ = np.unique(np.concatenate(labels))
+        codes = np.searchsorted(self.classes_, y)
+        if X_public is None:
+            return self._prepare(X), codes, None, None
+        return self._prepare(X), codes, self._prepare(X_public), np.searchsorted(self.classes_, y_public)
+
+    def _prepare(self, X: np.ndarray) -> np.ndarray:
+        return X if self.domain is None else self._to_unit_cube(X)
+
+    def _check_predict(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return self._prepare(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def predict(self, X) -> np.ndarray:
+        """Predict class labels for X of shape (m, d)."""
+        probability = self.predict_proba(X)
+        return self.classes_[self._decide(probability)]
+
+    @staticmethod
+    def _decide(probability: np.ndarray) -> np.ndarray:
+        """Index of the chosen class; ties go to the smaller class (binary: class 1 iff eta > 1/2, L eq. 8)."""
+        return np.argmax(probability, axis=-1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,57 @@
+"""What a method promises and spends, as a small immutable record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+#: Privacy models, from the strongest trust assumption on nobody to none at all.
+MODELS = {
+    "ldp": "features and label are randomised on the device",
+    "semi_feature_ldp": "the label and the features protected by the mask are randomised on the device",
+    "label_ldp": "the label is randomised on the device, features are public",
+    "label_cdp": "a trusted curator; the output hides one label",
+    "cdp": "a trusted curator; the output hides one whole record",
+    "none": "no protection",
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Privacy spent by one user over all rounds.
+
+    Attributes
+    ----------
+    model : str
+        A key of :data:`MODELS`.
+    epsilon, delta : float
+        Exact budget spent (``inf`` means no protection).
+    rounds : int
+        Number of messages a user sends.
+    bits_up : float
+        Bits one user sends over all rounds (64 per real number; entropy-coded reports count their exact length).
+    bits_down : float
+        Bits broadcast to one user (partition, thresholds).
+    note : str
+        Caveats, e.g. a public bound that was taken from protected data.
+    """
+
+    model: str
+    epsilon: float
+    delta: float = 0.0
+    rounds: int = 1
+    bits_up: float = math.nan
+    bits_down: float = 0.0
+    note: str = ""
+
+    def __post_init__(self):
+        if self.model not in MODELS:
+            raise ValueError(f"model={self.model!r} must be one of {sorted(MODELS)}")
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon={self.epsilon!r} must be >= 0")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta={self.delta!r} must lie in [0, 1)")
+
+    def as_dict(self) -> dict:
+        """Return the fields as a plain dictionary."""
+        return asdict(self)

@@ -1,0 +1,91 @@
+"""A learning problem of one replication: what the harness hands to an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+#: For each metric, True where a larger value is better.
+METRICS = {"mse": False, "accuracy": True, "excess_risk": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Train and test rows, mask and public sample of one replication.
+
+    Attributes
+    ----------
+    X_train : ndarray of shape (n, d)
+        Features of the private users; scaled so that the declared domain is [0, 1]^d.
+    y_train : ndarray of shape (n,)
+        Labels (float for regression, class labels for classification). Always protected.
+    X_test, y_test : ndarray of shapes (m, d), (m,)
+        Test rows, never seen by ``fit``.
+    mask : boolean ndarray of shape (n, d) or None
+        True where the feature of the user is protected. None: every feature is protected.
+    X_public, y_public : ndarray of shapes (q, d), (q,) or None
+        Public labelled sample.
+    y_range : (float, float) or None
+        Publicly known range of the label (regression).
+    metric : {"mse", "accuracy", "excess_risk"}
+        How predictions are scored.
+    eta_test : ndarray or None
+        True regression function at the test rows, shape (m,), or class probabilities, shape (m, K), where the
+        distribution is known; needed by ``excess_risk``.
+    classes : ndarray or None
+        Class labels in the order of ``eta_test``'s columns.
+    replication : int
+        Index of the replication.
+    context : mapping
+        Facts about the draw that an experiment may need (for example the range ``a`` of L figure 8).
+    """
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    mask: np.ndarray | None = None
+    X_public: np.ndarray | None = None
+    y_public: np.ndarray | None = None
+    y_range: tuple[float, float] | None = None
+    metric: str = "mse"
+    eta_test: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    replication: int = 0
+    context: Mapping = field(default_factory=dict)
+
+    @property
+    def fit_arguments(self) -> dict:
+        """Keyword arguments for ``fit`` (mask and public sample)."""
+        return {"mask": self.mask, "X_public": self.X_public, "y_public": self.y_public}
+
+    def score(self, predictions: np.ndarray) -> np.ndarray:
+        """Score predictions of the test rows; leading axes (a grid, budgets) are kept.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (..., m)
+
+        Returns
+        -------
+        ndarray of shape (...)
+        """
+        predictions = np.asarray(predictions)
+        if self.metric == "mse":
+            return np.mean((predictions - self.y_test) ** 2, axis=-1)
+        if self.metric == "accuracy":
+            return np.mean(predictions == self.y_test, axis=-1)
+        if self.metric == "excess_risk":
+            return self._excess_risk(predictions)
+        raise ValueError(f"metric={self.metric!r} must be one of {sorted(METRICS)}")
+
+    def _excess_risk(self, predictions: np.ndarray) -> np.ndarray:
+        if self.eta_test is None:
+            raise ValueError("metric='excess_risk' needs eta_test, the true regression function at the test rows")
+        if self.eta_test.ndim == 1:
+            return np.mean((predictions - self.eta_test) ** 2, axis=-1)
+        index = np.searchsorted(self.classes, predictions)
+        rows = np.broadcast_to(np.arange(self.eta_test.shape[0]), index.shape)
+        return np.mean(self.eta_test.max(axis=1) - self.eta_test[rows, index], axis=-1)
