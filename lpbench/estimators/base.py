@@ -36,8 +36,16 @@ class SweepResult:
     reasons: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
 
 
-def expand_grid(grid: Mapping[str, Sequence]) -> list[dict]:
-    """List the points of a grid (mapping of parameter to values) in the fixed order used everywhere."""
+Grid = Mapping[str, Sequence] | Sequence[Mapping]
+
+
+def expand_grid(grid: Grid) -> list[dict]:
+    """List the points of a grid in the fixed order used everywhere.
+
+    A mapping of parameters to values gives their product; a sequence of points is returned as it is.
+    """
+    if not isinstance(grid, Mapping):
+        return [dict(point) for point in grid] or [{}]
     return [dict(point) for point in ParameterGrid({k: list(v) for k, v in grid.items()})] if grid else [{}]
 
 
@@ -74,9 +82,6 @@ class LocalEstimator(BaseEstimator):
         Whether the result depends on the budget at all (False: non-private references).
     uses_public : bool
         Whether a public sample is read.
-    tuning_free : dict
-        The one setting, fixed without looking at test rows, that represents the method in the ``tuning_free``
-        selection (merged over the constructor's defaults).
 
     Conventions
     -----------
@@ -88,7 +93,6 @@ class LocalEstimator(BaseEstimator):
     uses_mask = False
     uses_epsilon = True
     uses_public = False
-    tuning_free: dict = {}
 
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)
@@ -100,18 +104,24 @@ class LocalEstimator(BaseEstimator):
             raise ValueError(f"domain={self.domain!r} must be a pair (lo, hi) with lo < hi")
         return (np.clip(X, lo, hi) - lo) / (hi - lo)
 
-    @classmethod
-    def resolve_grid(cls, grid: Mapping[str, Sequence], problem: Problem) -> dict:
-        """Replace grid entries that depend on the problem (such as ``"all"``); the default changes nothing."""
+    def resolve_grid(self, grid: Mapping[str, Sequence], problem: Problem) -> dict:
+        """Replace grid entries that depend on the problem's shape (such as ``"all"``); the default changes nothing.
+
+        The number of points must not depend on the replication.
+        """
         return dict(grid)
 
-    def sweep(
-        self,
-        problem: Problem,
-        budgets: Sequence[float],
-        grid: Mapping[str, Sequence],
-        streams: Streams,
-    ) -> SweepResult:
+    def replications_per_batch(self, problem: Problem) -> int:
+        """How many replications :meth:`sweep_many` should get at once (1: one by one)."""
+        return 1
+
+    def sweep_many(
+        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
+    ) -> list[SweepResult]:
+        """Sweep several replications of one scenario; the default is the loop over :meth:`sweep`."""
+        return [self.sweep(p, budgets, grid, s) for p, s in zip(problems, streams, strict=True)]
+
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
         """Score every budget and grid point on one problem.
 
         The default refits once per budget and point. Subclasses share what the points have in common; a contract
@@ -122,8 +132,8 @@ class LocalEstimator(BaseEstimator):
         problem : Problem
         budgets : sequence of float
             Values of ``epsilon``.
-        grid : mapping of str to sequence
-            Constructor parameters and their values; the points are those of :func:`expand_grid`.
+        grid : mapping of str to sequence, or sequence of mappings
+            Constructor parameters and their values; the points are those of :func:`expand_grid`, in its order.
         streams : Streams
             Takes the place of ``random_state``.
 
