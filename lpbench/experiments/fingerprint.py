@@ -1,0 +1,83 @@
+"""What determines a block's numbers: configuration, data, source code of the rooms it uses, library versions."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy
+import scipy
+import sklearn
+
+import lpbench
+
+_PACKAGE = Path(lpbench.__file__).resolve().parent
+
+
+def canonical_json(value) -> str:
+    """JSON with sorted keys and no spaces; infinities as ``Infinity``."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=True)
+
+
+def versions() -> dict[str, str]:
+    """Versions of the libraries that decide bits."""
+    return {"numpy": numpy.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
+
+
+@cache
+def source_hash(module: str) -> str:
+    """Hash of a module's source and of every ``lpbench`` module it imports, directly or not."""
+    digest = hashlib.sha256()
+    for name in sorted(import_closure(module)):
+        digest.update(name.encode() + b"\0" + _module_path(name).read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def import_closure(module: str) -> frozenset[str]:
+    """Names of ``module`` and of the ``lpbench`` modules it imports, transitively (read from the source)."""
+    seen: set[str] = set()
+    todo = [module]
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        todo.extend(_imports(name))
+    return frozenset(seen)
+
+
+def _imports(module: str) -> set[str]:
+    tree = ast.parse(_module_path(module).read_text(encoding="utf-8"))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if _is_module(inner) else node.module)
+    return {name for name in found if name.split(".")[0] == "lpbench" and _is_module(name)}
+
+
+def _is_module(name: str) -> bool:
+    parts = name.split(".")
+    if parts[0] != "lpbench":
+        return False
+    base = _PACKAGE.joinpath(*parts[1:])
+    return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()
+
+
+def _module_path(name: str) -> Path:
+    parts = name.split(".")
+    if parts[0] == "lpbench":
+        base = _PACKAGE.joinpath(*parts[1:])
+        return base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"cannot find the source of module {name!r}")
+    return Path(spec.origin)

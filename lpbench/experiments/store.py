@@ -1,0 +1,235 @@
+"""The store: one parquet file per finished block, written atomically, addressed by its content key."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lpbench.errors import StoreError
+
+#: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
+BLOCK_SCHEMA = pa.schema(
+    [
+        ("epsilon", pa.float64()),
+        ("params", pa.dictionary(pa.int32(), pa.string())),
+        ("replication", pa.int32()),
+        ("metric", pa.dictionary(pa.int32(), pa.string())),
+        ("value", pa.float64()),
+        ("status", pa.dictionary(pa.int32(), pa.string())),
+        ("reason", pa.dictionary(pa.int32(), pa.string())),
+        ("seconds", pa.float64()),
+    ]
+)
+
+
+class CorruptBlockError(StoreError):
+    """A stored block does not parse or its checksum does not match."""
+
+
+def _checksum(table: pa.Table) -> str:
+    """Checksum of the content (not of the file's encoding)."""
+    digest = hashlib.sha256()
+    for name in table.column_names:
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(pa.string())
+        for value in (column.combine_chunks(),):
+            digest.update(name.encode())
+            for buffer in value.buffers():
+                if buffer is not None:
+                    digest.update(memoryview(buffer)[: buffer.size])
+    return digest.hexdigest()
+
+
+class Store:
+    """Blocks, failures and claims under one folder.
+
+    Parameters
+    ----------
+    root : path
+        Created if missing; must be writable.
+
+    Raises
+    ------
+    StoreError
+        The folder cannot be created or written.
+    """
+
+    def __init__(self, root: Path | str):
+        self.root = Path(root)
+        try:
+            for folder in ("blocks", "failures", "claims"):
+                (self.root / folder).mkdir(parents=True, exist_ok=True)
+            descriptor, probe = tempfile.mkstemp(dir=self.root, prefix=".probe-")
+            os.close(descriptor)
+            os.unlink(probe)
+        except OSError as error:
+            raise StoreError(
+                f"results_dir: cannot write to {self.root}: {error.strerror}; choose another folder with "
+                "results_dir=... (make: RESULTS=...)"
+            ) from error
+
+    def path(self, key: str) -> Path:
+        """File of a block."""
+        return self.root / "blocks" / key[:2] / f"{key}.parquet"
+
+    def has(self, key: str) -> bool:
+        """Whether the block's file is there (:meth:`read` verifies it)."""
+        return self.path(key).is_file()
+
+    def write(self, key: str, table: pa.Table, metadata: Mapping) -> None:
+        """Write a finished block: temporary name, flush to disk, rename."""
+        table = table.cast(BLOCK_SCHEMA)
+        stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
+        target = self.path(key)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sink = pa.BufferOutputStream()
+            pq.write_table(table.replace_schema_metadata(stored), sink, compression="zstd")
+            _atomic_write(target, sink.getvalue().to_pybytes())
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise StoreError(f"disk full while writing {target}; free space and run the same command again: "
+                                 "finished blocks are kept") from error
+            raise StoreError(f"cannot write {target}: {error}") from error
+        self._failure(key).unlink(missing_ok=True)
+
+    def read(self, key: str) -> tuple[pa.Table, dict]:
+        """Return a block's rows and metadata.
+
+        Raises
+        ------
+        CorruptBlockError
+            The file does not parse or its checksum does not match.
+        """
+        path = self.path(key)
+        try:
+            table = pq.read_table(path, partitioning=None)
+            metadata = json.loads(table.schema.metadata[b"lpbench"])
+            table = table.replace_schema_metadata(None)
+            intact = metadata["checksum"] == _checksum(table.cast(BLOCK_SCHEMA)) and metadata["key"] == key
+        except FileNotFoundError:
+            raise
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise CorruptBlockError(f"stored block {path} does not parse ({error}); it will be recomputed") from error
+        if not intact:
+            raise CorruptBlockError(f"stored block {path} does not match its checksum; it will be recomputed")
+        return table, metadata
+
+    def discard(self, key: str) -> None:
+        """Remove a (corrupt) block so that it is computed again."""
+        self.path(key).unlink(missing_ok=True)
+
+    def keys(self) -> set[str]:
+        """Keys of all stored blocks (one directory scan)."""
+        return {entry.stem for entry in (self.root / "blocks").glob("??/*.parquet")}
+
+    # failures: kept beside the blocks, never instead of them
+
+    def _failure(self, key: str) -> Path:
+        return self.root / "failures" / f"{key}.json"
+
+    def write_failure(self, key: str, record: Mapping) -> None:
+        """Record why a block did not finish (``status``, ``reason``, ``traceback``, ...)."""
+        _atomic_write(self._failure(key), json.dumps(dict(record), sort_keys=True, indent=1).encode())
+
+    def read_failure(self, key: str) -> dict | None:
+        """Return the recorded failure of a block, if any."""
+        try:
+            return json.loads(self._failure(key).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    # claims: who is working on a block right now
+
+    def claim(self, key: str) -> bool:
+        """Take the block for this process; False if another live process has it.
+
+        A claim whose process is dead (same host) is taken over.
+        """
+        path = self.root / "claims" / key
+        mine = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "start": _process_start(os.getpid())})
+        for _ in range(2):
+            try:
+                with open(path, "x", encoding="utf-8") as handle:
+                    handle.write(mine)
+                return True
+            except FileExistsError:
+                holder = self.claimed_by(key)
+                if holder is not None and _alive(holder):
+                    return holder.get("pid") == os.getpid() and holder.get("host") == socket.gethostname()
+                path.unlink(missing_ok=True)
+        return False
+
+    def release(self, key: str) -> None:
+        """Give the block back."""
+        (self.root / "claims" / key).unlink(missing_ok=True)
+
+    def claimed_by(self, key: str) -> dict | None:
+        """Who holds the claim (``host``, ``pid``, ``start``), or None."""
+        path = self.root / "claims" / key
+        for _ in range(20):
+            try:
+                return json.loads(path.read_text())
+            except FileNotFoundError:
+                return None
+            except ValueError:
+                # the claimant has created the file and is about to write its name
+                time.sleep(0.01)
+        return {"host": "", "pid": -1, "start": ""}
+
+    def is_claimed(self, key: str) -> bool:
+        """Whether a live process is working on the block."""
+        holder = self.claimed_by(key)
+        return holder is not None and _alive(holder)
+
+    def is_abandoned(self, key: str) -> bool:
+        """Whether the process that was working on the block is dead."""
+        holder = self.claimed_by(key)
+        return holder is not None and not _alive(holder)
+
+
+def _process_start(pid: int) -> str:
+    """Start time of a process (Linux), which tells a reused process id from the original."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _alive(holder: Mapping) -> bool:
+    if holder.get("host") != socket.gethostname():
+        return True
+    pid = int(holder.get("pid", -1))
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return _process_start(pid) == holder.get("start", "")
+
+
+def _atomic_write(path: Path, data: bytes) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,177 @@
+"""What can be run: methods (one YAML each), experiments and masks, read from ``conf/`` and from installed plug-ins."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import yaml
+
+from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.naming import format_selector, parse_selector
+from lpbench.paths import CONF
+
+#: Entry-point group through which another package adds methods: each entry points to a folder of method YAMLs.
+PLUGIN_GROUP = "lpbench.methods"
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """A method as the harness sees it: an estimator class, fixed parameters and the grid the papers search.
+
+    Attributes
+    ----------
+    name, title : str
+        Key in configs and results; printed name.
+    task : {"regression", "classification"}
+    estimator : str
+        Dotted path of the class.
+    params : dict
+        Fixed constructor parameters.
+    grid : dict
+        Parameter -> values.
+    grid_by_mask : dict
+        Mask name -> grid entries merged in for that mask.
+    tuning_free : dict or None
+        The one setting, fixed without test rows, shown as ``selection=tuning_free``.
+    variants : dict
+        Name -> {"params": ..., "grid": ...}, selected as ``method[variant=name]``.
+    reference : str
+        Paper, section.
+    """
+
+    name: str
+    title: str
+    task: str
+    estimator: str
+    params: dict = field(default_factory=dict)
+    grid: dict = field(default_factory=dict)
+    grid_by_mask: dict = field(default_factory=dict)
+    tuning_free: dict | None = None
+    variants: dict = field(default_factory=dict)
+    reference: str = ""
+
+    @property
+    def estimator_class(self) -> type:
+        """The estimator class (imported on first use)."""
+        return import_object(self.estimator)
+
+    def build(self):
+        """Return an estimator with the method's fixed parameters."""
+        return self.estimator_class(**self.params)
+
+    def select(self, overrides: Mapping) -> MethodSpec:
+        """Apply ``[param=value,...]``: ``variant`` picks a preset, anything else fixes a constructor parameter.
+
+        A fixed parameter leaves the grid.
+        """
+        overrides = dict(overrides)
+        label = format_selector(self.name, overrides)
+        spec = asdict(self)
+        variant = overrides.pop("variant", None)
+        if variant is not None:
+            if variant not in self.variants:
+                raise unknown_name(f"variant of method {self.name} ", str(variant), self.variants)
+            preset = self.variants[variant]
+            spec["params"] = {**spec["params"], **preset.get("params", {})}
+            spec["grid"] = {**spec["grid"], **preset.get("grid", {})}
+            if "tuning_free" in preset:
+                spec["tuning_free"] = preset["tuning_free"]
+            spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in preset.get("params", {})}
+        known = inspect.signature(self.estimator_class.__init__).parameters
+        for key in overrides:
+            if key not in known:
+                raise unknown_name(f"parameter of method {self.name} ", key, set(known) - {"self"})
+        spec["params"] = {**spec["params"], **overrides}
+        spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in overrides}
+        spec["grid_by_mask"] = {
+            mask: {k: v for k, v in grid.items() if k not in overrides} for mask, grid in spec["grid_by_mask"].items()
+        }
+        if spec["tuning_free"] is not None:
+            spec["tuning_free"] = {k: v for k, v in spec["tuning_free"].items() if k not in overrides}
+        return MethodSpec(**{**spec, "name": label})
+
+    def grid_for(self, mask: str) -> dict:
+        """Grid of the method under the named mask."""
+        return {**self.grid, **self.grid_by_mask.get(mask, {})}
+
+
+def import_object(path: str):
+    """Import ``package.module.Name``."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"cannot import {path!r}: {error}; a method's `estimator` is a dotted path") from error
+
+
+def _read_yaml(path: Path) -> dict:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path} is not valid YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path} must hold a mapping of keys to values")
+    return content
+
+
+def method_folders() -> list[Path]:
+    """Folders that hold method YAMLs: the project's and those of installed plug-ins."""
+    folders = [CONF / "method"]
+    for entry in entry_points(group=PLUGIN_GROUP):
+        target = entry.load()
+        folders.append(Path(target() if callable(target) else target))
+    return folders
+
+
+@cache
+def methods() -> dict[str, MethodSpec]:
+    """All registered methods by name; a duplicate name is an error."""
+    found: dict[str, MethodSpec] = {}
+    for folder in method_folders():
+        for path in sorted(folder.glob("*.yaml")):
+            content = _read_yaml(path)
+            try:
+                spec = MethodSpec(**content)
+            except TypeError as error:
+                raise ConfigurationError(f"{path}: {error}; see MethodSpec in lpbench/registry.py") from error
+            if spec.name in found:
+                raise ConfigurationError(f"method {spec.name!r} is defined twice (second time in {path})")
+            if spec.name != path.stem:
+                raise ConfigurationError(f"{path}: name {spec.name!r} must equal the file name")
+            found[spec.name] = spec
+    return found
+
+
+def method(selector: str) -> MethodSpec:
+    """Return the method of a selector ``name[param=value,...]``."""
+    name, overrides = parse_selector(selector)
+    if name not in methods():
+        raise unknown_name("method", name, methods())
+    return methods()[name].select(overrides)
+
+
+@cache
+def experiments() -> dict[str, dict]:
+    """All experiments by name (``paper/artefact``), as plain dictionaries."""
+    folder = CONF / "experiment"
+    found = {}
+    for path in sorted(folder.rglob("*.yaml")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        if name != "single":
+            content = _read_yaml(path)
+            if content.get("name") != name:
+                raise ConfigurationError(f"{path}: name {content.get('name')!r} must be {name!r}")
+            found[name] = content
+    return found
+
+
+@cache
+def masks() -> dict[str, dict]:
+    """All masks by name."""
+    return {path.stem: _read_yaml(path) for path in sorted((CONF / "mask").glob("*.yaml"))}
