@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.errors import PrivacyLeakWarning
+from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -47,13 +47,6 @@ def expand_grid(grid: Grid) -> list[dict]:
     if not isinstance(grid, Mapping):
         return [dict(point) for point in grid] or [{}]
     return [dict(point) for point in ParameterGrid({k: list(v) for k, v in grid.items()})] if grid else [{}]
-
-
-def check_epsilon(epsilon, name: str = "epsilon") -> float:
-    """Return epsilon as a float; raise ValueError unless it is a number > 0 (inf allowed)."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real) or math.isnan(epsilon) or epsilon <= 0:
-        raise ValueError(f"{name}={epsilon!r} must be a number > 0 (use float('inf') for no privacy)")
-    return float(epsilon)
 
 
 def check_mask(mask, shape: tuple[int, int]) -> np.ndarray:
@@ -195,9 +188,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
 
     def _check_predict(self, X, *, allow_nan: bool = False) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan" if allow_nan else True
-        )
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan" if allow_nan else True)
         return self._to_unit_cube(X)
 
     def _finish(self, predictions: np.ndarray) -> np.ndarray:

@@ -1,0 +1,46 @@
+"""Counter-based uniforms: pure functions of a seed and integer keys, whatever the order or number of queries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """Finaliser of SplitMix64 (Steele, Lea & Flood 2014): a bijection of the 64-bit integers that avalanches."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray:
+    """Uniforms on (0, 1) that depend on (seed, key, index of the draw) alone.
+
+    Keys are hashed to 64 bits; among N distinct keys two share their draws with probability about N^2 / 2^65.
+
+    Parameters
+    ----------
+    seed : int
+        Non-negative, of any size.
+    keys : integer ndarray of shape (n,) or (n, k)
+        One row per key; (n,) is the same as (n, 1). Keys of different width k are different keys.
+    n_draws : int
+        Independent uniforms per key.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n)
+    """
+    keys = np.asarray(keys)
+    if not np.issubdtype(keys.dtype, np.integer):
+        raise ValueError(f"keys must be integers, got dtype {keys.dtype}")
+    keys = (keys[:, None] if keys.ndim == 1 else keys).astype(np.uint64)
+    # The width enters the seed so that (1,) and (1, 0) are unrelated.
+    state = np.random.SeedSequence([int(seed), keys.shape[1]]).generate_state(1, np.uint64)
+    hashed = np.broadcast_to(state, (len(keys),))
+    for column in keys.T:
+        hashed = _mix((hashed ^ _mix(column + _GOLDEN)) + _GOLDEN)
+    steps = np.arange(1, n_draws + 1, dtype=np.uint64)[:, None] * _GOLDEN
+    # 52 bits and a half: 53 bits and a half would round up to 1.0.
+    return ((_mix(hashed + steps) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52

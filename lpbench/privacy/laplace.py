@@ -1,0 +1,204 @@
+"""Laplace mechanism, the law of a sum of Laplace draws, and discrete Laplace noise on a stated grid.
+
+Source: Dwork, McSherry, Nissim & Smith (2006); H eq. (4). The sum of n iid Laplace(b) draws is b (G1 - G2) with
+G1, G2 iid Gamma(n, 1), because one Laplace draw is the difference of two exponential ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from lpbench.privacy.counter import hashed_uniforms
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity
+
+
+@dataclass(frozen=True)
+class Laplace(AdditiveMechanism):
+    """Add independent Laplace(scale) noise to every entry of a user's vector.
+
+    Parameters
+    ----------
+    scale : float
+        Scale b of the noise, in the units of the values (standard deviation b sqrt(2)); 0 means no noise.
+    sensitivity : float
+        Largest L1 distance between the vectors of two users; public.
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self):
+        check_scale(self.scale)
+        check_sensitivity(self.sensitivity)
+
+    @classmethod
+    def for_budget(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
+        """Return the mechanism that spends exactly ``epsilon``: scale = sensitivity / epsilon."""
+        return cls(check_sensitivity(sensitivity) / check_epsilon(epsilon), sensitivity)
+
+    def privacy_map(self, distance: float) -> float:
+        """Exact epsilon between two inputs at L1 distance ``distance``: distance / scale."""
+        return distance / self.scale if self.scale > 0 else (math.inf if distance > 0 else 0.0)
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map(self.sensitivity)
+
+    @property
+    def bits(self) -> float:
+        """64 for each entry."""
+        return 64.0
+
+    @property
+    def variance(self) -> float:
+        """Variance of one entry's noise, 2 scale^2."""
+        return 2.0 * self.scale**2
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return values + Laplace(scale) noise, entry by entry; shape of ``values``."""
+        values = np.asarray(values, dtype=np.float64)
+        return values + self.scale * rng.laplace(size=values.shape)
+
+    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Log-density of scalar reports given scalar values (needs scale > 0)."""
+        return -np.abs(np.asarray(reports) - values) / self.scale - math.log(2.0 * self.scale)
+
+    def log_density_ratio_sup(self, value, other) -> float:
+        """Supremum over the reports of the log-density ratio: L1 distance / scale, attained beyond both inputs."""
+        return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
+
+
+def sum_of_laplace(n, scale, rng: np.random.Generator, size=None) -> np.ndarray:
+    """Draw sums of ``n`` independent Laplace(scale) variables, in time that does not depend on n.
+
+    Parameters
+    ----------
+    n : int or integer ndarray
+        Number of summands, >= 0 (the empty sum is 0).
+    scale : float or ndarray
+        Scale of one summand.
+    rng : Generator
+    size : int or tuple, optional
+        Shape of the draws; by default the broadcast shape of ``n``.
+
+    Returns
+    -------
+    ndarray of shape ``size``
+    """
+    size = np.shape(n) if size is None else size
+    positive = rng.standard_gamma(n, size=size)
+    return scale * (positive - rng.standard_gamma(n, size=size))
+
+
+def cell_noise(seed: int, keys: np.ndarray, n, scale) -> np.ndarray:
+    """Noise of the sum of n users' Laplace(scale) draws in the cells that are looked up, as a function of the cell.
+
+    A histogram may have more cells than any memory holds; only those that a test row falls into matter. The noise of a
+    cell is a pure function of (seed, key): repeated and reordered queries see the same noise.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of this histogram; two statistics of one cell need two seeds (or an extra key column).
+    keys : integer ndarray of shape (m,) or (m, k)
+        Cell coordinates.
+    n : int or ndarray of shape (m,)
+        Number of users whose noise adds up, >= 0.
+    scale : float or ndarray of shape (m,)
+        Scale of one user's noise.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    u = hashed_uniforms(seed, keys, n_draws=2)
+    n = np.asarray(n, dtype=np.float64)
+    if (n < 0).any():
+        raise ValueError("n must be >= 0 users")
+    gamma = gammaincinv(np.maximum(n, 1.0), u)
+    return scale * np.where(n > 0, gamma[0] - gamma[1], 0.0)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(AdditiveMechanism):
+    """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
+
+    Every report lies on the grid whatever the value, so no low-order bits of a floating-point sum give the value away
+    (Mironov 2012). P(noise = k step) is proportional to exp(-|k| step / scale). Rounding shifts a value by at most
+    step / 2, deterministically: reports are unbiased for the *rounded* value.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the noise in the units of the values; 0 means no noise.
+    step : float
+        Distance of neighbouring grid points; public.
+    sensitivity : float
+        Largest distance of two users' values; public.
+    """
+
+    scale: float
+    step: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self):
+        check_scale(self.scale)
+        check_sensitivity(self.step, "step")
+        check_sensitivity(self.sensitivity)
+
+    @classmethod
+    def for_budget(cls, epsilon: float, step: float, sensitivity: float = 1.0) -> DiscreteLaplace:
+        """Return the mechanism that spends exactly ``epsilon``, the rounding included."""
+        widened = cls(0.0, step, sensitivity).grid_distance(sensitivity) * step
+        return cls(widened / check_epsilon(epsilon), step, sensitivity)
+
+    def grid_distance(self, distance: float) -> int:
+        """Largest number of steps between the roundings of two values at most ``distance`` apart."""
+        # An exact multiple of the step must not become one step more by the rounding error of the division.
+        steps = distance / self.step
+        nearest = round(steps)
+        return nearest if math.isclose(steps, nearest, rel_tol=1e-12) else math.ceil(steps)
+
+    def privacy_map(self, distance: float) -> float:
+        """Exact epsilon between values at most ``distance`` apart: ceil(distance / step) * step / scale."""
+        steps = self.grid_distance(distance)
+        return steps * self.step / self.scale if self.scale > 0 else (math.inf if steps else 0.0)
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map(self.sensitivity)
+
+    @property
+    def bits(self) -> float:
+        """64: grid indices are sent as 64-bit integers."""
+        return 64.0
+
+    def round(self, values: np.ndarray) -> np.ndarray:
+        """Index of the nearest grid point, halves upwards."""
+        # floor(x + 1/2) commutes with shifts by whole steps; rounding halves to even does not and costs one step more.
+        return np.floor(np.asarray(values, dtype=np.float64) / self.step + 0.5)
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return grid points: the rounded values plus noise, shape of ``values``."""
+        index = self.round(values)
+        if self.scale > 0:
+            success = -math.expm1(-self.step / self.scale)
+            # A difference of two geometric variables is discrete Laplace.
+            index += rng.geometric(success, index.shape) - rng.geometric(success, index.shape)
+        return index * self.step
+
+    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Log-probability of scalar reports (grid points) given scalar values (needs scale > 0)."""
+        ratio = self.step / self.scale
+        return -np.abs(self.round(reports) - self.round(values)) * ratio + math.log(math.tanh(ratio / 2.0))
+
+    def log_density_ratio_sup(self, value, other) -> float:
+        """Supremum over the grid of the log-probability ratio between two inputs, attained beyond both."""
+        steps = float(np.abs(self.round(value) - self.round(other)).sum())
+        return steps * self.step / self.scale if self.scale > 0 else (math.inf if steps else 0.0)

@@ -1,0 +1,120 @@
+"""What every mechanism offers: an exact privacy map, a vectorised randomizer and, if one exists, an unbiased estimate.
+
+A mechanism is a frozen dataclass. Its fields fix the randomizer; ``epsilon`` is *computed* from them by the privacy map
+and is exact (attained, or the supremum where nothing attains it), so that the tests can hold it from both sides.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+
+def check_epsilon(epsilon, name: str = "epsilon") -> float:
+    """Return epsilon as a float; raise ValueError unless it is a number > 0 (inf allowed)."""
+    if isinstance(epsilon, (bool, np.bool_)) or not isinstance(epsilon, numbers.Real) or not epsilon > 0:
+        raise ValueError(f"{name}={epsilon!r} must be a number > 0 (use float('inf') for no privacy)")
+    return float(epsilon)
+
+
+def check_sensitivity(sensitivity, name: str = "sensitivity") -> float:
+    """Return a sensitivity as a float; raise ValueError unless it is a finite number > 0."""
+    if not isinstance(sensitivity, numbers.Real) or not 0 < sensitivity < math.inf:
+        raise ValueError(f"{name}={sensitivity!r} must be a finite number > 0")
+    return float(sensitivity)
+
+
+def check_scale(scale, name: str = "scale") -> float:
+    """Return a noise scale as a float; raise ValueError unless it is a finite number >= 0 (0: no noise)."""
+    if not isinstance(scale, numbers.Real) or not 0 <= scale < math.inf:
+        raise ValueError(f"{name}={scale!r} must be a finite number >= 0 (0 means no noise); is the budget too small?")
+    return float(scale)
+
+
+def check_categories(values, n_categories: int) -> np.ndarray:
+    """Return categories as an integer array; raise ValueError unless all lie in 0, ..., n_categories - 1."""
+    values = np.asarray(values)
+    if values.size and (
+        not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= n_categories
+    ):
+        raise ValueError(f"values must be integers in 0, ..., {n_categories - 1}; got dtype {values.dtype}")
+    return values.astype(np.int64)
+
+
+def exact_epsilon(log_channel: np.ndarray) -> float:
+    """Largest log-ratio of the probabilities that two inputs give to one report.
+
+    Parameters
+    ----------
+    log_channel : ndarray of shape (n_inputs, n_reports)
+        Log-probability of every report given every input; -inf where impossible.
+
+    Returns
+    -------
+    float
+        The smallest epsilon for which the channel is epsilon-LDP (inf if some input excludes a report of another).
+    """
+    log_channel = np.asarray(log_channel, dtype=np.float64)
+    reachable = log_channel[:, np.isfinite(log_channel).any(axis=0)]
+    return float((reachable.max(axis=0) - reachable.min(axis=0)).max(initial=0.0))
+
+
+class Mechanism(ABC):
+    """Base of all mechanisms.
+
+    Attributes
+    ----------
+    epsilon : float
+        Exact privacy loss between two neighbouring inputs; inf where nothing is randomised.
+    delta : float
+        Failure probability; 0 for pure mechanisms.
+    bits : float
+        Bits of one report (64 for each real number; of one entry where entries are randomised independently).
+    """
+
+    delta: float = 0.0
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Exact epsilon of one report."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> float:
+        """Bits of one report."""
+
+    @abstractmethod
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the users' reports; one row (or entry) per user, users independent of one another."""
+
+
+class FiniteMechanism(Mechanism):
+    """A mechanism with finitely many inputs and reports, which can be enumerated."""
+
+    @abstractmethod
+    def log_channel(self) -> np.ndarray:
+        """Log-probabilities of shape (n_inputs, n_reports), -inf where impossible."""
+
+    def channel(self) -> np.ndarray:
+        """Probabilities of shape (n_inputs, n_reports); rows sum to 1."""
+        return np.exp(self.log_channel())
+
+
+class AdditiveMechanism(Mechanism):
+    """A mechanism that adds noise of mean zero, so that reports are unbiased as they are."""
+
+    @abstractmethod
+    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Log-density (or log-probability) of scalar reports given scalar values."""
+
+    @abstractmethod
+    def log_density_ratio_sup(self, value, other) -> float:
+        """Supremum over the reports of the log-density ratio between two inputs."""
+
+    def estimate(self, reports: np.ndarray) -> np.ndarray:
+        """Unbiased estimate of the values: the reports themselves."""
+        return np.asarray(reports)

@@ -1,0 +1,291 @@
+"""Randomised response on bits, bit vectors and categories, driven by uniforms that budgets may share.
+
+Sources: Warner (1965); H eqs. (5), (8) (bits), (16), (17) (categories); Z eq. (13) (bit vector of a class label).
+With q < p the probabilities that a report shows a false and the true value, (1{shown} - q) / (p - q) is unbiased for
+the indicator of the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from lpbench.privacy.mechanism import FiniteMechanism, check_categories, check_epsilon
+
+
+def rr_reports(bits: np.ndarray, epsilon, u_keep: np.ndarray) -> np.ndarray:
+    """Flip bits by Warner's rule at ``epsilon`` per bit.
+
+    Parameters
+    ----------
+    bits : 0/1 or boolean ndarray
+    epsilon : float or ndarray
+        Budget per bit; broadcasts against ``bits``.
+    u_keep : ndarray
+        Uniforms on [0, 1), one per bit: a bit is kept iff u < e^eps / (1 + e^eps). Sharing them across budgets keeps
+        at a larger budget every bit that a smaller one kept.
+
+    Returns
+    -------
+    boolean ndarray, the broadcast shape
+    """
+    return np.asarray(bits, dtype=bool) ^ (np.asarray(u_keep) >= expit(epsilon))
+
+
+def grr_probabilities(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
+    """Return p, the probability of reporting the truth, and q, that of each of the other m - 1 categories.
+
+    ``m`` and ``epsilon`` broadcast; H eq. (16) with e^eps / (e^eps + m - 1), written so that it cannot overflow.
+    """
+    decay = np.exp(-np.asarray(epsilon, dtype=np.float64))
+    keep = 1.0 / (1.0 + (np.asarray(m) - 1) * decay)
+    return keep, decay * keep
+
+
+def grr_weights(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
+    """Return (slope, offset) such that slope * 1{report = j} - offset is unbiased for 1{truth = j}.
+
+    slope = (e^eps + m - 1) / (e^eps - 1) and offset = 1 / (e^eps - 1) (H below eqs. (16), (17)); ``m`` and ``epsilon``
+    broadcast. With m = 1 nothing is randomised and slope - offset = 1.
+    """
+    epsilon = np.asarray(epsilon, dtype=np.float64)
+    offset = np.exp(-epsilon) / -np.expm1(-epsilon)
+    return 1.0 + np.asarray(m) * offset, offset
+
+
+def grr_reports(truth: np.ndarray, m, epsilon, u_keep: np.ndarray, u_other: np.ndarray) -> np.ndarray:
+    """Generalised randomised response of a batch of users, each with a category count of its own.
+
+    Parameters
+    ----------
+    truth : integer ndarray of shape (n,)
+        True category, 0, ..., m_i - 1.
+    m : int or integer ndarray of shape (n,)
+        Number of categories of each user (public), below 2^53.
+    epsilon : float or ndarray
+        Budget of the report; broadcasts.
+    u_keep, u_other : ndarray of shape (n,)
+        Uniforms on [0, 1): the truth is reported iff u_keep < p, else u_other chooses evenly among the others. Sharing
+        them across budgets keeps at a larger budget every truth that a smaller one kept.
+
+    Returns
+    -------
+    int64 ndarray of shape (n,)
+    """
+    truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
+    if ((truth < 0) | (truth >= m)).any():
+        raise ValueError("truth must lie in 0, ..., m - 1 for every user")
+    keep, _ = grr_probabilities(m, epsilon)
+    other = np.floor(u_other * (m - 1)).astype(np.int64)
+    return np.where(u_keep < keep, truth, other + (other >= truth))
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(FiniteMechanism):
+    """Flip every bit of a user's report independently.
+
+    Parameters
+    ----------
+    bit_epsilon : float
+        Budget of one bit: a bit is kept with probability e^bit_epsilon / (1 + e^bit_epsilon).
+    changed_bits : int
+        Largest number of bits in which two users differ: 1 for a bit, 2 for a one-hot vector.
+    """
+
+    bit_epsilon: float
+    changed_bits: int = 1
+
+    def __post_init__(self):
+        check_epsilon(self.bit_epsilon, "bit_epsilon")
+        if self.changed_bits < 1:
+            raise ValueError(f"changed_bits={self.changed_bits!r} must be a whole number >= 1")
+
+    @classmethod
+    def for_budget(cls, epsilon: float, changed_bits: int = 1) -> RandomizedResponse:
+        """Return the mechanism that spends exactly ``epsilon`` on a user's whole vector (one-hot: changed_bits=2)."""
+        return cls(check_epsilon(epsilon) / changed_bits, changed_bits)
+
+    def privacy_map(self, changed_bits: int) -> float:
+        """Exact epsilon between two vectors that differ in ``changed_bits`` bits."""
+        return changed_bits * self.bit_epsilon if changed_bits else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map(self.changed_bits)
+
+    @property
+    def bits(self) -> float:
+        """One for each bit."""
+        return 1.0
+
+    @property
+    def keep(self) -> float:
+        """Probability p that a bit is kept."""
+        return float(expit(self.bit_epsilon))
+
+    @property
+    def flip(self) -> float:
+        """Probability q = 1 - p that a bit is flipped."""
+        return float(expit(-self.bit_epsilon))
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return boolean reports of the shape of ``values`` (bits, one-hot rows, ...)."""
+        values = np.asarray(values)
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError("values must be bits (0/1 or False/True)")
+        return rr_reports(values, self.bit_epsilon, rng.random(values.shape))
+
+    def estimate(self, reports: np.ndarray, n=1) -> np.ndarray:
+        """Unbiased estimate of the bits, or of the number of ones among ``n`` users from the number reported."""
+        return (np.asarray(reports) - np.asarray(n) * self.flip) / math.tanh(self.bit_epsilon / 2.0)
+
+    def sum_of_reports(self, ones, n, rng: np.random.Generator) -> np.ndarray:
+        """Draw the number of ones that ``n`` users report, ``ones`` of whose bits are set: a sum of two binomials.
+
+        ``ones`` and ``n`` broadcast, one entry per bit position; bits of one user are randomised independently, so the
+        positions of a bit vector are independent given the true counts.
+        """
+        ones = np.asarray(ones)
+        return rng.binomial(ones, self.keep) + rng.binomial(n - ones, self.flip)
+
+    def log_channel(self) -> np.ndarray:
+        """Channel of one bit, shape (2, 2)."""
+        kept, flipped = log_expit(self.bit_epsilon), log_expit(-self.bit_epsilon)
+        return np.array([[kept, flipped], [flipped, kept]])
+
+
+@dataclass(frozen=True)
+class BitVector(FiniteMechanism):
+    """Report a category as a one-hot vector whose bits are flipped at half the budget each (Z eq. (13)).
+
+    A change of category changes two bits. With one category there is nothing to hide and epsilon is 0.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report.
+    n_categories : int
+        Number of categories K.
+    """
+
+    budget: float
+    n_categories: int
+
+    def __post_init__(self):
+        check_epsilon(self.budget, "budget")
+        _check_count(self.n_categories)
+
+    @property
+    def response(self) -> RandomizedResponse:
+        """The randomised response of one bit."""
+        return RandomizedResponse.for_budget(self.budget, changed_bits=2)
+
+    def privacy_map(self, distance: int = 1) -> float:
+        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
+        return self.response.privacy_map(2) if distance and self.n_categories > 1 else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map()
+
+    @property
+    def bits(self) -> float:
+        """One for each category."""
+        return float(self.n_categories)
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return boolean reports of shape (n, n_categories) for categories of shape (n,)."""
+        values = check_categories(values, self.n_categories)
+        return self.response.randomize(values[:, None] == np.arange(self.n_categories), rng)
+
+    def estimate(self, reports: np.ndarray, n=1) -> np.ndarray:
+        """Unbiased indicators from reports, or unbiased counts of ``n`` users from sums of their reports."""
+        return self.response.estimate(reports, n)
+
+    def sum_of_reports(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw sums of the users' reports given their true counts, both of shape (..., n_categories)."""
+        counts = np.asarray(counts)
+        return self.response.sum_of_reports(counts, counts.sum(axis=-1, keepdims=True), rng)
+
+    def log_channel(self) -> np.ndarray:
+        """Channel of shape (K, 2^K); report number r shows category j iff bit j of r is set."""
+        if self.n_categories > 16:
+            raise ValueError(f"the channel of n_categories={self.n_categories} has 2^{self.n_categories} reports")
+        shown = (np.arange(2**self.n_categories) >> np.arange(self.n_categories)[:, None]) & 1
+        honest = np.eye(self.n_categories, dtype=int)[:, :, None] == shown
+        kept, flipped = self.response.log_channel()[0]
+        return np.where(honest, kept, flipped).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class GRR(FiniteMechanism):
+    """Generalised randomised response: the true category, or one of the others at random (H eq. (16)).
+
+    With one category there is nothing to hide: nothing is randomised and epsilon is 0.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report.
+    n_categories : int
+        Number of categories m.
+    """
+
+    budget: float
+    n_categories: int
+
+    def __post_init__(self):
+        check_epsilon(self.budget, "budget")
+        _check_count(self.n_categories)
+
+    def privacy_map(self, distance: int = 1) -> float:
+        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
+        return float(self.budget) if distance and self.n_categories > 1 else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map()
+
+    @property
+    def bits(self) -> float:
+        """log2 of the number of categories."""
+        return math.log2(self.n_categories)
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reported categories, shape of ``values``."""
+        values = check_categories(values, self.n_categories)
+        return grr_reports(values, self.n_categories, self.budget, rng.random(values.shape), rng.random(values.shape))
+
+    def estimate(self, counts: np.ndarray, n=1) -> np.ndarray:
+        """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""
+        slope, offset = grr_weights(self.n_categories, self.budget)
+        return slope * np.asarray(counts) - np.asarray(n) * offset
+
+    def sum_of_reports(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw how many of the users report each category given their true counts, both of shape (..., n_categories).
+
+        A report is the truth with probability p - q and otherwise uniform on *all* categories, so that the counts are
+        binomials plus one multinomial.
+        """
+        counts = np.asarray(counts)
+        keep, other = grr_probabilities(self.n_categories, self.budget)
+        honest = rng.binomial(counts, keep - other)
+        blind = (counts - honest).sum(axis=-1)
+        return honest + rng.multinomial(blind, np.full(self.n_categories, 1.0 / self.n_categories))
+
+    def log_channel(self) -> np.ndarray:
+        """Channel of shape (m, m)."""
+        m = self.n_categories
+        log_keep = -np.log1p((m - 1) * np.exp(-self.budget))
+        return np.where(np.eye(m, dtype=bool), log_keep, log_keep - self.budget)
+
+
+def _check_count(n_categories) -> None:
+    if not isinstance(n_categories, (int, np.integer)) or n_categories < 1:
+        raise ValueError(f"n_categories={n_categories!r} must be a whole number >= 1")
