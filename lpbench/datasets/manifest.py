@@ -1,0 +1,145 @@
+"""Manifests: one YAML per data set that says what it is, where it comes from and how it becomes a table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from lpbench.errors import ConfigurationError, DataError, unknown_name
+from lpbench.paths import MANIFESTS
+
+#: Environment variable with further manifest folders (separated like PATH), for data sets kept outside the project.
+EXTRA_FOLDERS = "LPBENCH_DATASETS"
+TASKS = ("regression", "classification")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Content of ``datasets/<name>.yaml``.
+
+    Attributes
+    ----------
+    name, title : str
+        File stem; printed name.
+    task : {"regression", "classification"}
+    paper : str
+        "H" (HistOfTree), "L" (LPCT) or empty.
+    published : dict
+        Sizes the paper prints.
+    origin, licence, notes : str
+        Where the data come from and may be used for; what a user should know.
+    sources : tuple of dict
+        Where the raw files may be found, in the order they are tried (:mod:`lpbench.datasets.sources`).
+    columns : tuple of str
+        Names of the raw columns, in file order.
+    rows, public, target, features
+        How raw columns become the canonical table (:mod:`lpbench.datasets.preprocess`).
+    sensitivity : dict
+        ``order`` (feature names, most sensitive first; the rest follows in column order, or the word ``columns``)
+        and ``reason``.
+    y_range : (float, float) or None
+        Public range of the label: minimum and maximum of the full file.
+    fingerprint : dict
+        See :meth:`lpbench.datasets.table.Table.fingerprint`.
+    synthetic : str
+        ``package.module:function`` of a synthetic family, in place of ``sources``. The function takes
+        ``(streams, params, replication)`` and returns a Problem without mask.
+    params : dict
+        Parameters of the family and their defaults.
+    shape : dict
+        ``n_train``, ``n_test``, ``n_features``, ``n_public``: a number or the name of the parameter that holds it.
+    metric : str
+        Default ``mse`` for regression, ``accuracy`` for classification.
+    draws_as : str
+        Name that keys the random streams (default: ``name``); families with the same value share their draws.
+    """
+
+    name: str
+    title: str
+    task: str
+    paper: str = ""
+    published: dict = field(default_factory=dict)
+    origin: str = ""
+    licence: str = ""
+    notes: str = ""
+    sources: tuple = ()
+    columns: tuple = ()
+    rows: tuple = ()
+    public: dict | None = None
+    target: str | dict = ""
+    features: tuple | dict = ()
+    sensitivity: dict = field(default_factory=dict)
+    y_range: tuple | None = None
+    fingerprint: dict = field(default_factory=dict)
+    synthetic: str = ""
+    params: dict = field(default_factory=dict)
+    shape: dict = field(default_factory=dict)
+    metric: str = ""
+    draws_as: str = ""
+
+    @property
+    def score(self) -> str:
+        """Metric by which predictions are scored."""
+        return self.metric or ("mse" if self.task == "regression" else "accuracy")
+
+
+def manifest_folders() -> list[Path]:
+    """Folders that hold manifests: the project's, then those of :data:`EXTRA_FOLDERS`."""
+    extra = os.environ.get(EXTRA_FOLDERS, "")
+    return [MANIFESTS, *(Path(p) for p in extra.split(os.pathsep) if p)]
+
+
+def list_datasets() -> list[str]:
+    """Return the names of all data sets, alphabetically."""
+    return sorted(_files(tuple(manifest_folders())))
+
+
+def load_manifest(name: str) -> Manifest:
+    """Read the manifest of a data set.
+
+    Raises
+    ------
+    ConfigurationError
+        Unknown name.
+    DataError
+        The YAML lacks a key or has one that means nothing.
+    """
+    files = _files(tuple(manifest_folders()))
+    if name not in files:
+        raise unknown_name("dataset", name, files)
+    return _read(files[name])
+
+
+@cache
+def _files(folders: tuple[Path, ...]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for path in (p for folder in folders for p in sorted(folder.glob("*.yaml"))):
+        if path.stem in found:
+            raise ConfigurationError(f"data set {path.stem!r} has two manifests: {found[path.stem]} and {path}")
+        found[path.stem] = path
+    return found
+
+
+@cache
+def _read(path: Path) -> Manifest:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise DataError(f"{path} is not valid YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{path} must hold a mapping of keys to values")
+    known = {f.name for f in fields(Manifest)} - {"name"}
+    if unknown := sorted(set(content) - known):
+        raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(known))}")
+    if missing := [key for key in ("title", "task") if key not in content]:
+        raise DataError(f"{path}: key {missing[0]!r} is missing")
+    if content["task"] not in TASKS:
+        raise DataError(f"{path}: task={content['task']!r} must be one of {', '.join(TASKS)}")
+    if bool(content.get("synthetic")) == bool(content.get("sources")):
+        raise DataError(f"{path}: exactly one of `sources` (real data) and `synthetic` (a family) must be given")
+    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    return Manifest(name=path.stem, **frozen)

@@ -1,0 +1,127 @@
+"""Masks: which features of which user are protected (boolean n x d, True = private).
+
+Column order is the order of sensitivity, most sensitive first. Each function takes the size of the training sample and
+a generator that puts the users in random order, so that no row position carries information. The order comes from
+ranks of one uniform per user: for equal streams the order does not depend on the parameters of the mask, so masks that
+protect more contain those that protect less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError, DataError, unknown_name
+
+
+def default_n_private(n_features: int) -> int:
+    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of H sec. 5.2 (at least 1)."""
+    return max(1, math.ceil(math.log(math.sqrt(n_features))))
+
+
+def aligned(n: int, d: int, generator: np.random.Generator, *, n_private: int | None = None) -> np.ndarray:
+    """All users protect the first ``n_private`` features (None: s*) and no other."""
+    return np.broadcast_to(np.arange(d) < _n_private(n_private, d), (n, d)).copy()
+
+
+def personalized(
+    n: int, d: int, generator: np.random.Generator, *, n_private: int | None = None, personalized_index: int = 1
+) -> np.ndarray:
+    """User i protects feature l iff i <= n / 10^floor(l / s*) (H sec. 5.2).
+
+    Parameters
+    ----------
+    n_private : int, optional
+        s* (None: ceil(ln sqrt(d))).
+    personalized_index : {0, 1}
+        First value of l. The paper counts from 1, which gives only s*-1 features that everybody protects (none where
+        s* = 1); 0 shifts the blocks so that they are s* wide from the start.
+    """
+    if personalized_index not in (0, 1):
+        raise ConfigurationError(f"personalized_index={personalized_index!r} must be 0 or 1")
+    block = (np.arange(d) + personalized_index) // max(1, _n_private(n_private, d))
+    return _first_users(n, generator, 10.0 ** -block.astype(float))
+
+
+def power_law(n: int, d: int, generator: np.random.Generator, *, gamma: float = 1.0) -> np.ndarray:
+    """User i protects feature l iff i <= n / l^gamma, l = 1..d (H sec. 5.1)."""
+    if not gamma >= 0:
+        raise ConfigurationError(f"gamma={gamma!r} must be >= 0")
+    return _first_users(n, generator, np.arange(1.0, d + 1) ** -float(gamma))
+
+
+def label_only(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
+    """No feature is protected (label LDP)."""
+    return np.zeros((n, d), dtype=bool)
+
+
+def all_private(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
+    """Every feature is protected (LDP)."""
+    return np.ones((n, d), dtype=bool)
+
+
+def read_mask(path: str) -> np.ndarray:
+    """Read a mask of 0/1 values from ``.csv`` (no header) or ``.npy``.
+
+    Raises
+    ------
+    DataError
+        No such file, another format, or values other than 0 and 1.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"mask file {path!r} does not exist")
+    if file.suffix == ".npy":
+        values = np.load(file, allow_pickle=False)
+    elif file.suffix == ".csv":
+        try:
+            values = np.loadtxt(file, delimiter=",", ndmin=2)
+        except ValueError as error:
+            raise DataError(f"mask file {path!r} is not a table of 0 and 1 separated by commas: {error}") from error
+    else:
+        raise DataError(f"mask file {path!r} must end in .csv or .npy")
+    if not np.isin(values, (0, 1)).all():
+        raise DataError(f"mask file {path!r} has values other than 0 (public) and 1 (private)")
+    return values.astype(bool)
+
+
+#: Masks that are drawn; ``file`` is read instead (see :func:`lpbench.datasets.problems.make_problem`).
+MASKS: Mapping[str, Callable[..., np.ndarray]] = {
+    "aligned": aligned,
+    "personalized": personalized,
+    "power_law": power_law,
+    "label_only": label_only,
+    "all_private": all_private,
+}
+
+
+def make_mask(name: str, n: int, d: int, generator: np.random.Generator, params: Mapping | None = None) -> np.ndarray:
+    """Draw the named mask of shape (n, d)."""
+    if name not in MASKS:
+        raise unknown_name("mask", name, [*MASKS, "file"])
+    params = dict(params or {})
+    known = MASKS[name].__kwdefaults__ or {}
+    for key in params:
+        if key not in known:
+            raise unknown_name(f"parameter of mask {name} ", key, known)
+    return MASKS[name](n, d, generator, **params)
+
+
+def _n_private(n_private: int | None, d: int) -> int:
+    if n_private is None:
+        return default_n_private(d)
+    if isinstance(n_private, bool) or not isinstance(n_private, int) or not 0 <= n_private <= d:
+        raise ConfigurationError(
+            f"n_private={n_private!r} must be a whole number from 0 to {d} (or null: ceil(ln sqrt d))"
+        )
+    return n_private
+
+
+def _first_users(n: int, generator: np.random.Generator, share: np.ndarray) -> np.ndarray:
+    """Protect feature l of the first floor(n * share_l) users in a random order."""
+    position = np.argsort(np.argsort(generator.random(n), kind="stable"), kind="stable") + 1
+    # The tolerance keeps i <= n / 10^k exact where n * 10^-k is rounded just below a whole number.
+    return position[:, None] <= n * share[None, :] * (1 + 1e-12)

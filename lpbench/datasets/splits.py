@@ -1,0 +1,85 @@
+"""Train/test splits, subsets and min-max scaling of real data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from lpbench.errors import ConfigurationError
+from lpbench.seeds import Streams
+
+SPLITS = ("random", "published")
+
+
+def train_test_rows(
+    n: int, test_size: float, split: str, streams: Streams, replication: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Divide rows 0..n-1 into training and test rows, each in random order.
+
+    Parameters
+    ----------
+    n : int
+    test_size : float in (0, 1)
+        Share of test rows; their number is rounded up.
+    split : {"random", "published"}
+        ``random``: from the named stream. ``published``: scikit-learn's ``train_test_split(random_state=replication)``,
+        the legacy seeds of the authors' scripts, for comparison with their logs.
+
+    Returns
+    -------
+    train, test : int ndarrays
+    """
+    if isinstance(test_size, bool) or not isinstance(test_size, (int, float)) or not 0 < test_size < 1:
+        raise ConfigurationError(f"test_size={test_size!r} must be a number between 0 and 1")
+    if split == "published":
+        return tuple(train_test_split(np.arange(n), test_size=test_size, random_state=replication))
+    if split != "random":
+        raise ConfigurationError(f"split={split!r} must be one of {', '.join(SPLITS)}")
+    order = streams.generator("split").permutation(n)
+    n_test = n_test_rows(n, test_size)
+    return order[n_test:], order[:n_test]
+
+
+def n_test_rows(n: int, test_size: float) -> int:
+    """Number of test rows, rounded up as scikit-learn does."""
+    return math.ceil(test_size * n)
+
+
+def n_train_rows(n: int, test_size: float, private_fraction: float) -> int:
+    """Number of training rows kept: the fraction of what the test rows leave, to the nearest row, at least one."""
+    if (
+        isinstance(private_fraction, bool)
+        or not isinstance(private_fraction, (int, float))
+        or not 0 < private_fraction <= 1
+    ):
+        raise ConfigurationError(f"private_fraction={private_fraction!r} must be a number in (0, 1]")
+    return max(1, math.floor(private_fraction * (n - n_test_rows(n, test_size)) + 0.5))
+
+
+def public_rows(n: int, n_public: int | None, streams: Streams) -> np.ndarray:
+    """Choose ``n_public`` of n public rows (None: all, in file order); a smaller choice is part of a larger one."""
+    if n_public is None:
+        return np.arange(n)
+    if isinstance(n_public, bool) or not isinstance(n_public, int) or not 1 <= n_public <= n:
+        raise ConfigurationError(f"n_public={n_public!r} must be a whole number from 1 to {n}, the public rows at hand")
+    return streams.generator("public").permutation(n)[:n_public]
+
+
+def first_occurrences(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None) -> np.ndarray:
+    """Return the rows to keep, in order, so that no (features, label) pair occurs twice; public rows come first.
+
+    A private row equal to a public one goes, so that no test row has been seen in either sample.
+    """
+    order = np.arange(y.size) if public is None else np.argsort(~public, kind="stable")
+    rows = np.ascontiguousarray(np.column_stack([X, y])[order] + 0.0)
+    # One opaque value per row: sorting bytes is far quicker than sorting thousands of columns.
+    _, first = np.unique(rows.view(np.dtype((np.void, rows.strides[0]))).ravel(), return_index=True)
+    return np.sort(order[first])
+
+
+def min_max_scale(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Map the range of each column of ``reference`` to [0, 1]; a constant column is shifted to 0."""
+    low, high = reference.min(axis=0), reference.max(axis=0)
+    return (X - low) / np.where(high > low, high - low, 1.0)

@@ -1,0 +1,93 @@
+"""The canonical table every data set ends in, whatever file it came from, and its fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lpbench.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of one data set after preprocessing, unscaled, in the order of the source.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d), float64
+        Features in the units of the source; categories coded as the manifest says. No missing values.
+    y : ndarray of shape (n,), float64
+        Label (classification: 0 or 1).
+    columns : tuple of d str
+        Feature names.
+    public : boolean ndarray of shape (n,) or None
+        True for the rows of the public sample (L); None where the data set has no public part.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    columns: tuple[str, ...]
+    public: np.ndarray | None = None
+
+    def __post_init__(self):
+        if self.X.shape != (self.y.size, len(self.columns)):
+            raise DataError(f"table: X has shape {self.X.shape}, but there are {self.y.size} labels and "
+                            f"{len(self.columns)} column names")  # fmt: skip
+
+    @cached_property
+    def fingerprint(self) -> dict:
+        """Shape, hash of the column names, hash of the canonical values (:func:`value_hash`)."""
+        return {
+            "rows": self.X.shape[0],
+            "features": self.X.shape[1],
+            "public": 0 if self.public is None else int(self.public.sum()),
+            "columns": hashlib.sha256("\n".join(self.columns).encode()).hexdigest(),
+            "values": value_hash(self.X, self.y, self.public),
+        }
+
+    def select(self, rows: np.ndarray) -> Table:
+        """Return the table of the given rows (indices or boolean mask)."""
+        return Table(self.X[rows], self.y[rows], self.columns, None if self.public is None else self.public[rows])
+
+
+def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None) -> str:
+    """Return the sha256 of the values as little-endian float64, row by row (X, then y, then the public flags).
+
+    Adding zero makes -0.0 and 0.0 hash alike.
+    """
+    digest = hashlib.sha256()
+    for array in (X, y):
+        digest.update(np.ascontiguousarray(array + 0.0, dtype="<f8").tobytes())
+    if public is not None:
+        digest.update(np.ascontiguousarray(public, dtype=np.uint8).tobytes())
+    return digest.hexdigest()
+
+
+def check_fingerprint(found: Mapping, promised: Mapping, name: str, origin: str) -> None:
+    """Raise DataError, naming both sides, unless the table is what the manifest promises.
+
+    Parameters
+    ----------
+    found, promised : mapping
+        Fingerprints; an entry of ``promised`` that is None (a file nobody could hash yet) is not compared.
+    name, origin : str
+        Data set and where the table came from, for the message.
+    """
+    words = {
+        "rows": "number of rows",
+        "features": "number of features",
+        "public": "number of public rows",
+        "columns": "hash of the column names",
+        "values": "hash of the values",
+    }
+    for key, text in words.items():
+        if promised.get(key) is not None and promised[key] != found[key]:
+            raise DataError(
+                f"data set {name!r} from {origin}: {text} is {found[key]}, but datasets/{name}.yaml promises "
+                f"{promised[key]}; the file is another version of the data (or damaged): replace it, see `how_to_get` "
+                f"in datasets/README.md"
+            )
