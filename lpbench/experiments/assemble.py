@@ -43,7 +43,7 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     if not frames:
         return pd.DataFrame(columns=COLUMNS)
     scores = pd.concat(frames, ignore_index=True)[COLUMNS]
-    return scores.astype({c: "category" for c in _CATEGORIES})
+    return scores.astype(dict.fromkeys(_CATEGORIES, "category"))
 
 
 def _entry_frame(entry: Entry, store: Store) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def _entry_frame(entry: Entry, store: Store) -> pd.DataFrame:
 
 def _broadcast(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
     """A method that ignores the budget is stored once and shown at every budget."""
-    frame = frame.astype({c: str for c in ("params", "metric", "status", "reason")})
+    frame = frame.astype(dict.fromkeys(("params", "metric", "status", "reason"), str))
     if entry.block is not None and entry.block.budgets != entry.epsilons:
         frame = pd.concat([frame.assign(epsilon=e) for e in entry.epsilons], ignore_index=True)
     return frame

@@ -99,8 +99,10 @@ class Store:
             _atomic_write(target, sink.getvalue().to_pybytes())
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                raise StoreError(f"disk full while writing {target}; free space and run the same command again: "
-                                 "finished blocks are kept") from error
+                raise StoreError(
+                    f"disk full while writing {target}; free space and run the same command again: "
+                    "finished blocks are kept"
+                ) from error
             raise StoreError(f"cannot write {target}: {error}") from error
         self._failure(key).unlink(missing_ok=True)
 

@@ -1,0 +1,70 @@
+# Everything creates .venv itself; no other set-up is needed.
+PYTHON       ?= python3
+VENV         := .venv
+BIN          := $(VENV)/bin
+STAMP        := $(VENV)/.installed
+
+EXPERIMENTS  ?= *
+REPLICATIONS ?=
+RESULTS      ?= results
+SEED         ?= 2025
+WORKERS      ?=
+
+OPTIONS = --results $(RESULTS) --seed $(SEED) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
+
+.DEFAULT_GOAL := help
+.PHONY: help install reproduce quick test test-all lint audit bench datasets report ui lock clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@echo "  variables: EXPERIMENTS='histoftree/*' REPLICATIONS=10 RESULTS=folder SEED=1 WORKERS=2"
+	@echo "  data:      LPBENCH_DATA_MIRROR=folder with the original files (see datasets/README.md)"
+
+install: $(STAMP) ## Create .venv and install the pinned requirements and lpbench
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lpbench needs Python >= 3.11; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
+	$(BIN)/lpbench reproduce '$(EXPERIMENTS)' $(OPTIONS)
+
+quick: RESULTS = results/quick
+quick: $(STAMP) ## The same with two replications, into results/quick
+	$(BIN)/lpbench reproduce '$(EXPERIMENTS)' $(OPTIONS) --quick
+
+test: $(STAMP) ## The test suite without the slow tests
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(STAMP) ## The whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(STAMP) ## Style and static checks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+audit: $(STAMP) ## Privacy audit of every method
+	$(BIN)/lpbench audit --results $(RESULTS)
+
+bench: $(STAMP) ## Benchmarks (minutes)
+	$(BIN)/python scripts/bench.py
+
+datasets: $(STAMP) ## Download what the mirror does not hold; say what is there and what is not
+	$(BIN)/python scripts/download_datasets.py
+
+report: $(STAMP) ## Rewrite the report from the results folder
+	$(BIN)/lpbench report --results $(RESULTS)
+
+ui: $(STAMP) ## Browse the runs in MLflow on 127.0.0.1:5000
+	$(BIN)/lpbench ui --results $(RESULTS)
+
+lock: $(STAMP) ## Write requirements.lock from the installed versions
+	$(BIN)/python scripts/make_lock.py
+
+clean: ## Remove .venv, caches and results that are not committed
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find results -mindepth 1 -maxdepth 1 ! -name published ! -name reproduced -exec rm -rf {} +

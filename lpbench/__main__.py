@@ -1,0 +1,8 @@
+"""``python -m lpbench`` is the ``lpbench`` command."""
+
+import sys
+
+from lpbench.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,267 @@
+"""A whole run: plan, execute, write results, report, track."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+import lpbench
+from lpbench import registry, reporting
+from lpbench.datasets import describe
+from lpbench.errors import LpbenchError
+from lpbench.experiments.assemble import assemble
+from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
+from lpbench.experiments.plan import Plan, plan_experiment
+from lpbench.experiments.run import RunReport, run_blocks
+from lpbench.experiments.store import Store
+from lpbench.naming import parse_selector
+from lpbench.paths import ROOT
+from lpbench.tracking import log_artefact, tracking_uri
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run, as opposed to what to run."""
+
+    results_dir: Path
+    seed: int = 2025
+    replications: int | None = None
+    backend: str = "loky"
+    workers: int | None = None
+    cell_timeout: float = 3600.0
+    order: str = "longest_first"
+    tracking: str = "none"
+    tracking_uri: str | None = None
+    progress: bool = True
+
+
+@dataclass
+class Result:
+    """What a workflow did."""
+
+    run: RunReport
+    plan: Plan
+    written: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 unless a block failed or an artefact could not be written (missing data and time limits are no failure)."""
+        return int(bool(self.problems) or any(o.status == "failed" for o in self.run.outcomes))
+
+
+def run_experiments(experiments: Sequence[Mapping], settings: Settings) -> Result:
+    """Run experiments and write ``<results>/<experiment>/`` for each of them."""
+    store = Store(settings.results_dir / "store")
+    plans = {e["name"]: plan_experiment(e, replications=settings.replications, seed=settings.seed) for e in experiments}
+    plan = sum(plans.values(), Plan(()))
+    result = Result(run=_execute(plan, plans, experiments, store, settings), plan=plan)
+    for experiment in experiments:
+        start = time.perf_counter()
+        try:
+            changed = write_experiment(experiment, plans[experiment["name"]], store, settings)
+        except LpbenchError as error:
+            result.problems.append(f"{experiment['name']}: {error}")
+            print(f"error: {experiment['name']}: {error}", file=sys.stderr)
+            continue
+        if changed:
+            result.written.append(experiment["name"])
+        result.seconds[experiment["name"]] = time.perf_counter() - start
+    return result
+
+
+def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, settings: Settings) -> RunReport:
+    timeouts = {}
+    for experiment in experiments:
+        limit = experiment.get("cell_timeout")
+        if limit is not None:
+            for block in plans[experiment["name"]].blocks:
+                timeouts[block.key] = min(float(limit), settings.cell_timeout)
+    return run_blocks(
+        plan.blocks,
+        store,
+        backend=settings.backend,
+        workers=settings.workers,
+        cell_timeout=settings.cell_timeout,
+        order=settings.order,
+        progress=settings.progress,
+        timeouts=timeouts,
+    )
+
+
+def write_experiment(experiment: Mapping, plan: Plan, store: Store, settings: Settings) -> bool:
+    """Write scores, summary, comparison, tables, figures and ``run.json`` of one experiment.
+
+    Returns
+    -------
+    bool
+        False if the folder already holds the artefact of exactly these blocks.
+    """
+    folder = settings.results_dir / experiment["name"]
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = _stamp(experiment, plan, store, settings)
+    changed = not _is_current(folder, stamp)
+    if changed:
+        (folder / "run.json").unlink(missing_ok=True)
+        if experiment.get("kind") == "drawing":
+            reporting.write_drawing(experiment, folder, settings.seed)
+            record = record_of(experiment, plan, None, settings, stamp)
+        else:
+            scores = assemble(plan.entries, store)
+            scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
+            reporting.write_artefact(experiment, scores, method_cards(plan), folder)
+            record = record_of(experiment, plan, scores, settings, stamp)
+        (folder / "run.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    if settings.tracking == "mlflow" and (folder / "summary.csv").is_file():
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        log_artefact(tracking_uri(settings.tracking_uri, settings.results_dir), folder, settings.results_dir, record)
+    return changed
+
+
+def method_cards(plan: Plan) -> dict[str, dict]:
+    """What reports need to know of each method of a plan (printed name, tuning-free setting, task, reference)."""
+    return {name: method_card(registry.method(name)) for name in dict.fromkeys(e.method for e in plan.entries)}
+
+
+def method_card(spec: registry.MethodSpec) -> dict:
+    """Printed name, task, tuning-free setting (as it stands in ``params``) and reference of a method."""
+    return {
+        "title": spec.title,
+        "task": spec.task,
+        "tuning_free": None if spec.tuning_free is None else canonical_json(spec.tuning_free),
+        "reference": spec.reference,
+    }
+
+
+def _stamp(experiment: Mapping, plan: Plan, store: Store, settings: Settings) -> str:
+    """Hash of what the artefact is made from: blocks (or why they are missing), config, reporting code."""
+    state = [
+        [e.panel, e.dataset, e.mask, e.method, list(e.epsilons), e.x_axis, e.x_value]
+        + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing, False])
+        for e in plan.entries
+    ]
+    content = [dict(experiment), state, settings.seed, source_hash("lpbench.reporting"), versions()]
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:32]
+
+
+def _is_current(folder: Path, stamp: str) -> bool:
+    try:
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return record.get("stamp") == stamp and all((folder / name).is_file() for name in record.get("files", []))
+
+
+def record_of(experiment: Mapping, plan: Plan, scores: pd.DataFrame | None, settings: Settings, stamp: str) -> dict:
+    """Content of ``run.json``: what was run, with what, from which data, and how long it took."""
+    config = {"experiment": dict(experiment), "seed": settings.seed, "replications": settings.replications}
+    folder = settings.results_dir / experiment["name"]
+    record = {
+        "name": experiment["name"],
+        "config": config,
+        "config_hash": hashlib.sha256(canonical_json(config).encode()).hexdigest()[:16],
+        "stamp": stamp,
+        "environment": environment(),
+        "blocks": len(plan.blocks),
+        "files": sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()),
+        "datasets": {d: _dataset_card(d) for d in dict.fromkeys(e.dataset for e in plan.entries)},
+        "missing": plan.missing,
+    }
+    if scores is not None and len(scores):
+        keys = ["panel", "dataset", "mask", "method"]
+        seconds = scores.groupby(keys, observed=True, sort=True)["seconds"].sum()
+        record["seconds"] = {"|".join(map(str, k)): round(float(v), 4) for k, v in seconds.items()}
+        record["fits"] = int((scores["status"] == "ok").sum())
+    return record
+
+
+def _dataset_card(selector: str) -> dict:
+    info = describe(*parse_selector(selector))
+    return {"fingerprint": info.fingerprint, "n_features": info.n_features, "n_train": info.n_train}
+
+
+def environment() -> dict:
+    """Where and with what the numbers were made (no host name, no paths)."""
+    return {
+        "lpbench": lpbench.__version__,
+        "commit": git_commit(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "versions": versions(),
+    }
+
+
+def git_commit() -> str:
+    """Short commit of the checkout, with ``+changes`` if the work tree differs; ``unknown`` outside git."""
+    try:
+        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def finished_records(results_dir: Path) -> list[tuple[Path, dict]]:
+    """Folder and ``run.json`` of every finished experiment of a results folder."""
+    known = registry.experiments()
+    found = []
+    for name in known:
+        path = results_dir / name / "run.json"
+        if path.is_file():
+            found.append((path.parent, json.loads(path.read_text(encoding="utf-8"))))
+    return found
+
+
+def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[str, str]) -> Path:
+    """Copy what is small into ``<results>/reproduced`` and write the report there."""
+    target = results_dir / "reproduced"
+    for folder, record in finished_records(results_dir):
+        destination = target / record["name"]
+        for name in record["files"]:
+            if name.endswith(("scores.parquet", "run.json")):
+                continue
+            copied = destination / name
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, copied)
+    reporting.write_report(results_dir, list(experiments), sorted(missing.items()), environment())
+    return target
+
+
+def estimate_seconds(plan: Plan, store: Store, workers: int) -> tuple[int, int, float]:
+    """Blocks to do, fits to do and a rough time in seconds.
+
+    The time per fit of a method is taken from blocks of the same estimator in the store, else 2 ms.
+    """
+    rates: dict[str, list[float]] = {}
+    todo = [b for b in plan.blocks if not store.has(b.key)]
+    for key in sorted(store.keys())[:2000]:
+        try:
+            table, metadata = store.read(key)
+        except LpbenchError:
+            continue
+        rates.setdefault(metadata["config"]["estimator"], []).append(metadata["seconds"] / max(len(table), 1))
+    total = 0.0
+    for block in todo:
+        known = rates.get(block.estimator)
+        total += block.fits * (sum(known) / len(known) if known else 0.002)
+    return len(todo), sum(b.fits for b in todo), total / max(workers, 1)
+
+
+def describe_missing(missing: Mapping[str, str]) -> str:
+    """A paragraph that lists missing data sets and how to get them."""
+    if not missing:
+        return ""
+    lines = [f"{len(missing)} data set(s) not at hand; their cells are skipped:"]
+    return "\n".join(lines + [f"  {name}: {how}" for name, how in sorted(missing.items())])

@@ -1,0 +1,172 @@
+"""Composition by Hydra: one cell, a multirun over cells, or one experiment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from lpbench import registry
+from lpbench.datasets import list_datasets
+from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.experiments import schema
+from lpbench.experiments.plan import Plan, plan_experiment, plan_single
+from lpbench.experiments.single import run_single
+from lpbench.experiments.store import Store
+from lpbench.experiments.workflow import Settings, describe_missing, estimate_seconds, run_experiments
+from lpbench.naming import format_selector
+from lpbench.paths import CONF, ROOT
+from lpbench.registry import MethodSpec
+
+#: Keys that belong to `experiment=single` only.
+_CELL_KEYS = ("dataset", "mask", "method", "epsilon")
+_exit_codes: list[int] = []
+
+
+def register() -> None:
+    """Register resolvers and schemas (safe to call twice)."""
+    OmegaConf.register_new_resolver("lpbench_root", lambda: str(ROOT), replace=True)
+    schema.register(list_datasets())
+
+
+def main(argv: list[str]) -> int:
+    """Run Hydra on the given overrides; returns the exit code."""
+    register()
+    check_names(argv)
+    _exit_codes.clear()
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    previous, sys.argv = sys.argv, ["lpbench", *argv]
+    try:
+        _app()
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigurationError(_first_sentence(error)) from error
+    finally:
+        sys.argv = previous
+    return max(_exit_codes, default=0)
+
+
+def _first_sentence(error: Exception) -> str:
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip() and "object_type" not in line]
+    return "; ".join(lines[:3]) + " (`lpbench --help` lists every key)"
+
+
+def check_names(argv: list[str]) -> None:
+    """Refuse unknown data sets, masks, methods and experiments with the nearest known names."""
+    known = {
+        "dataset": list_datasets(),
+        "mask": registry.masks(),
+        "method": registry.methods(),
+        "experiment": [*registry.experiments(), "single"],
+        "runner": [p.stem for p in (CONF / "runner").glob("*.yaml")],
+        "tracking": [p.stem for p in (CONF / "tracking").glob("*.yaml")],
+    }
+    for argument in argv:
+        key, sep, value = argument.lstrip("+").partition("=")
+        if sep and key in known and not value.startswith(("glob(", "choice(")):
+            for name in value.split(","):
+                if name.strip() and name.strip() not in known[key]:
+                    raise unknown_name(key, name.strip(), known[key])
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+def _app(config: DictConfig) -> None:
+    _exit_codes.append(run_config(config, list(HydraConfig.get().overrides.task)))
+
+
+def run_config(config: DictConfig, overrides: list[str]) -> int:
+    """Run one composed configuration; returns the exit code."""
+    settings = settings_of(config)
+    if config.selection not in ("oracle", "tuning_free"):
+        raise ConfigurationError(f"selection={config.selection!r} must be oracle or tuning_free")
+    if config.experiment.kind != "single":
+        _refuse_cell_overrides(config.experiment.name, overrides)
+        experiment = OmegaConf.to_container(config.experiment, resolve=True)
+        if config.dry_run:
+            return _print_plan(
+                plan_experiment(experiment, replications=settings.replications, seed=settings.seed), settings
+            )
+        result = run_experiments([registry.experiments()[config.experiment.name]], settings)
+        _conclude(result, settings.results_dir / config.experiment.name)
+        return result.exit_code
+    spec = _single_method(config)
+    plan = _single_plan(config, spec, settings)
+    if config.dry_run:
+        return _print_plan(plan, settings)
+    return run_single(plan, spec, settings, selection=config.selection)
+
+
+def settings_of(config: DictConfig) -> Settings:
+    """Read how to run from a composed configuration."""
+    return Settings(
+        results_dir=Path(config.results_dir).resolve(),
+        seed=_seed(config.seed),
+        replications=config.replications,
+        backend=config.runner.backend,
+        workers=config.runner.workers,
+        cell_timeout=config.runner.cell_timeout,
+        order=config.runner.order,
+        tracking=config.tracking.backend,
+        tracking_uri=config.tracking.uri,
+    )
+
+
+def _seed(seed: int) -> int:
+    if seed < 0:
+        raise ConfigurationError(f"seed={seed} must be >= 0")
+    return seed
+
+
+def _single_method(config: DictConfig) -> MethodSpec:
+    """The composed method; parameters changed on the command line become part of its name."""
+    content = OmegaConf.to_container(config.method, resolve=True)
+    registered = registry.methods()[content["name"]]
+    changed = {k: v for k, v in content["params"].items() if registered.params.get(k) != v}
+    return MethodSpec(**{**content, "params": dict(registered.params)}).select(changed)
+
+
+def _single_plan(config: DictConfig, spec: MethodSpec, settings: Settings) -> Plan:
+    dataset = format_selector(config.dataset.name, OmegaConf.to_container(config.dataset.params, resolve=True))
+    known = registry.masks()[config.mask.name].get("params") or {}
+    given = OmegaConf.to_container(config.mask.params, resolve=True)
+    mask = format_selector(config.mask.name, {k: v for k, v in given.items() if known.get(k) != v})
+    count = settings.replications or config.experiment.replications
+    return plan_single(dataset, mask, spec, config.epsilon, count, settings.seed)
+
+
+def _refuse_cell_overrides(name: str, overrides: list[str]) -> None:
+    for override in overrides:
+        key = override.lstrip("+~").split("=")[0].split(".")[0]
+        if key in _CELL_KEYS:
+            raise ConfigurationError(
+                f"{override!r}: experiment {name} fixes its own data sets, masks, methods and budgets; leave the key "
+                "out, or leave `experiment=` out to run single cells"
+            )
+
+
+def _print_plan(plan: Plan, settings: Settings) -> int:
+    store = Store(settings.results_dir / "store")
+    for block in plan.blocks:
+        state = "stored" if store.has(block.key) else "to do"
+        print(f"{state:7s}{block.fits:9d} fits  {block.label}")
+    todo, fits, seconds = estimate_seconds(plan, store, settings.workers or os.cpu_count() or 1)
+    print(f"{len(plan.blocks)} blocks, {todo} to do: {fits} fits, about {max(seconds, 1):.0f} s")
+    if plan.missing:
+        print(describe_missing(plan.missing))
+    return 0
+
+
+def _conclude(result, folder: Path) -> None:
+    run = result.run
+    print(
+        f"{len(run.outcomes)} blocks run ({run.fits} fits replaced), {run.reused} reused, "
+        f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
+    )
+    if result.plan.missing:
+        print(describe_missing(result.plan.missing))

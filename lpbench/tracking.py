@@ -1,0 +1,176 @@
+"""MLflow: the only module that imports it. Everything logged can be rebuilt from the results folder.
+
+One MLflow experiment per artefact; a parent run holds tables, figures and the configuration; one child run per
+data set x mask x method (and panel) holds the numbers. Logging is idempotent: a parent run carries the hash of what it
+logs, and is replaced only when that changes. Only the parent process logs, after the results are complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.errors import ConfigurationError
+
+#: Numbers of a summary row that become metrics.
+METRICS = ("mean", "std", "se", "ratio", "rank")
+_BATCH = 900
+
+
+def tracking_uri(uri: str | None, results_dir: Path) -> str:
+    """Address of the tracking store: the given one, or an absolute sqlite file in the results folder."""
+    return uri or f"sqlite:///{results_dir.resolve() / 'mlflow.db'}"
+
+
+def log_artefact(uri: str, folder: Path, results_dir: Path, record: Mapping) -> int:
+    """Log one finished experiment from its folder.
+
+    Parameters
+    ----------
+    uri : str
+        Tracking store.
+    folder : Path
+        ``<results>/<experiment>`` with ``summary.csv`` and its tables and figures.
+    results_dir : Path
+        Holds the artifacts (``mlartifacts``) when the store is a local file.
+    record : mapping
+        Content of ``run.json``: name, config, environment, seconds by child, data sets.
+
+    Returns
+    -------
+    int
+        Number of runs written (0 if the store already holds them).
+    """
+    client = _client(uri)
+    summary = pd.read_csv(folder / "summary.csv", keep_default_na=False, na_values=[""])
+    digest = _digest(folder, record)
+    experiment_id = _experiment_id(client, uri, record["name"], results_dir)
+    if _is_logged(client, experiment_id, digest, record.get("group", record["name"])):
+        return 0
+    tags = _tags(record) | {"lpbench.content": digest, "lpbench.artefact": record.get("group", record["name"])}
+    parent = client.create_run(experiment_id, run_name=record.get("group", record["name"]), tags=tags)
+    written = 1
+    keys = ["panel", "dataset", "mask", "method"]
+    for values, rows in summary.fillna({"panel": ""}).groupby(keys, sort=True):
+        _log_child(client, experiment_id, parent.info.run_id, dict(zip(keys, values, strict=True)), rows, record, tags)
+        written += 1
+    client.log_batch(parent.info.run_id, params=_params(record["config"]))
+    client.log_artifacts(parent.info.run_id, str(folder))
+    client.set_terminated(parent.info.run_id)
+    return written
+
+
+def _client(uri: str):
+    os.environ.pop("MLFLOW_RUN_ID", None)
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client = MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)
+    except MlflowException as error:
+        raise ConfigurationError(
+            f"tracking.uri={uri!r} does not answer ({error}); start the server, or use tracking=none and log later "
+            "with `lpbench track`"
+        ) from error
+    return client
+
+
+def _experiment_id(client, uri: str, name: str, results_dir: Path) -> str:
+    found = client.get_experiment_by_name(name)
+    if found is not None:
+        if found.lifecycle_stage == "deleted":
+            client.restore_experiment(found.experiment_id)
+        return found.experiment_id
+    location = (results_dir.resolve() / "mlartifacts" / name).as_uri() if uri.startswith("sqlite:") else None
+    return client.create_experiment(name, artifact_location=location)
+
+
+def _digest(folder: Path, record: Mapping) -> str:
+    digest = hashlib.sha256(json.dumps(record["config"], sort_keys=True).encode())
+    digest.update((folder / "summary.csv").read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _is_logged(client, experiment_id: str, digest: str, artefact: str) -> bool:
+    """Whether a complete parent run with this content is there; outdated ones of the artefact are removed."""
+    runs = client.search_runs([experiment_id], f"tags.`lpbench.artefact` = '{artefact}'", max_results=50000)
+    parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
+    kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status == "FINISHED"][:1]
+    keep = {r.info.run_id for r in kept}
+    for run in runs:
+        if run.info.run_id not in keep and run.data.tags.get("mlflow.parentRunId") not in keep:
+            client.delete_run(run.info.run_id)
+    return bool(kept)
+
+
+def _tags(record: Mapping) -> dict[str, str]:
+    environment = record.get("environment", {})
+    tags = {f"lpbench.{k}": str(v) for k, v in environment.items() if k != "versions"}
+    tags |= {f"version.{k}": str(v) for k, v in environment.get("versions", {}).items()}
+    return tags | {"lpbench.config_hash": record["config_hash"]}
+
+
+def _params(config: Mapping) -> list:
+    from mlflow.entities import Param
+
+    flat = {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in config.items()}
+    return [Param(k, v[:5900]) for k, v in sorted(flat.items())]
+
+
+def _log_child(client, experiment_id, parent_id, keys: Mapping, rows: pd.DataFrame, record: Mapping, tags) -> None:
+    from mlflow.entities import Dataset, DatasetInput, Metric
+
+    name = " ".join(v for v in keys.values() if v)
+    child = client.create_run(
+        experiment_id, run_name=name, tags={**tags, "mlflow.parentRunId": parent_id, **_searchable(keys)}
+    )
+    run_id, now = child.info.run_id, int(time.time() * 1000)
+    oracle = rows[rows["selection"] == "oracle"]
+    params = {**keys, "epsilon": sorted(set(rows["epsilon"])), "seed": record["config"].get("seed")}
+    if len(oracle) == 1:
+        params["selected"] = oracle["params"].iloc[0]
+    if oracle["x"].notna().any():
+        params["x"] = oracle["x"].tolist()
+    metrics = []
+    for selection, part in rows.groupby("selection", sort=True):
+        prefix = "" if selection == "oracle" else f"{selection}."
+        for step, row in enumerate(part.to_dict("records")):
+            metrics += [
+                Metric(prefix + key, float(row[key]), now, step)
+                for key in METRICS
+                if isinstance(row[key], (int, float)) and math.isfinite(row[key])
+            ]
+    seconds = record.get("seconds", {}).get("|".join(keys.values()))
+    if seconds is not None:
+        metrics.append(Metric("seconds", float(seconds), now, 0))
+    for start in range(0, len(metrics), _BATCH):
+        client.log_batch(run_id, metrics=metrics[start : start + _BATCH])
+    client.log_batch(run_id, params=_params(params))
+    info = record.get("datasets", {}).get(keys["dataset"])
+    if info:
+        data = Dataset(
+            name=keys["dataset"][:500],
+            digest=str(info["fingerprint"])[:36],
+            source_type="lpbench",
+            source=json.dumps({"dataset": keys["dataset"]}),
+            profile=json.dumps(info),
+        )
+        client.log_inputs(run_id, [DatasetInput(data)])
+    client.set_terminated(run_id)
+
+
+def _searchable(keys: Mapping) -> dict[str, str]:
+    return {f"lpbench.{k}": v for k, v in keys.items()}
+
+
+def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
+    """Log every finished experiment of a results folder; returns the number of runs written."""
+    return sum(log_artefact(uri, folder, results_dir, record) for folder, record in records)
