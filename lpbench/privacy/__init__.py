@@ -1,9 +1,12 @@
 """Local randomizers with exact privacy maps: what leaves a user's device, and how the curator reads it."""
 
 from lpbench.privacy.counter import hashed_uniforms
+from lpbench.privacy.exponential import Exponential, exponential_choices
+from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
 from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, sum_of_laplace
-from lpbench.privacy.mechanism import AdditiveMechanism, FiniteMechanism, Mechanism, check_epsilon, exact_epsilon
+from lpbench.privacy.mechanism import ContinuousMechanism, FiniteMechanism, Mechanism, check_epsilon, exact_epsilon
+from lpbench.privacy.privunit import PrivUnitG, privunit_reports, unit_vectors
 from lpbench.privacy.randomized_response import (
     GRR,
     BitVector,
@@ -17,21 +20,30 @@ from lpbench.privacy.randomized_response import (
 __all__ = [
     "GRR",
     "MODELS",
-    "AdditiveMechanism",
     "BitVector",
+    "ContinuousMechanism",
     "DiscreteLaplace",
+    "Exponential",
     "FiniteMechanism",
+    "Gaussian",
     "Guarantee",
     "Laplace",
     "Mechanism",
+    "PrivUnitG",
     "RandomizedResponse",
     "cell_noise",
     "check_epsilon",
     "exact_epsilon",
+    "exponential_choices",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_sigma",
     "grr_probabilities",
     "grr_reports",
     "grr_weights",
     "hashed_uniforms",
+    "privunit_reports",
     "rr_reports",
     "sum_of_laplace",
+    "unit_vectors",
 ]

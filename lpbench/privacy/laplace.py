@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from lpbench.privacy.counter import hashed_uniforms
-from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
 
 
 @dataclass(frozen=True)
-class Laplace(AdditiveMechanism):
+class Laplace(ContinuousMechanism):
     """Add independent Laplace(scale) noise to every entry of a user's vector.
 
     Parameters
@@ -125,7 +125,7 @@ def cell_noise(seed: int, keys: np.ndarray, n, scale) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(AdditiveMechanism):
+class DiscreteLaplace(ContinuousMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
 
     Every report lies on the grid whatever the value, so no low-order bits of a floating-point sum give the value away

@@ -104,16 +104,16 @@ class FiniteMechanism(Mechanism):
         return np.exp(self.log_channel())
 
 
-class AdditiveMechanism(Mechanism):
-    """A mechanism that adds noise of mean zero, so that reports are unbiased as they are."""
+class ContinuousMechanism(Mechanism):
+    """A mechanism whose reports fill a grid, line or space and are unbiased as they are."""
 
     @abstractmethod
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density (or log-probability) of scalar reports given scalar values."""
+        """Log-density of reports given values, with respect to a measure that does not depend on the values."""
 
     @abstractmethod
     def log_density_ratio_sup(self, value, other) -> float:
-        """Supremum over the reports of the log-density ratio between two inputs."""
+        """Supremum over the reports of the log-density ratio between two inputs of one user."""
 
     def estimate(self, reports: np.ndarray) -> np.ndarray:
         """Unbiased estimate of the values: the reports themselves."""

@@ -159,10 +159,32 @@ class RandomizedResponse(FiniteMechanism):
 
 
 @dataclass(frozen=True)
-class BitVector(FiniteMechanism):
+class _CategoryMechanism(FiniteMechanism):
+    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbours."""
+
+    budget: float
+    n_categories: int
+
+    def __post_init__(self):
+        check_epsilon(self.budget, "budget")
+        if not isinstance(self.n_categories, (int, np.integer)) or self.n_categories < 1:
+            raise ValueError(f"n_categories={self.n_categories!r} must be a whole number >= 1")
+
+    def privacy_map(self, distance: int = 1) -> float:
+        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
+        return float(self.budget) if distance and self.n_categories > 1 else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map()
+
+
+@dataclass(frozen=True)
+class BitVector(_CategoryMechanism):
     """Report a category as a one-hot vector whose bits are flipped at half the budget each (Z eq. (13)).
 
-    A change of category changes two bits. With one category there is nothing to hide and epsilon is 0.
+    A change of category changes two bits. With one category there is nothing to hide: epsilon is 0.
 
     Parameters
     ----------
@@ -172,26 +194,10 @@ class BitVector(FiniteMechanism):
         Number of categories K.
     """
 
-    budget: float
-    n_categories: int
-
-    def __post_init__(self):
-        check_epsilon(self.budget, "budget")
-        _check_count(self.n_categories)
-
     @property
     def response(self) -> RandomizedResponse:
         """The randomised response of one bit."""
         return RandomizedResponse.for_budget(self.budget, changed_bits=2)
-
-    def privacy_map(self, distance: int = 1) -> float:
-        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
-        return self.response.privacy_map(2) if distance and self.n_categories > 1 else 0.0
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map()
 
     @property
     def bits(self) -> float:
@@ -223,7 +229,7 @@ class BitVector(FiniteMechanism):
 
 
 @dataclass(frozen=True)
-class GRR(FiniteMechanism):
+class GRR(_CategoryMechanism):
     """Generalised randomised response: the true category, or one of the others at random (H eq. (16)).
 
     With one category there is nothing to hide: nothing is randomised and epsilon is 0.
@@ -235,22 +241,6 @@ class GRR(FiniteMechanism):
     n_categories : int
         Number of categories m.
     """
-
-    budget: float
-    n_categories: int
-
-    def __post_init__(self):
-        check_epsilon(self.budget, "budget")
-        _check_count(self.n_categories)
-
-    def privacy_map(self, distance: int = 1) -> float:
-        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
-        return float(self.budget) if distance and self.n_categories > 1 else 0.0
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map()
 
     @property
     def bits(self) -> float:
@@ -284,8 +274,3 @@ class GRR(FiniteMechanism):
         m = self.n_categories
         log_keep = -np.log1p((m - 1) * np.exp(-self.budget))
         return np.where(np.eye(m, dtype=bool), log_keep, log_keep - self.budget)
-
-
-def _check_count(n_categories) -> None:
-    if not isinstance(n_categories, (int, np.integer)) or n_categories < 1:
-        raise ValueError(f"n_categories={n_categories!r} must be a whole number >= 1")

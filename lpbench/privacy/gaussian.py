@@ -1,0 +1,139 @@
+"""Gaussian mechanism with its exact privacy profile (Balle & Wang 2018, "analytic Gaussian mechanism").
+
+With mu = sensitivity / sigma, noise N(0, sigma^2) on every coordinate is (epsilon, delta)-private iff
+delta >= Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)   (their Theorem 8, an equality at the worst pair).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfcx, ndtr
+
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
+
+
+def check_delta(delta, name: str = "delta") -> float:
+    """Return delta as a float; raise ValueError unless 0 < delta < 1."""
+    if not 0 < delta < 1:
+        raise ValueError(f"{name}={delta!r} must lie strictly between 0 and 1")
+    return float(delta)
+
+
+def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """Exact delta(epsilon) of Gaussian noise: the smallest delta for which it is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    epsilon : float
+        >= 0.
+    sigma : float
+        Standard deviation of the noise per coordinate, > 0.
+    sensitivity : float
+        Largest L2 distance of two users' vectors.
+    """
+    mu = sensitivity / sigma
+    near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
+    # e^epsilon phi(far) = phi(near), so the e^epsilon of the textbook formula, which overflows, cancels against erfc.
+    half_peak = 0.5 * math.exp(-(near**2) / 2.0)
+    if near < 0:
+        return float(ndtr(-near) - half_peak * erfcx(far / math.sqrt(2.0)))
+    return float(half_peak * (erfcx(near / math.sqrt(2.0)) - erfcx(far / math.sqrt(2.0))))
+
+
+def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """Exact epsilon of Gaussian noise at ``delta``: the smallest epsilon with delta(epsilon) <= delta."""
+    check_delta(delta)
+    if sigma == 0:
+        return math.inf
+    if gaussian_delta(0.0, sigma, sensitivity) <= delta:
+        return 0.0
+    mu = sensitivity / sigma
+    # Phi(-z) <= exp(-z^2 / 2) puts delta(upper) below delta.
+    upper = mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
+    return brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
+
+
+def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """Smallest standard deviation that is (epsilon, delta)-private; delta is met to a relative 1e-9 (tiny: 1e-7)."""
+    check_delta(delta)
+    if math.isinf(check_epsilon(epsilon)):
+        return 0.0
+    z = math.sqrt(-2.0 * math.log(delta))
+    lower = 2.0 * epsilon / (z + math.sqrt(z**2 + 2.0 * epsilon))
+    upper = 2.0 * lower
+    while gaussian_delta(epsilon, 1.0 / upper) < delta:
+        upper *= 2.0
+    log_mu = brentq(
+        lambda t: _log_delta(epsilon, math.exp(t)) - math.log(delta), math.log(lower), math.log(upper), xtol=1e-14
+    )
+    return check_sensitivity(sensitivity) / math.exp(log_mu) * (1.0 + 1e-12)
+
+
+def _log_delta(epsilon: float, mu: float) -> float:
+    return math.log(max(gaussian_delta(epsilon, 1.0 / mu), 1e-300))
+
+
+@dataclass(frozen=True)
+class Gaussian(ContinuousMechanism):
+    """Add independent N(0, sigma^2) noise to every coordinate of a user's vector.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation, in the units of the values; 0 means no noise.
+    delta : float
+        Failure probability at which ``epsilon`` is stated.
+    sensitivity : float
+        Largest L2 distance between the vectors of two users; public.
+    """
+
+    sigma: float
+    delta: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self):
+        check_scale(self.sigma, "sigma")
+        check_delta(self.delta)
+        check_sensitivity(self.sensitivity)
+
+    @classmethod
+    def for_budget(cls, epsilon: float, delta: float, sensitivity: float = 1.0) -> Gaussian:
+        """Return the mechanism with the least noise that is (epsilon, delta)-private."""
+        return cls(gaussian_sigma(epsilon, delta, sensitivity), delta, sensitivity)
+
+    def privacy_map(self, distance: float) -> float:
+        """Exact epsilon, at ``delta``, between two inputs at L2 distance ``distance``."""
+        return gaussian_epsilon(self.delta, self.sigma, distance) if distance > 0 else 0.0
+
+    def profile(self, epsilon: float) -> float:
+        """Exact delta at another ``epsilon`` >= 0, between any two users."""
+        return gaussian_delta(epsilon, self.sigma, self.sensitivity) if self.sigma > 0 else 1.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon at ``delta`` between any two users."""
+        return self.privacy_map(self.sensitivity)
+
+    @property
+    def bits(self) -> float:
+        """64 for each coordinate."""
+        return 64.0
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return values + noise, shape of ``values``."""
+        values = np.asarray(values, dtype=np.float64)
+        return values + self.sigma * rng.standard_normal(values.shape)
+
+    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Log-density of scalar reports given scalar values (needs sigma > 0)."""
+        return -(((np.asarray(reports) - values) / self.sigma) ** 2) / 2.0 - math.log(
+            self.sigma * math.sqrt(2 * math.pi)
+        )
+
+    def log_density_ratio_sup(self, value, other) -> float:
+        """Infinite for different inputs: no Gaussian noise is purely private, hence delta."""
+        return math.inf if np.any(np.asarray(value) != np.asarray(other)) else 0.0

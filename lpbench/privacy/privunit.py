@@ -1,0 +1,208 @@
+"""PrivUnitG: an unbiased private report of a unit vector (Asi, Feldman & Talwar 2022).
+
+The report is a standard Gaussian vector whose component along the user's vector v is pushed above a threshold gamma
+with probability p, and kept below it otherwise. With q = P(N(0, 1) >= gamma) its density relative to the standard
+Gaussian is p/q above and (1 - p)/(1 - q) below, so that epsilon = log p(1 - q)/(q(1 - p)) exactly: epsilon splits into
+logit(p) and logit(1 - q), and the split with the smallest variance is taken. Dividing by the mean of the component
+along v makes the report unbiased.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit, ndtri_exp
+
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon
+
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+def _threshold_and_mean(keep_logit: float, epsilon: float) -> tuple[float, float]:
+    """Return gamma and the mean of the component along v, E[alpha] = phi(gamma) (p/q - (1 - p)/(1 - q))."""
+    log_q = log_expit(keep_logit - epsilon)
+    gamma = -float(ndtri_exp(log_q))
+    # p/q - (1 - p)/(1 - q) = (1 - e^-eps) p/q, free of cancellation at small and of overflow at large budgets.
+    log_mean = -(gamma**2) / 2.0 - _LOG_SQRT_2PI + log_expit(keep_logit) - log_q
+    return gamma, -math.expm1(-epsilon) * math.exp(log_mean)
+
+
+def _second_moment(keep_logit: float, epsilon: float, dimension: int) -> float:
+    """Mean squared length of a report: (E[alpha^2] + d - 1) / E[alpha]^2 with E[alpha^2] = 1 + gamma E[alpha]."""
+    gamma, mean = _threshold_and_mean(keep_logit, epsilon)
+    return (gamma * mean + dimension) / mean**2
+
+
+@lru_cache(maxsize=4096)
+def _best_keep_logit(epsilon: float, dimension: int) -> float:
+    """Logit of the p in [1/2, 1) of smallest variance; every p is private and unbiased, so it need not be exact."""
+    result = minimize_scalar(
+        lambda t: math.log(_second_moment(t, epsilon, dimension)), bounds=(0.0, epsilon), options={"xatol": 1e-9}
+    )
+    return float(result.x)
+
+
+def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+    """Turn vectors into random unit vectors whose mean is the vector clipped to length 1.
+
+    A clipped g becomes +-g/|g| with probability (1 +- |g|)/2 each; a zero vector becomes a uniform direction. PrivUnitG
+    proves nothing for short vectors; this step happens on the device, before it, and costs nothing.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (..., d)
+        Gradients, finite.
+    u_sign : ndarray of shape (...)
+        Uniforms on [0, 1) that choose the sign.
+    fallback : ndarray of shape (..., d)
+        Standard Gaussian vectors for the directions of zero vectors; not those that are used for the report.
+
+    Returns
+    -------
+    ndarray of shape (..., d), rows of length 1
+    """
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    if not np.isfinite(length).all():
+        raise ValueError("vectors must be finite; has the gradient recursion diverged?")
+    if (length == 0).any():
+        vectors = np.where(length > 0, vectors, fallback)
+        divisor = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    else:
+        divisor = length
+    positive = np.asarray(u_sign)[..., None] < (1.0 + np.minimum(length, 1.0)) / 2.0
+    return np.where(positive, vectors, -vectors) / divisor
+
+
+def privunit_reports(vectors: np.ndarray, along, spread, normals: np.ndarray) -> np.ndarray:
+    """Assemble reports from unit vectors and draws; all arguments broadcast over users, budgets, replications, ...
+
+    For a recursion in which each step needs one report of many parallel runs, draw ``along`` for all steps first
+    (:meth:`PrivUnitG.along`); what is left per step is one inner product and two multiply-adds.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (..., d)
+        Unit vectors.
+    along : ndarray of shape (...)
+        Component along the vector, from :meth:`PrivUnitG.along` (mean 1).
+    spread : float or ndarray of shape (...)
+        :attr:`PrivUnitG.spread` of the budgets.
+    normals : ndarray of shape (..., d)
+        Standard Gaussian vectors, of which the part across the vector is used.
+
+    Returns
+    -------
+    ndarray of shape (..., d)
+    """
+    inner = np.einsum("...i,...i->...", vectors, normals)
+    return (along - spread * inner)[..., None] * vectors + np.asarray(spread)[..., None] * normals
+
+
+@dataclass(frozen=True)
+class PrivUnitG(ContinuousMechanism):
+    """Unbiased report of a unit vector of d coordinates; unbounded, mean squared length ``second_moment``.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report; inf returns the vector itself. Large budgets are *not* noiseless: the mean squared
+        length falls to 1 only as d / (2 epsilon).
+    dimension : int
+        Number of coordinates d >= 1.
+    """
+
+    budget: float
+    dimension: int
+
+    def __post_init__(self):
+        check_epsilon(self.budget, "budget")
+        if not isinstance(self.dimension, (int, np.integer)) or self.dimension < 1:
+            raise ValueError(f"dimension={self.dimension!r} must be a whole number >= 1")
+
+    @cached_property
+    def keep_logit(self) -> float:
+        """Part of epsilon spent on p, logit(p)."""
+        return math.inf if math.isinf(self.budget) else _best_keep_logit(float(self.budget), int(self.dimension))
+
+    @property
+    def keep(self) -> float:
+        """Probability p that the component along the vector lies above the threshold."""
+        return float(expit(self.keep_logit))
+
+    @cached_property
+    def _threshold_and_mean(self) -> tuple[float, float]:
+        return _threshold_and_mean(self.keep_logit, float(self.budget))
+
+    @property
+    def threshold(self) -> float:
+        """Threshold gamma of the component along the vector, in standard deviations."""
+        return self._threshold_and_mean[0]
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of a report across the vector, 1 / E[alpha] (0 if the budget is inf)."""
+        return 0.0 if math.isinf(self.budget) else 1.0 / self._threshold_and_mean[1]
+
+    @property
+    def second_moment(self) -> float:
+        """Mean squared length of a report; its variance is this minus 1."""
+        return 1.0 if math.isinf(self.budget) else _second_moment(self.keep_logit, self.budget, self.dimension)
+
+    def privacy_map(self, distance: float) -> float:
+        """Exact epsilon between two unit vectors: the budget, however close they are."""
+        return float(self.budget) if distance > 0 else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map(2.0)
+
+    @property
+    def bits(self) -> float:
+        """64 for each coordinate."""
+        return 64.0 * self.dimension
+
+    def along(self, u_side: np.ndarray, u_tail: np.ndarray) -> np.ndarray:
+        """Component of reports along the users' vectors, mean exactly 1.
+
+        Parameters
+        ----------
+        u_side, u_tail : ndarray
+            Uniforms on [0, 1): the side of the threshold (above iff u_side < p) and the place on that side.
+
+        Returns
+        -------
+        ndarray, shape of ``u_side``
+        """
+        if math.isinf(self.budget):
+            return np.ones(np.shape(u_side))
+        log_tail = np.log1p(-np.asarray(u_tail))
+        log_q, log_below = (log_expit(s * (self.keep_logit - self.budget)) for s in (1.0, -1.0))
+        above = np.asarray(u_side) < self.keep
+        quantile = ndtri_exp(log_tail + np.where(above, log_q, log_below))
+        return np.where(above, -quantile, quantile) * self.spread
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reports of shape (n, d) for unit vectors of shape (n, d); :func:`unit_vectors` for shorter ones."""
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.dimension:
+            raise ValueError(f"values have shape {values.shape}, expected (n, {self.dimension})")
+        if not np.allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-6):
+            raise ValueError("values must have length 1; turn shorter vectors into unit ones with unit_vectors first")
+        along = self.along(rng.random(len(values)), rng.random(len(values)))
+        return privunit_reports(values, along, self.spread, rng.standard_normal(values.shape))
+
+    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Log-density, relative to N(0, spread^2 I), of reports (..., d) given unit vectors (finite budget)."""
+        beyond = np.einsum("...i,...i->...", reports, values) >= self.threshold * self.spread
+        tail_logit = self.budget - self.keep_logit
+        above = log_expit(self.keep_logit) - log_expit(-tail_logit)
+        return np.where(beyond, above, above - self.budget)
+
+    def log_density_ratio_sup(self, value, other) -> float:
+        """The budget for different unit vectors: some report lies above the threshold of one and below the other's."""
+        return self.privacy_map(float(np.linalg.norm(np.subtract(value, other))))
