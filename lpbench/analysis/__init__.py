@@ -1,0 +1,53 @@
+"""Statistics of finished runs: selection, summaries, ranks, paired tests and rates.
+
+The package reads tables and returns tables; it knows nothing of how the scores were computed.
+"""
+
+from lpbench.analysis.ranks import rank_sums, ranks, wins
+from lpbench.analysis.rates import (
+    Interval,
+    bootstrap,
+    bootstrap_means,
+    local_slopes,
+    loglog_slope,
+    ratio_of_means,
+    slope,
+    spearman,
+)
+from lpbench.analysis.scores import check_scores, read_csv, write_csv, write_text
+from lpbench.analysis.selection import Selected, Setting, select
+from lpbench.analysis.significance import ALPHA, Marks, better, bolds, holm, signed_rank, stars
+from lpbench.analysis.summary import COMPARISON, SUMMARY_COLUMNS, Summary, is_ranked, summarise
+
+__all__ = [
+    "ALPHA",
+    "COMPARISON",
+    "SUMMARY_COLUMNS",
+    "Interval",
+    "Marks",
+    "Selected",
+    "Setting",
+    "Summary",
+    "better",
+    "bolds",
+    "bootstrap",
+    "bootstrap_means",
+    "check_scores",
+    "holm",
+    "is_ranked",
+    "local_slopes",
+    "loglog_slope",
+    "rank_sums",
+    "ranks",
+    "ratio_of_means",
+    "read_csv",
+    "select",
+    "signed_rank",
+    "slope",
+    "spearman",
+    "stars",
+    "summarise",
+    "wins",
+    "write_csv",
+    "write_text",
+]

@@ -1,0 +1,49 @@
+"""Ranks of methods on data sets, under the tie rules that the papers mix."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+TIES = ("min", "average", "max")
+
+
+def ranks(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") -> np.ndarray:
+    """Rank each row, 1 being the best; missing values come last and tie with each other.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., m)
+    larger_is_better : bool
+    ties : {"min", "average", "max"}
+
+    Returns
+    -------
+    ndarray of shape (..., m)
+    """
+    if ties not in TIES:
+        raise ValueError(f"ties={ties!r} must be one of {', '.join(TIES)}")
+    cost = np.asarray(values, dtype=float) * (-1 if larger_is_better else 1)
+    return stats.rankdata(np.where(np.isnan(cost), np.inf, cost), method=ties, axis=-1)
+
+
+def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") -> np.ndarray:
+    """Sum over data sets of the ranks of the methods.
+
+    Parameters
+    ----------
+    values : ndarray of shape (datasets, methods)
+        A data set without any value is left out; a single missing value is ranked last, as L does with its ``-``.
+
+    Returns
+    -------
+    ndarray of shape (methods,)
+    """
+    values = np.asarray(values, dtype=float)
+    values = values[~np.isnan(values).all(axis=1)]
+    return ranks(values, larger_is_better=larger_is_better, ties=ties).sum(axis=0)
+
+
+def wins(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
+    """Count for each method the data sets where it is best (every one of several equals counts), shape (methods,)."""
+    return (ranks(values, larger_is_better=larger_is_better, ties="min") == 1).sum(axis=0)

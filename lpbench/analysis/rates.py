@@ -1,0 +1,105 @@
+"""Slopes of curves: convergence rates on double logarithmic axes, trends, and their bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from lpbench.seeds import Streams
+
+BOOTSTRAP = 2000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its percentile bootstrap interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Least-squares slope of y against x along the last axis; y of shape (..., k), x of shape (k,)."""
+    x = np.asarray(x, dtype=float)
+    if x.size < 2 or np.ptp(x) == 0:
+        raise ValueError(f"a slope needs two different places on the axis, got x={x.tolist()}")
+    centred = x - x.mean()
+    return np.asarray(y, dtype=float) @ centred / (centred @ centred)
+
+
+def loglog_slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Slope of log y against log x: ``-e`` for a risk that falls like ``x**-e``. Shapes as :func:`slope`."""
+    return slope(np.log(x), np.log(y))
+
+
+def local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Slopes of log y against log x between neighbours, shape (..., k - 1): they show where a rate sets in."""
+    return np.diff(np.log(y), axis=-1) / np.diff(np.log(x))
+
+
+def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP, seed: int = 0) -> np.ndarray:
+    """Mean curves of resampled replications.
+
+    A replication is drawn with its whole curve, so the pairing of the places on the axis is kept.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (R, ...)
+
+    Returns
+    -------
+    ndarray of shape (draws, ...)
+    """
+    samples = np.asarray(samples, dtype=float)
+    count = samples.shape[0]
+    draw = Streams(seed).generator("bootstrap", replications=count, draws=draws)
+    weights = draw.multinomial(count, np.full(count, 1 / count), size=draws) / count
+    return np.tensordot(weights, samples, axes=1)
+
+
+def bootstrap(
+    samples: np.ndarray, statistic: Callable, *, draws: int = BOOTSTRAP, level: float = LEVEL, seed: int = 0
+) -> Interval:
+    """Percentile bootstrap interval, over replications, of a statistic of the mean curve.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (R, k)
+        One curve a replication.
+    statistic : callable
+        Maps mean curves of shape (..., k) to shape (...).
+    draws : int
+        Number of resamples.
+    level : float
+        Coverage aimed at.
+    seed : int
+        Root seed of the resampling.
+    """
+    values = statistic(bootstrap_means(samples, draws=draws, seed=seed))
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(statistic(np.mean(samples, axis=0))), float(low), float(high))
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Spearman's rank correlation of a curve; NaN for a constant curve."""
+    y = np.asarray(y, dtype=float)
+    if np.ptp(np.round(y, 12)) == 0:
+        return float("nan")
+    return float(stats.spearmanr(x, y).statistic)
+
+
+def ratio_of_means(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Ratio of two paired means and its standard error by the delta method; shapes (R,) each."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    ratio = a.mean() / b.mean()
+    if a.size < 2:
+        return float(ratio), float("nan")
+    return float(ratio), float(np.std(a - ratio * b, ddof=1) / np.sqrt(a.size) / abs(b.mean()))

@@ -1,0 +1,174 @@
+"""The tidy table of scores: its columns, what it must satisfy, and how tables are written to disk.
+
+A summary of a table with holes averages over unequal sets and cannot be reproduced, so holes are refused here; what
+did not run on purpose (``skipped``, ``timeout``, ``failed``) is said in the ``status`` column and stays visible.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lpbench.errors import DataError
+from lpbench.problem import METRICS
+
+#: A cell: one method on one scenario at one budget and one place of the horizontal axis.
+CELL = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
+SCORE_COLUMNS = [*CELL, "params", "replication", "metric", "value", "status", "reason", "seconds"]
+STATUSES = ("ok", "failed", "skipped", "timeout")
+#: For each metric, True where a larger value is better; seconds are measured, not scored.
+LARGER_IS_BETTER = {**METRICS, "seconds": False}
+_TEXT = ["experiment", "panel", "dataset", "mask", "method", "params", "metric", "status", "reason"]
+
+
+def canonical_params(text: str) -> str:
+    """JSON of a grid point with sorted keys and no spaces; an empty text is the empty point."""
+    return json.dumps(json.loads(text) if text else {}, sort_keys=True, separators=(",", ":"))
+
+
+def normalise(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores with text columns as categories in alphabetical order and rows in canonical order.
+
+    Everything computed from the result depends on the set of rows only, never on their order.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    """
+    missing = [c for c in SCORE_COLUMNS if c not in scores.columns]
+    if missing:
+        raise DataError(f"the scores have no column {', '.join(missing)}; expected {', '.join(SCORE_COLUMNS)}")
+    frame = scores[SCORE_COLUMNS].copy()
+    for column in _TEXT:
+        frame[column] = _category(frame[column], canonical_params if column == "params" else str)
+    for column in ("epsilon", "x", "value", "seconds"):
+        frame[column] = frame[column].astype(float)
+    frame["replication"] = frame["replication"].astype(int)
+    return frame.sort_values([*CELL, "metric", "params", "replication"], kind="stable", ignore_index=True)
+
+
+def _category(column: pd.Series, clean) -> pd.Series:
+    column = column.astype("category")
+    names = [clean(c) for c in column.cat.categories]
+    known = sorted({*names, ""})
+    codes = pd.Index(known).get_indexer([*names, ""])
+    # the last code stands for a missing text
+    return pd.Series(pd.Categorical.from_codes(codes[column.cat.codes.to_numpy()], known), index=column.index)
+
+
+def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """Normalise the scores and refuse what cannot be summarised honestly.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns :data:`SCORE_COLUMNS`. A row with ``replication`` -1 stands for a whole cell that did not run.
+
+    Returns
+    -------
+    DataFrame
+        See :func:`normalise`.
+
+    Raises
+    ------
+    DataError
+        A missing column, an unknown status or metric, a score that is not finite, a duplicate, or a table that is
+        not dense (a grid point without a row for a replication that the same data set has elsewhere).
+    """
+    frame = normalise(scores)
+    _check_words(frame, "status", STATUSES)
+    ok = frame[frame["status"] == "ok"]
+    _check_words(ok, "metric", LARGER_IS_BETTER)
+    bad = ok[~np.isfinite(ok["value"])]
+    if len(bad):
+        raise DataError(
+            f"{len(bad)} scores with status ok are not finite, the first one: {_describe(bad.iloc[0])}; "
+            "a fit that gives no number must carry status failed, skipped or timeout and a reason"
+        )
+    rows = frame[frame["replication"] >= 0]
+    point = [*CELL, "metric", "params"]
+    double = rows.duplicated([*point, "replication"])
+    if double.any():
+        raise DataError(
+            f"{int(double.sum())} scores appear twice, the first one: {_describe(rows[double].iloc[0])}; "
+            "two groups of the experiment overlap, or two runs were mixed in one folder"
+        )
+    _check_dense(rows, point)
+    return frame
+
+
+def _check_words(frame: pd.DataFrame, column: str, known: Sequence[str]) -> None:
+    unknown = sorted(set(frame[column].unique()) - set(known))
+    if unknown:
+        raise DataError(f"{column}={unknown[0]!r} in the scores must be one of {', '.join(known)}")
+
+
+def _check_dense(rows: pd.DataFrame, point: list[str]) -> None:
+    if rows.empty:
+        return
+    scope = ["experiment", "panel", "dataset"]
+    wanted = rows.groupby(scope, observed=True, dropna=False)["replication"].nunique().rename("wanted")
+    got = rows.groupby(point, observed=True, dropna=False)["replication"].nunique().rename("got").reset_index()
+    got = got.merge(wanted.reset_index(), on=scope)
+    short = got[got["got"] != got["wanted"]]
+    if len(short):
+        row = short.iloc[0]
+        raise DataError(
+            f"the scores are not dense: {len(short)} grid points lack replications, the first one: {_describe(row)} "
+            f"has {row['got']} of {row['wanted']}; run the experiment again so that every point has every replication"
+        )
+
+
+def _describe(row: pd.Series) -> str:
+    keys = [*CELL, "params", "replication"]
+    parts = [f"{k}={row[k]}" for k in keys if k in row.index and row[k] != "" and row[k] == row[k]]
+    return ", ".join(parts)
+
+
+def format_value(value) -> str:
+    """Text of one table cell: floats as the shortest text that reads back to the same bits, missing ones as nothing."""
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        return repr(float(value))
+    return str(value)
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table so that equal tables give equal bytes (UTF-8, LF, atomic replacement)."""
+    text = pd.DataFrame({c: [format_value(v) for v in frame[c]] for c in frame.columns}, columns=frame.columns)
+    write_text(text.to_csv(index=False, lineterminator="\n"), path)
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a table written by :func:`write_csv`; empty texts stay empty, empty numbers are NaN."""
+    frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+    for column in frame.columns:
+        if column in _NUMBERS:
+            frame[column] = [float(text or "nan") for text in frame[column]]
+        elif column in ("best", "significant"):
+            frame[column] = frame[column] == "true"
+    return frame
+
+
+_NUMBERS = {
+    *("epsilon", "x", "mean", "std", "se", "n", "ratio", "rank", "p_value"),
+    *("published", "reproduced", "difference", "relative_difference"),
+}
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write UTF-8 text with LF line ends, replacing the file atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(path)

@@ -1,0 +1,155 @@
+"""Which grid point stands for a method: the best one with hindsight, or one fixed beforehand.
+
+``oracle`` is what both papers print: the grid point whose mean test score over the replications is best. It is chosen
+with the test rows, so it flatters methods with large grids. ``tuning_free`` is the one setting that a method states
+without looking at test rows. The two are never mixed in one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, canonical_params
+from lpbench.analysis.significance import DIGITS
+
+SELECTIONS = ("oracle", "tuning_free")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A method's stated setting in one part of an experiment.
+
+    Attributes
+    ----------
+    params : str
+        JSON object of the grid point.
+    on_grid : bool
+        False if the point joined the sweep only to be the stated setting: the oracle must not choose it.
+    """
+
+    params: str
+    on_grid: bool = True
+
+
+#: (panel, mask, method) -> the stated setting.
+Settings = Mapping[tuple[str, str, str], Setting]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Chosen grid points.
+
+    Attributes
+    ----------
+    cells : DataFrame
+        One row a cell and selection: :data:`CELL`, metric, selection, params, mean, std, n; empty params and NaN where
+        no point is complete.
+    chosen : DataFrame
+        The scores of the chosen points: :data:`CELL`, metric, selection, params, replication, value.
+    reasons : DataFrame
+        :data:`CELL`, selection, reason for the cells without a value.
+    """
+
+    cells: pd.DataFrame
+    chosen: pd.DataFrame
+    reasons: pd.DataFrame
+
+
+def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
+    """Choose the grid point of every cell, with hindsight and, where one is stated, without.
+
+    A point that lacks a replication (skipped, failed or timed out) is not eligible; a cell without an eligible point
+    keeps a row without a value, and the reason.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        As returned by :func:`lpbench.analysis.scores.check_scores`.
+    settings : mapping, optional
+        See :data:`Settings`.
+    """
+    points = _points(scores)
+    points["stated"], off_grid = _stated(points, settings or {})
+    complete = points[points["complete"]]
+    oracle = _best(complete[~off_grid[complete.index]])
+    stated = complete[complete["stated"]]
+    cells = pd.concat([oracle.assign(selection="oracle"), stated.assign(selection="tuning_free")], ignore_index=True)
+    chosen = cells[[*CELL, "metric", "selection", "params"]].merge(
+        scores.loc[scores["status"] == "ok", [*CELL, "metric", "params", "replication", "value"]],
+        on=[*CELL, "metric", "params"],
+    )
+    reasons = _reasons(scores, points, cells)
+    empty = reasons.drop(columns="reason").assign(params="", mean=np.nan, std=np.nan, n=0)
+    empty["metric"] = _metric_of(scores, empty)
+    columns = [*CELL, "metric", "selection", "params", "mean", "std", "n"]
+    cells = pd.concat([cells[columns], empty[columns]] if len(empty) else [cells[columns]], ignore_index=True)
+    order = [*CELL, "selection"]
+    return Selected(
+        cells.sort_values(order, kind="stable", ignore_index=True),
+        chosen.sort_values([*order, "replication"], kind="stable", ignore_index=True),
+        reasons.sort_values(order, kind="stable", ignore_index=True),
+    )
+
+
+def _points(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean, standard deviation and completeness of each grid point; text columns become plain strings."""
+    rows = scores[scores["replication"] >= 0]
+    keys = [*CELL, "metric", "params"]
+    group = rows.groupby(keys, observed=True, dropna=False)
+    points = group["value"].agg(["mean", "std", "size"]).rename(columns={"size": "n"})
+    points["complete"] = (rows["status"] == "ok").groupby([rows[k] for k in keys], observed=True, dropna=False).all()
+    return _plain(points.reset_index())
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(**{c: frame[c].astype(object) for c in frame.columns if frame[c].dtype == "category"})
+
+
+def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Series]:
+    """Flags of the points that are the stated setting, and of those among them that are off the grid."""
+    found = {key: (canonical_params(s.params), s.on_grid) for key, s in settings.items()}
+    keys = zip(points["panel"], points["mask"], points["method"], points["params"], strict=True)
+    stated, off_grid = [], []
+    for panel, mask, method, params in keys:
+        text, on_grid = found.get((panel, mask, method), (None, True))
+        stated.append(params == text)
+        off_grid.append(params == text and not on_grid)
+    return pd.Series(stated, index=points.index, dtype=bool), pd.Series(off_grid, index=points.index, dtype=bool)
+
+
+def _best(points: pd.DataFrame) -> pd.DataFrame:
+    """The point with the best mean in each cell; of equal ones the first in the order of their JSON."""
+    sign = points["metric"].map({m: -1.0 if larger else 1.0 for m, larger in LARGER_IS_BETTER.items()}).astype(float)
+    ordered = points.assign(cost=(sign * points["mean"]).round(DIGITS))
+    ordered = ordered.sort_values([*CELL, "cost", "params"], kind="stable")
+    return ordered.drop_duplicates(CELL).drop(columns="cost")
+
+
+def _reasons(scores: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Why cells are empty: every cell without an oracle row, and every stated setting that did not run."""
+    columns = [*CELL, "selection", "reason"]
+    all_cells = _plain(scores[CELL].drop_duplicates()).assign(selection="oracle")
+    not_run = points[points["stated"] & ~points["complete"]][CELL].assign(selection="tuning_free")
+    wanted = pd.concat([all_cells, not_run], ignore_index=True)
+    have = cells[[*CELL, "selection"]].assign(have=True)
+    wanted = wanted.merge(have, on=[*CELL, "selection"], how="left")
+    wanted = wanted[wanted["have"].isna()].drop(columns="have")
+    if wanted.empty:
+        return pd.DataFrame(columns=columns)
+    lost = _plain(scores.loc[scores["status"] != "ok", [*CELL, "status", "reason"]].drop_duplicates())
+    lost["reason"] = [f"{s}: {r}" if r else s for s, r in zip(lost["status"], lost["reason"], strict=True)]
+    text = lost.groupby(CELL, dropna=False)["reason"].agg(lambda r: "; ".join(sorted(set(r))[:3])).reset_index()
+    return wanted.merge(text, on=CELL, how="left").fillna({"reason": "no grid point is eligible"})[columns]
+
+
+def _metric_of(scores: pd.DataFrame, empty: pd.DataFrame) -> list[str]:
+    """Metric of the same data set elsewhere in the experiment, for cells that have none of their own."""
+    known = scores.loc[scores["metric"] != "", ["dataset", "metric"]].drop_duplicates()
+    by_dataset = dict(zip(known["dataset"], known["metric"], strict=True))
+    anywhere = sorted(set(by_dataset.values()))
+    default = anywhere[0] if len(anywhere) == 1 else ""
+    return [by_dataset.get(d, default) for d in empty["dataset"]]

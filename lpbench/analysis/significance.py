@@ -1,0 +1,139 @@
+"""Paired tests between methods and the marks that the papers print.
+
+Both papers use the Wilcoxon signed-rank test over replications at level 0.05, without saying which variant. Scipy
+changed its defaults between versions, so ours is written down: one-sided, differences rounded to
+:data:`DIGITS` digits, zero differences dropped, the exact null law where no two differences tie in size, and otherwise
+the normal approximation with continuity correction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+ALPHA = 0.05
+#: Differences are rounded to this many decimal digits, so that the order of a floating-point sum decides no test.
+DIGITS = 12
+ZERO_METHOD = "wilcox"
+
+
+def signed_rank(difference: np.ndarray) -> float:
+    """One-sided p-value of the Wilcoxon signed-rank test that the differences are positive.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (R,)
+        One value a replication.
+
+    Returns
+    -------
+    float
+        1 where all differences are zero.
+    """
+    difference = np.round(np.asarray(difference, dtype=float), DIGITS)
+    difference = difference[difference != 0]
+    if difference.size == 0:
+        return 1.0
+    ties = np.unique(np.abs(difference)).size < difference.size
+    method = "approx" if ties else "exact"
+    result = stats.wilcoxon(difference, alternative="greater", method=method, zero_method=ZERO_METHOD, correction=ties)
+    return float(result.pvalue)
+
+
+def better(a: np.ndarray, b: np.ndarray, *, larger_is_better: bool) -> float:
+    """One-sided p-value that scores ``a`` are better than ``b``, paired by replication (shape (R,) each)."""
+    difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    return signed_rank(difference if larger_is_better else -difference)
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values of one family by Holm's step-down method, shape kept (1-d)."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * (p.size - np.arange(p.size)))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which columns of a comparison a paper would mark.
+
+    Attributes
+    ----------
+    best : int
+        Column with the best mean (the first of equals).
+    p_value : ndarray of shape (m,)
+        One-sided p-value that the best column beats this one; NaN for the best column itself.
+    marked, marked_holm : boolean ndarrays of shape (m,)
+        Marked by the raw tests; by the tests after Holm's correction.
+    """
+
+    best: int
+    p_value: np.ndarray
+    marked: np.ndarray
+    marked_holm: np.ndarray
+
+
+def _against(scores: np.ndarray, column: int, larger_is_better: bool) -> np.ndarray:
+    """p-values that ``column`` beats each other column; NaN for itself."""
+    p = np.full(scores.shape[1], np.nan)
+    for other in range(scores.shape[1]):
+        if other != column:
+            p[other] = better(scores[:, column], scores[:, other], larger_is_better=larger_is_better)
+    return p
+
+
+def _adjust(p: np.ndarray) -> np.ndarray:
+    """Holm over the tests of one column against the others (NaN marks the column itself)."""
+    known = ~np.isnan(p)
+    adjusted = np.full(p.shape, np.nan)
+    adjusted[known] = holm(p[known])
+    return adjusted
+
+
+def _best_column(scores: np.ndarray, larger_is_better: bool) -> int:
+    mean = np.round(scores.mean(axis=0), DIGITS)
+    return int(np.argmax(mean) if larger_is_better else np.argmin(mean))
+
+
+def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
+    """Mark the columns that H stars: the best and its equals, if each of them beats all the rest.
+
+    The equals are the columns that the best does not beat. If nothing is left outside, nothing is marked. That a row
+    may carry several stars is read off H's tables (19 of 60 rows do); the caption says only "towards the rest".
+
+    Parameters
+    ----------
+    scores : ndarray of shape (R, m)
+        One row a replication, one column a method.
+    larger_is_better : bool
+
+    Returns
+    -------
+    Marks
+    """
+    best = _best_column(scores, larger_is_better)
+    raw = {best: _against(scores, best, larger_is_better)}
+    marked = []
+    for correct in (lambda p: p, _adjust):
+        equals = ~(correct(raw[best]) < ALPHA)
+        for column in np.flatnonzero(equals):
+            if column not in raw:
+                raw[column] = _against(scores, column, larger_is_better)
+        beats = all((correct(raw[c])[~equals] < ALPHA).all() for c in np.flatnonzero(equals))
+        marked.append(equals & bool(beats and not equals.all()))
+    return Marks(best, raw[best], marked[0], marked[1])
+
+
+def bolds(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
+    """Mark the columns that L prints bold: those not significantly worse than the best. Shapes as :func:`stars`."""
+    best = _best_column(scores, larger_is_better)
+    p = _against(scores, best, larger_is_better)
+    return Marks(best, p, ~(p < ALPHA), ~(_adjust(p) < ALPHA))
+
+
+RULES = {"star": stars, "bold": bolds}

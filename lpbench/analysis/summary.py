@@ -1,0 +1,115 @@
+"""From scores to the summary table: one row a cell and selection, with its place among the methods compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis.ranks import ranks
+from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
+from lpbench.analysis.selection import Selected, Settings, select
+from lpbench.analysis.significance import DIGITS, RULES
+from lpbench.naming import parse_selector
+
+SUMMARY_COLUMNS = [
+    *CELL,
+    *("selection", "params", "metric", "mean", "std", "se", "n", "ratio", "rank", "best", "significant", "p_value"),
+]
+#: The methods of one comparison share everything but the method.
+COMPARISON = ["experiment", "panel", "dataset", "mask", "epsilon", "x", "selection", "metric"]
+#: Non-private references: shown beside the methods, never ranked against them.
+UNRANKED = frozenset({"dt", "ct_w"})
+#: The method that ratios are relative to (H: the non-private tree).
+BASELINE = "dt"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Summary of an experiment.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_value`` the raw one-sided p-value that the
+        best method beats this one, ``significant`` the paper's mark (star of H or bold of L) by the raw tests.
+    chosen : DataFrame
+        Scores of the chosen grid points, one row a replication.
+    reasons : DataFrame
+        Why cells are empty.
+    marked_holm : Series of bool
+        The paper's mark after Holm's correction, aligned with ``table``.
+    """
+
+    table: pd.DataFrame
+    chosen: pd.DataFrame
+    reasons: pd.DataFrame
+    marked_holm: pd.Series
+
+
+def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: str = "star") -> Summary:
+    """Summarise the scores of one experiment.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns of ``scores.parquet``, rows in any order: the result is the same to the last bit.
+    settings : mapping, optional
+        Stated settings, see :class:`lpbench.analysis.selection.Setting`.
+    rule : {"star", "bold"}
+        Which mark ``significant`` means: H's star or L's bold.
+
+    Raises
+    ------
+    DataError
+        See :func:`lpbench.analysis.scores.check_scores`.
+    """
+    selected = select(check_scores(scores), settings)
+    table = selected.cells.reset_index(drop=True)
+    table["se"] = table["std"] / np.sqrt(table["n"].where(table["n"] > 0))
+    table["ratio"] = table["mean"] / baseline_means(table)
+    table["rank"], table["best"], table["significant"], table["p_value"] = np.nan, False, False, np.nan
+    marked_holm = pd.Series(False, index=table.index)
+    _compare(table, marked_holm, selected, rule)
+    return Summary(table[SUMMARY_COLUMNS], selected.chosen, selected.reasons, marked_holm)
+
+
+def is_ranked(method: str) -> bool:
+    """Whether a method takes part in ranks and tests."""
+    return parse_selector(method)[0] not in UNRANKED
+
+
+def baseline_means(table: pd.DataFrame) -> pd.Series:
+    """Oracle mean of the baseline for each row of a summary, NaN where it was not run.
+
+    The baseline reads neither the mask nor the budget, so any run of it on the same data set will do.
+    """
+    rows = table[(table["method"] == BASELINE) & (table["selection"] == "oracle") & table["mean"].notna()]
+    narrow, wide = ["panel", "dataset", "mask", "epsilon", "x"], ["panel", "dataset", "x"]
+    result = pd.Series(np.nan, index=table.index)
+    for keys in (wide, narrow):
+        means = rows.groupby(keys, dropna=False)["mean"].agg(["min", "max"]).reset_index()
+        means = means[(means["max"] - means["min"]).round(DIGITS) == 0].drop(columns="max")
+        found = table[keys].merge(means, on=keys, how="left")["min"].set_axis(table.index)
+        result = found.fillna(result)
+    return result
+
+
+def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, rule: str) -> None:
+    """Fill rank, best, significant and p_value in place, one comparison at a time."""
+    ranked = table[table["method"].map(is_ranked) & table["mean"].notna()]
+    ranked = ranked.assign(group=ranked.groupby(COMPARISON, dropna=False).ngroup())
+    chosen = selected.chosen.merge(ranked[[*CELL, "selection", "group"]], on=[*CELL, "selection"])
+    scores = dict(iter(chosen.groupby("group")))
+    for group, rows in ranked.groupby("group"):
+        larger = LARGER_IS_BETTER[rows["metric"].iloc[0]]
+        means = rows["mean"].round(DIGITS).to_numpy()
+        table.loc[rows.index, "rank"] = ranks(means, larger_is_better=larger)
+        table.loc[rows.index, "best"] = ranks(means, larger_is_better=larger, ties="min") == 1
+        wide = scores[group].pivot(index="replication", columns="method", values="value")[rows["method"].tolist()]
+        if wide.shape[0] > 1 and wide.shape[1] > 1:
+            marks = RULES[rule](wide.to_numpy(), larger_is_better=larger)
+            table.loc[rows.index, "significant"] = marks.marked
+            table.loc[rows.index, "p_value"] = marks.p_value
+            marked_holm[rows.index] = marks.marked_holm

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+from lpbench.analysis.ranks import rank_sums, ranks, wins
+from lpbench.analysis.rates import (
+    bootstrap,
+    bootstrap_means,
+    local_slopes,
+    loglog_slope,
+    ratio_of_means,
+    slope,
+    spearman,
+)
+
+# three data sets x three methods, lower is better
+TABLE = np.array([[1.0, 1.0, 2.0], [3.0, 2.0, 1.0], [1.0, 2.0, np.nan]])
+
+
+@pytest.mark.parametrize(("ties", "expected"), [("min", [5, 5, 7]), ("average", [5.5, 5.5, 7]), ("max", [6, 6, 7])])
+def test_rank_sums_by_hand(ties, expected):
+    assert rank_sums(TABLE, larger_is_better=False, ties=ties).tolist() == expected
+
+
+def test_wins_count_every_one_of_equals():
+    assert wins(TABLE, larger_is_better=False).tolist() == [2, 1, 1]
+
+
+def test_data_set_without_any_value_is_left_out():
+    empty = np.vstack([TABLE, np.full(3, np.nan)])
+    assert rank_sums(empty, larger_is_better=False).tolist() == rank_sums(TABLE, larger_is_better=False).tolist()
+
+
+def test_larger_is_better_and_missing_is_last():
+    assert ranks(np.array([1.0, 2.0, np.nan]), larger_is_better=True).tolist() == [2, 1, 3]
+
+
+def test_slopes_of_exact_power_laws():
+    x = np.array([1.0, 2, 4, 8])
+    curves = np.stack([3 * x**-0.5, 7 * x**-1.0])
+    np.testing.assert_allclose(loglog_slope(x, curves), [-0.5, -1.0])
+    np.testing.assert_allclose(local_slopes(x, curves), np.array([[-0.5] * 3, [-1.0] * 3]))
+    assert slope(np.array([0.0, 1, 2]), np.array([1.0, 3, 5])) == pytest.approx(2)
+
+
+def test_slope_of_a_single_place_is_an_error():
+    with pytest.raises(ValueError, match="two different places"):
+        slope(np.array([1.0, 1.0]), np.array([1.0, 2.0]))
+
+
+def test_bootstrap_means_keep_the_mean_and_the_pairing():
+    samples = np.random.default_rng(0).normal(size=(30, 1)) + np.array([0.0, 5.0])
+    means = bootstrap_means(samples, draws=500, seed=1)
+    assert means.shape == (500, 2)
+    np.testing.assert_allclose(means[:, 1] - means[:, 0], 5.0)
+    np.testing.assert_array_equal(means, bootstrap_means(samples, draws=500, seed=1))
+
+
+def test_bootstrap_interval_has_the_width_of_the_standard_error():
+    samples = np.random.default_rng(0).normal(size=(400, 1))
+    interval = bootstrap(samples, lambda m: m[..., 0], draws=4000)
+    se = samples.std(ddof=1) / 20
+    assert interval.low < interval.estimate < interval.high
+    assert (interval.high - interval.low) / (2 * 1.96 * se) == pytest.approx(1, abs=0.15)
+
+
+def test_spearman():
+    assert spearman([1, 2, 3], [5, 6, 9]) == pytest.approx(1)
+    assert np.isnan(spearman([1, 2, 3], [5, 5, 5]))
+
+
+def test_ratio_of_means_is_exact_for_proportional_scores():
+    b = np.array([1.0, 2.0, 4.0])
+    ratio, se = ratio_of_means(3 * b, b)
+    assert ratio == pytest.approx(3) and se == pytest.approx(0, abs=1e-12)
+    assert np.isnan(ratio_of_means([1.0], [2.0])[1])

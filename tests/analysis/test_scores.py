@@ -1,0 +1,63 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.analysis.scores import canonical_params, check_scores, format_value, read_csv, write_csv
+from lpbench.errors import DataError
+from tests.analysis.tables import cell, row, table
+
+
+def test_good_table_passes_and_is_sorted():
+    scores = check_scores(table(cell("b", [1, 2]), cell("a", [3, 4])))
+    assert scores["method"].tolist() == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_score_that_is_no_number_is_refused(value):
+    with pytest.raises(DataError, match=r"not finite.*method=a.*replication=1"):
+        check_scores(table(cell("a", [1.0, value])))
+
+
+def test_duplicate_is_refused_even_if_params_are_spelled_differently():
+    rows = [row(params='{"a": 1, "b": 2}'), row(params='{"b":2,"a":1}')]
+    with pytest.raises(DataError, match="twice"):
+        check_scores(table(rows))
+
+
+def test_table_with_a_hole_is_refused():
+    with pytest.raises(DataError, match=r"not dense.*method=b.*1 of 2"):
+        check_scores(table(cell("a", [1, 2]), cell("b", [1])))
+
+
+def test_hole_with_a_stated_reason_is_accepted():
+    lost = [row("b", 1, np.nan, status="timeout", reason="slow")]
+    assert len(check_scores(table(cell("a", [1, 2]), cell("b", [1]), lost))) == 4
+
+
+@pytest.mark.parametrize(("column", "word"), [("status", "done"), ("metric", "r2")])
+def test_unknown_word_is_refused(column, word):
+    with pytest.raises(DataError, match=f"{column}='{word}'"):
+        check_scores(table([row(**{column: word})]))
+
+
+def test_missing_column_is_named():
+    with pytest.raises(DataError, match="seconds"):
+        check_scores(table([row()]).drop(columns="seconds"))
+
+
+def test_canonical_params():
+    assert canonical_params('{"b": 1, "a": [1, 2]}') == '{"a":[1,2],"b":1}'
+    assert canonical_params("") == "{}"
+
+
+def test_numbers_survive_the_file_bit_for_bit(tmp_path):
+    values = [0.1 + 0.2, 1e-300, 1 / 3, -0.0, np.nan, np.inf]
+    write_csv(pd.DataFrame({"mean": values, "best": [True, False] * 3, "panel": [""] * 6}), tmp_path / "t.csv")
+    back = read_csv(tmp_path / "t.csv")
+    np.testing.assert_array_equal(back["mean"], values)
+    assert back["best"].tolist() == [True, False] * 3
+    assert back["panel"].tolist() == [""] * 6
+
+
+def test_format_value():
+    assert [format_value(v) for v in (None, np.nan, True, np.float64(0.5), 3)] == ["", "", "true", "0.5", "3"]
