@@ -1,0 +1,107 @@
+"""Scores of candidate cuts from sums over the samples on either side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CRITERIA = ("variance", "gini", "entropy")
+SCORES = ("weighted", "algorithm1")
+
+
+class SplitStatistics:
+    """Collects sufficient statistics of a cut's two sides and turns them into scores (larger is better).
+
+    Attributes
+    ----------
+    width : int
+        Numbers kept per side: count and sum (and sum of squares) of the labels, or the count of each class.
+    tolerance : float
+        Scores closer than this are ties: sums of the same samples in another order differ by less.
+    """
+
+    @staticmethod
+    def of(y, criterion: str, n_classes: int | None = None, score: str = "weighted") -> SplitStatistics:
+        """Build the statistics for labels ``y`` of shape (n,); see :func:`grow_max_edge` for the options."""
+        if criterion not in CRITERIA:
+            raise ValueError(f"criterion={criterion!r} must be one of {CRITERIA}")
+        if score not in SCORES:
+            raise ValueError(f"score={score!r} must be one of {SCORES}")
+        if criterion == "variance":
+            return _Moments(y, score)
+        return _ClassCounts(y, criterion, n_classes, score)
+
+
+class _Moments(SplitStatistics):
+    def __init__(self, y, score):
+        y = np.asarray(y, dtype=np.float64)
+        self.y = y - y.mean()
+        self.score = self._weighted if score == "weighted" else self._algorithm1
+        self.width = 2 if score == "weighted" else 3
+        self.tolerance = 1e-10 * float(np.mean(self.y**2))
+
+    def add(self, total, key, select):
+        """Add the labels of the selected samples to ``total`` (n_cells, width) at ``key`` (n_selected, d)."""
+        y = self.y[select]
+        flat, n_cells, d = key.reshape(-1), total.shape[0], key.shape[1]
+        total[:, 0] += np.bincount(flat, minlength=n_cells)
+        total[:, 1] += np.bincount(flat, weights=np.repeat(y, d), minlength=n_cells)
+        if self.width == 3:
+            total[:, 2] += np.bincount(flat, weights=np.repeat(y * y, d), minlength=n_cells)
+
+    @staticmethod
+    def _weighted(stats):
+        """Variance decrease per available sample, from the sums alone (the squares cancel); -inf without samples."""
+        count, label_sum = stats[..., 0], stats[..., 1]
+        between = _ratio(label_sum**2, count).sum(axis=-1) - _ratio(label_sum.sum(axis=-1) ** 2, count.sum(axis=-1))
+        return np.where(count.sum(axis=-1) > 0, _ratio(between, count.sum(axis=-1)), -np.inf)
+
+    @staticmethod
+    def _algorithm1(stats):
+        count, label_sum, squares = np.moveaxis(stats, -1, 0)
+        variance = np.maximum(_ratio(squares, count) - _ratio(label_sum, count) ** 2, 0.0)
+        return np.where((count > 0).all(axis=-1), -variance.sum(axis=-1), -np.inf)
+
+
+class _ClassCounts(SplitStatistics):
+    def __init__(self, y, criterion, n_classes, score):
+        self.y = np.asarray(y, dtype=np.intp)
+        self.width = int(n_classes or self.y.max() + 1)
+        self.impurity = _gini if criterion == "gini" else _entropy
+        self.score = self._weighted if score == "weighted" else self._algorithm1
+        self.tolerance = 1e-10
+
+    def add(self, total, key, select):
+        """Add the classes of the selected samples to ``total`` (n_cells, width) at ``key`` (n_selected, d)."""
+        flat = (key * self.width + self.y[select][:, None]).reshape(-1)
+        total += np.bincount(flat, minlength=total.size).reshape(total.shape)
+
+    def _weighted(self, stats):
+        count = stats.sum(axis=-1)
+        both = count.sum(axis=-1)
+        children = _ratio((count * self.impurity(stats, count)).sum(axis=-1), both)
+        return np.where(both > 0, self.impurity(stats.sum(axis=-2), both) - children, -np.inf)
+
+    def _algorithm1(self, stats):
+        count = stats.sum(axis=-1)
+        return np.where((count > 0).all(axis=-1), -self.impurity(stats, count).sum(axis=-1), -np.inf)
+
+
+def _ratio(numerator, denominator):
+    """Divide, 0/0 = 0 (numerators vanish wherever denominators do)."""
+    return numerator / np.where(denominator > 0, denominator, 1.0)
+
+
+def _gini(stats, count):
+    return np.where(count > 0, 1.0 - np.sum(_ratio(stats, count[..., None]) ** 2, axis=-1), 0.0)
+
+
+def _entropy(stats, count):
+    p = _ratio(stats, count[..., None])
+    return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+
+
+def choose(scores: np.ndarray, candidates: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return, row by row, the smallest candidate column whose score is within ``tolerance`` of the best."""
+    scores = np.where(candidates, scores, -np.inf)
+    best = scores.max(axis=1, keepdims=True)
+    return (candidates & (scores >= best - tolerance)).argmax(axis=1)

@@ -1,0 +1,183 @@
+"""The max-edge tree (H Algorithm 1, L Algorithm 1): cut the longest edges at their midpoints.
+
+All nodes of a level and all dimensions are scored together from sums over (node, dimension, side), which are collected
+in fixed chunks of samples. The order of the additions is fixed, so the result does not depend on the number of
+threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpbench.partitions.criteria import SplitStatistics, choose
+from lpbench.partitions.tree import TreePartition, check_bounds
+
+#: (sample, dimension) pairs summed at once: the temporaries fit the processor's cache.
+_CHUNK = 1 << 16
+
+
+def grow_max_edge(
+    X,
+    y,
+    max_depth: int,
+    *,
+    criterion: str = "variance",
+    n_classes: int | None = None,
+    score: str = "weighted",
+    mask=None,
+    min_samples_leaf: int = 1,
+    rule: str = "max_edge",
+    rng: np.random.Generator | None = None,
+    bounds=None,
+) -> TreePartition:
+    """Grow a max-edge tree level by level.
+
+    In each cell the candidates are the dimensions whose edge is longest; the cut is at the midpoint of the candidate
+    with the best score, smallest index on ties (scores within rounding error are ties). The tree of any smaller depth
+    is its truncation, and the tree of any larger ``min_samples_leaf`` is its :meth:`TreePartition.prune`.
+
+    A node with at most one sample is a leaf, and so is one whose chosen cut would leave a child with fewer than
+    ``min_samples_leaf`` samples. (H is silent on empty children; L says "until either node has no samples".) Without
+    any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full and, under ``max_edge``, cuts the
+    smallest candidate index (L section 3.2: feasible without public data).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Samples; entries that ``mask`` protects are never read.
+    y : ndarray of shape (n,)
+        Labels (privatised, or public): numbers for ``variance``, class codes 0, ..., n_classes - 1 otherwise. Unused
+        by ``rule="random"``.
+    max_depth : int
+    criterion : {"variance", "gini", "entropy"}
+    n_classes : int, optional
+        Number of classes; default: the largest code + 1.
+    score : {"weighted", "algorithm1"}
+        ``weighted``: decrease of the impurity, the children weighted by their share of the samples that are available
+        in the dimension. ``algorithm1``: minus the plain sum of the two children's impurities, as H prints it; the
+        impurity of an empty child is undefined, so such a cut comes last.
+    mask : boolean ndarray of shape (n, d), optional
+        True = protected. The score of a dimension uses only the samples that show it, and only those go down the cut.
+    min_samples_leaf : int
+        0 allows empty children.
+    rule : {"max_edge", "random"}
+        ``random``: uniform choice among the longest edges (LPCT-R; H section 3.4 (ii)), reproducible node by node.
+    rng : Generator
+        Needed by ``rule="random"``.
+    bounds : pair of floats or of ndarrays of shape (d,), optional
+        The box to partition; default the unit cube.
+
+    Returns
+    -------
+    TreePartition
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    n, d = X.shape
+    mask = None if mask is None or not np.any(mask) else np.ascontiguousarray(mask, dtype=bool)
+    lower, upper = check_bounds(bounds, d)
+    if rule not in ("max_edge", "random"):
+        raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
+    if rule == "random" and rng is None:
+        raise ValueError("rule='random' needs rng, a numpy Generator")
+    seed = rng.integers(2**63, dtype=np.uint64) if rule == "random" else None
+    statistics = SplitStatistics.of(y, criterion, n_classes, score) if rule == "max_edge" and n else None
+
+    frontier = _Frontier(lower, upper)
+    rows, node = np.arange(n), np.zeros(n, dtype=np.intp)
+    features, thresholds, sizes = [], [], []
+    for _ in range(max_depth if d else 0):
+        size = np.bincount(node, minlength=frontier.size)
+        candidates, middle = frontier.candidates(), frontier.middle()
+        if rule == "random":
+            cut = frontier.random_choice(candidates, seed)
+        elif n == 0:
+            cut = candidates.argmax(axis=1)
+        else:
+            scores = statistics.score(_collect(X, rows, node, mask, middle, statistics))
+            cut = choose(scores, candidates, statistics.tolerance)
+        at = middle[np.arange(frontier.size), cut]
+
+        column = cut[node]
+        side = X[rows, column] >= at[node]
+        shown = slice(None) if mask is None else ~mask[rows, column]
+        child_sizes = np.bincount((2 * node + side)[shown], minlength=2 * frontier.size).reshape(-1, 2)
+        split = (size > 1) & (child_sizes.min(axis=1) >= min_samples_leaf) if n else np.ones(frontier.size, dtype=bool)
+        features.append(np.where(split, cut, -1))
+        thresholds.append(np.where(split, at, 0.0))
+        sizes.append(size)
+        if not split.any():
+            break
+        go = split[node] if mask is None else split[node] & shown
+        child = 2 * (np.cumsum(split) - 1)[node] + side
+        rows, node = (rows, child) if go.all() else (rows[go], child[go])
+        frontier = frontier.children(split, cut, at)
+    else:
+        features.append(np.full(frontier.size, -1))
+        thresholds.append(np.zeros(frontier.size))
+        sizes.append(np.bincount(node, minlength=frontier.size))
+    return TreePartition.from_levels(features, thresholds, sizes, (lower, upper))
+
+
+def _collect(X, rows, node, mask, middle, statistics) -> np.ndarray:
+    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, d, 2, n_statistics)."""
+    n_nodes, d = middle.shape
+    n_cells = 2 * n_nodes * d
+    total = np.zeros((n_cells + 1, statistics.width))
+    step = max(_CHUNK, n_cells) // d + 1
+    everyone = rows.size == X.shape[0]
+    columns = 2 * np.arange(d)
+    for start in range(0, rows.size, step):
+        part = slice(start, start + step)
+        select = part if everyone else rows[part]
+        side = X[select] >= middle[node[part]]
+        key = (2 * d * node[part])[:, None] + columns + side
+        if mask is not None:
+            key[mask[select]] = n_cells
+        statistics.add(total, key, select)
+    return total[:-1].reshape(n_nodes, d, 2, statistics.width)
+
+
+class _Frontier:
+    """The cells of the current level."""
+
+    def __init__(self, lower, upper, edges=None, path=None):
+        self.lower, self.upper = np.atleast_2d(lower), np.atleast_2d(upper)
+        # Edges are halved exactly, never recomputed as upper - lower, so that equal edges stay equal.
+        self.edges = self.upper - self.lower if edges is None else edges
+        self.path = np.ones(1, dtype=np.uint64) if path is None else path
+        self.size = self.lower.shape[0]
+
+    def candidates(self) -> np.ndarray:
+        """Tell which edges are longest: boolean ndarray (size, d)."""
+        return self.edges == self.edges.max(axis=1, keepdims=True)
+
+    def middle(self) -> np.ndarray:
+        """Midpoints of all edges: ndarray (size, d)."""
+        return self.lower + (self.upper - self.lower) / 2
+
+    def random_choice(self, candidates, seed) -> np.ndarray:
+        """Choose uniformly among the candidates; the draw belongs to the node's path, not to its position."""
+        u = _uniform(self.path, seed)
+        rank = np.floor(u * candidates.sum(axis=1))[:, None]
+        return (np.cumsum(candidates, axis=1) > rank).argmax(axis=1)
+
+    def children(self, split, cut, at) -> _Frontier:
+        """The two halves of every cell that is split, siblings adjacent."""
+        lower, upper, edges = (np.repeat(a[split], 2, axis=0) for a in (self.lower, self.upper, self.edges))
+        cut, at = cut[split], at[split]
+        left = 2 * np.arange(cut.size)
+        upper[left, cut] = at
+        lower[left + 1, cut] = at
+        edges[left, cut] /= 2
+        edges[left + 1, cut] /= 2
+        path = np.repeat(self.path[split] * np.uint64(2), 2)
+        path[1::2] += np.uint64(1)
+        return _Frontier(lower, upper, edges, path)
+
+
+def _uniform(path: np.ndarray, seed: np.uint64) -> np.ndarray:
+    """Map node paths (1 for the root, 2k and 2k + 1 below k) to uniforms in [0, 1) by SplitMix64."""
+    z = seed + path * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53

@@ -1,0 +1,304 @@
+"""Binary tree partitions of a box as flat arrays, with routing that is vectorised over points.
+
+Nodes are numbered level by level and siblings are adjacent, so the r-th internal node has the children 1 + 2r and
+2 + 2r. Two arrays, ``feature`` and ``threshold``, therefore determine the whole tree, and the tree of depth p is a
+prefix of every deeper one: truncation copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+#: Points routed at once; the temporaries of one chunk stay in the processor's cache.
+_CHUNK = 1 << 13
+
+
+@dataclass(frozen=True, eq=False)
+class TreePartition:
+    """A tree of axis-aligned cuts; a point with ``x[feature] < threshold`` goes to the left child.
+
+    Parameters
+    ----------
+    feature : int ndarray of shape (n_nodes,)
+        Cut feature of each node, -1 for a leaf; nodes in level order, siblings adjacent.
+    threshold : ndarray of shape (n_nodes,)
+        Cut position; ignored for leaves.
+    n_samples : int ndarray of shape (n_nodes,)
+        Number of samples that went down to the node when the tree was grown.
+    lower, upper : ndarrays of shape (n_features,)
+        The box that is partitioned (for drawing; points outside are routed by comparison like any other).
+
+    Attributes
+    ----------
+    left, right, parent, depth : int ndarrays of shape (n_nodes,)
+        Derived; -1 where there is none.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    n_samples: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @classmethod
+    def from_levels(cls, features, thresholds, n_samples, bounds) -> TreePartition:
+        """Join per-level arrays (the nodes of each depth in order) into a tree over the box ``bounds = (lo, hi)``."""
+        return cls(
+            np.concatenate(features).astype(np.intp),
+            np.concatenate(thresholds).astype(np.float64),
+            np.concatenate(n_samples).astype(np.intp),
+            *bounds,
+        )
+
+    @classmethod
+    def from_sklearn(cls, tree, bounds=None) -> TreePartition:
+        """Wrap a fitted scikit-learn tree (the estimator or its ``tree_``) on ``n_features`` columns.
+
+        scikit-learn sends ``x <= threshold`` to the left, so the threshold becomes the next larger double. It also
+        compares in single precision; doubles that straddle a threshold by less than that may be routed differently.
+        """
+        tree = getattr(tree, "tree_", tree)
+        levels = [np.zeros(1, dtype=np.intp)]
+        while True:
+            inner = levels[-1][tree.children_left[levels[-1]] >= 0]
+            if inner.size == 0:
+                break
+            levels.append(np.column_stack([tree.children_left[inner], tree.children_right[inner]]).ravel())
+        order = np.concatenate(levels)
+        inner = tree.children_left[order] >= 0
+        return cls(
+            np.where(inner, tree.feature[order], -1).astype(np.intp),
+            np.where(inner, np.nextafter(tree.threshold[order], np.inf), 0.0),
+            tree.n_node_samples[order].astype(np.intp),
+            *check_bounds(bounds, tree.n_features),
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return self.feature.size
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the points."""
+        return self.lower.size
+
+    @property
+    def max_depth(self) -> int:
+        """Depth of the deepest leaf."""
+        return self._level_ends.size - 1
+
+    @cached_property
+    def left(self) -> np.ndarray:
+        inner = self.feature >= 0
+        return np.where(inner, 2 * np.cumsum(inner) - 1, -1)
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        return np.where(self.feature >= 0, self.left + 1, -1)
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        return np.concatenate([[-1], np.repeat(np.flatnonzero(self.feature >= 0), 2)])
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        return np.repeat(np.arange(self._level_ends.size), np.diff(self._level_ends, prepend=0))
+
+    @cached_property
+    def _level_ends(self) -> np.ndarray:
+        """Number of nodes of depth <= k, for k = 0, ..., max_depth."""
+        up_to = 1 + 2 * np.cumsum(self.feature >= 0)  # nodes known once the first j + 1 have been expanded
+        ends = [1]
+        while up_to[ends[-1] - 1] > ends[-1]:
+            ends.append(int(up_to[ends[-1] - 1]))
+        return np.array(ends)
+
+    @cached_property
+    def _route(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Arrays in which a leaf is its own left child and nothing exceeds its threshold."""
+        inner = self.feature >= 0
+        return (
+            np.where(inner, self.feature, 0),
+            np.where(inner, self.threshold, np.inf),
+            np.where(inner, self.left, np.arange(self.n_nodes)),
+        )
+
+    def _clip_depth(self, depth: int | None) -> int:
+        if depth is None:
+            return self.max_depth
+        if depth < 0:
+            raise ValueError(f"depth={depth!r} must be >= 0")
+        return min(int(depth), self.max_depth)
+
+    def _check_points(self, X) -> np.ndarray:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X has shape {X.shape}, the tree partitions {self.n_features} columns")
+        return X
+
+    def _walk(self, X: np.ndarray, depth: int, visit) -> None:
+        """Route chunks of points down ``depth`` levels and call ``visit(level, slice, nodes)`` after each level."""
+        feature, threshold, child = self._route
+        n, d = X.shape
+        flat = X.reshape(-1)
+        offsets = np.arange(min(n, _CHUNK)) * d
+        for start in range(0, n, _CHUNK):
+            rows = slice(start, min(start + _CHUNK, n))
+            values = flat[rows.start * d : rows.stop * d]
+            row = offsets[: rows.stop - start]
+            node = np.zeros(row.size, dtype=np.intp)
+            for level in range(1, depth + 1):
+                x = values.take(row + feature.take(node))
+                node = child.take(node) + (x >= threshold.take(node))
+                visit(level, rows, node)
+
+    def apply(self, X, depth: int | None = None) -> np.ndarray:
+        """Return the node that contains each point in the tree truncated at ``depth``.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        depth : int or None
+            Truncation depth; None: the whole tree.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+        """
+        X, depth = self._check_points(X), self._clip_depth(depth)
+        nodes = np.zeros(X.shape[0], dtype=np.intp)
+
+        def visit(level, rows, node):
+            if level == depth:
+                nodes[rows] = node
+
+        self._walk(X, depth, visit)
+        return nodes
+
+    def apply_levels(self, X, max_depth: int | None = None) -> np.ndarray:
+        """Return the nodes at every truncation depth: int ndarray of shape (max_depth + 1, n), from one pass.
+
+        Unlike :meth:`apply`, ``max_depth`` beyond the depth of the tree repeats the leaves.
+        """
+        X, depth = self._check_points(X), self._clip_depth(max_depth)
+        nodes = np.zeros(((self.max_depth if max_depth is None else max_depth) + 1, X.shape[0]), dtype=np.intp)
+
+        def visit(level, rows, node):
+            nodes[level, rows] = node
+
+        self._walk(X, depth, visit)
+        nodes[depth + 1 :] = nodes[depth]
+        return nodes
+
+    def leaves(self, depth: int | None = None) -> np.ndarray:
+        """Return the ids of the leaves of the tree truncated at ``depth``, in increasing order."""
+        depth = self._clip_depth(depth)
+        n_nodes = self._level_ends[depth]
+        is_leaf = self.feature[:n_nodes] < 0
+        is_leaf[self._level_ends[depth - 1] if depth else 0 :] = True
+        return np.flatnonzero(is_leaf)
+
+    def n_leaves(self, depth: int | None = None) -> int:
+        """Return the number of leaves of the tree truncated at ``depth``."""
+        return self.leaves(depth).size
+
+    def leaf_index(self, depth: int | None = None) -> np.ndarray:
+        """Return the position of each node in ``leaves(depth)``, -1 for the others: int ndarray (n_nodes,)."""
+        leaves = self.leaves(depth)
+        index = np.full(self.n_nodes, -1)
+        index[leaves] = np.arange(leaves.size)
+        return index
+
+    def spread(self, X, mask, depth: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """List, for each truncation depth 0, 1, ..., ``depth``, the nodes compatible with the public features.
+
+        A user who protects the feature of a cut is compatible with both children; the protected values are not read.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        mask : boolean ndarray of shape (n, n_features)
+            True where the feature of the user is protected.
+        depth : int or None
+            Last truncation depth; beyond the depth of the tree the last pairs are repeated.
+
+        Yields
+        ------
+        users, nodes : int ndarrays of equal length
+            The compatible pairs (user, node), ordered by user and then from left to right.
+        """
+        X, mask = self._check_points(X), np.asarray(mask, dtype=bool)
+        feature, threshold, child = self._route
+        users, nodes = np.arange(X.shape[0]), np.zeros(X.shape[0], dtype=np.intp)
+        yield users, nodes
+        for level in range(self.max_depth if depth is None else depth):
+            if level >= self.max_depth:
+                yield users, nodes
+                continue
+            cut = feature[nodes]
+            both = mask[users, cut] & (self.feature[nodes] >= 0)
+            right = (X[users, cut] >= threshold[nodes]) & ~both
+            nodes = child[nodes] + right
+            if both.any():
+                copies = 1 + both
+                second = np.cumsum(copies)[both] - 1
+                users, nodes = np.repeat(users, copies), np.repeat(nodes, copies)
+                nodes[second] += 1
+            yield users, nodes
+
+    def compatible(self, X, mask, depth: int | None = None) -> np.ndarray:
+        """Tell which leaves each user may lie in, given the public features: boolean ndarray (n, n_leaves(depth)).
+
+        Columns are in the order of ``leaves(depth)``. Parameters are those of :meth:`spread`, which lists the same
+        pairs without building the matrix.
+        """
+        *_, (users, nodes) = self.spread(X, mask, self._clip_depth(depth))
+        result = np.zeros((np.shape(X)[0], self.n_leaves(depth)), dtype=bool)
+        result[users, self.leaf_index(depth)[nodes]] = True
+        return result
+
+    def bounds(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and upper corners of a node's cell, arrays of shape (n_features,)."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        while node > 0:
+            parent = self.parent[node]
+            cut, at = self.feature[parent], self.threshold[parent]
+            if node == self.left[parent]:
+                upper[cut] = min(upper[cut], at)
+            else:
+                lower[cut] = max(lower[cut], at)
+            node = parent
+        return lower, upper
+
+    def prune(self, min_samples_leaf: int) -> TreePartition:
+        """Undo every cut that left a child with fewer than ``min_samples_leaf`` samples, and all cuts below it.
+
+        For max-edge trees this is the tree that would have been grown with that limit, because the limit stops the
+        growth but does not enter the choice of the cut.
+        """
+        inner = np.flatnonzero(self.feature >= 0)
+        children = self.n_samples[self.left[inner][:, None] + [0, 1]]
+        cut = np.zeros(self.n_nodes, dtype=bool)
+        cut[inner] = children.min(axis=1) >= min_samples_leaf
+        keep = np.ones(self.n_nodes, dtype=bool)
+        for start, stop in zip(self._level_ends[:-1], self._level_ends[1:], strict=True):
+            parent = self.parent[start:stop]
+            keep[start:stop] = keep[parent] & cut[parent]
+        return TreePartition(
+            np.where(cut, self.feature, -1)[keep], self.threshold[keep], self.n_samples[keep], self.lower, self.upper
+        )
+
+
+def check_bounds(bounds, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the box as two float arrays of shape (n_features,); None is the unit cube."""
+    lower, upper = (0.0, 1.0) if bounds is None else bounds
+    lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), n_features).copy()
+    upper = np.broadcast_to(np.asarray(upper, dtype=np.float64), n_features).copy()
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower < upper).all()):
+        raise ValueError(f"bounds={bounds!r} must be a pair (lower, upper) of finite corners with lower < upper")
+    return lower, upper
