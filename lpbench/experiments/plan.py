@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from lpbench import registry
 from lpbench.datasets import describe
@@ -46,6 +47,7 @@ class Block:
             "fingerprint": self.fingerprint,
             "mask": self.mask,
             "mask_params": dict(self.mask_params),
+            "mask_file": _file_hash(self.mask_params.get("path")),
             "estimator": self.estimator,
             "params": dict(self.params),
             "grid": dict(self.grid),
@@ -241,6 +243,16 @@ def _extra_point(tuning_free: Mapping | None, grid: Mapping[str, Sequence]) -> d
     if set(tuning_free) == set(grid) and all(tuning_free[k] in list(grid[k]) for k in grid):
         return None
     return dict(tuning_free)
+
+
+def _file_hash(path: str | None) -> str | None:
+    """A mask read from a file is known by its content, not by its name."""
+    if path is None:
+        return None
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigurationError(f"mask.params.path={path!r} cannot be read: {error.strerror}") from error
 
 
 def _budget(value) -> float:

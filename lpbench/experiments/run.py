@@ -297,7 +297,8 @@ def _run_pending(
                 take(outcome)
             # only a lost worker leaves blocks behind: those it was on are tried one by one, each in a fresh worker
             for block in [b for b in waiting.values() if store.is_abandoned(b.key)] or list(waiting.values())[:1]:
-                outcomes = list(_map([block], store, backend, 1, limits))
+                # two workers for one block: with one, joblib would run it in this very process
+                outcomes = list(_map([block], store, backend, 2, limits))
                 take(outcomes[0] if outcomes else _lost(block, store))
             if len(waiting) == before:
                 raise RuntimeError("no block finished although blocks are waiting")

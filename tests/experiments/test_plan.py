@@ -1,0 +1,86 @@
+"""Plans: names, axes, budgets and what a block's key depends on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from lpbench import registry
+from lpbench.errors import ConfigurationError
+from lpbench.experiments.fingerprint import import_closure, source_hash
+from lpbench.experiments.plan import plan_experiment
+from tests.experiments.helpers import block, cell
+
+
+def experiment(**group):
+    content = {"dataset": ["diabetes_progression"], "mask": ["aligned"], "method": ["private_mean"], "epsilon": [1.0]}
+    return {"name": "test", "replications": 2, "groups": [{**content, **group}]}
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ({"dataset": ["abalon"]}, "abalone"),
+        ({"mask": ["alligned"]}, "aligned"),
+        ({"method": ["histoftree_kart"]}, "histoftree_cart"),
+        ({"epsilon": [0.0]}, "epsilon=0.0"),
+        ({"epsilon": [math.nan]}, "epsilon=nan"),
+        ({"epsilon": [-1]}, "epsilon=-1"),
+        ({"epsilon": []}, "epsilon"),
+        ({"x": "dataset"}, "x='dataset'"),
+        ({"x": "mask.n_private"}, "values"),
+        ({"method": ["private_majority"]}, "classification"),
+        ({"method": ["private_mean[colour=1]"]}, "colour"),
+    ],
+)
+def test_bad_groups_are_refused_by_name(group, message):
+    with pytest.raises(ConfigurationError, match=message):
+        plan_experiment(experiment(**group))
+
+
+@pytest.mark.parametrize("replications", [0, -1, 1.5, True])
+def test_replications_must_be_a_whole_number(replications):
+    with pytest.raises(ConfigurationError, match="replications="):
+        plan_experiment(experiment(), replications=replications)
+
+
+def test_key_depends_on_everything_that_decides_the_numbers():
+    base = block()
+    assert base.key == block().key
+    changed = [
+        block(epsilon=2.0),
+        block(mask="personalized"),
+        block(replications=4),
+        block(seed=2),
+        block(grid={"shift": [1.0]}),
+        block(params={"clip": False}),
+    ]
+    assert len({base.key, *(b.key for b in changed)}) == 7
+
+
+def test_key_does_not_depend_on_names():
+    assert block(name="a", title="b").key == block(name="c", title="d").key
+
+
+def test_import_closure_follows_imports_and_ignores_siblings():
+    closure = import_closure("tests.experiments.fakes")
+    assert {"lpbench.estimators.base", "lpbench.seeds", "lpbench.problem"} <= closure
+    assert "lpbench.tracking" not in closure and "lpbench.experiments.run" not in closure
+    assert source_hash("tests.experiments.fakes") == source_hash("tests.experiments.fakes")
+
+
+def test_a_swept_mask_parameter_becomes_x():
+    plan = plan_experiment(experiment(method=["histoftree_max_edge"], x="mask.n_private", values=[1, 2]))
+    assert [e.x_value for e in plan.entries] == [1, 2]
+    assert [e.block.mask_params["n_private"] for e in plan.entries] == [1, 2]
+
+
+@pytest.mark.parametrize("name", sorted(registry.experiments()))
+def test_every_experiment_can_be_planned(name):
+    plan = plan_experiment(registry.experiments()[name], replications=1)
+    assert registry.experiments()[name].get("kind") == "drawing" or plan.entries
+
+
+def test_single_cell_has_one_entry():
+    assert len(cell().entries) == 1

@@ -1,0 +1,160 @@
+"""Same bits for any worker count, order, backend, or interrupted-and-resumed run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.base import expand_grid
+from lpbench.experiments.assemble import COLUMNS, assemble
+from lpbench.experiments.plan import Plan
+from lpbench.experiments.run import execute, run_blocks
+from lpbench.experiments.store import Store
+from tests.experiments.helpers import block, cell
+
+
+def product() -> Plan:
+    cells = [cell(epsilon=e, mask=m) for e in (0.5, 1.0, 2.0) for m in ("aligned", "personalized")]
+    return sum(cells, Plan(()))
+
+
+def scores(plan: Plan, store: Store) -> bytes:
+    return assemble(plan.entries, store).drop(columns="seconds").to_csv(index=False).encode()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("serial"))
+    run_blocks(product().blocks, store, backend="serial", order="plan", progress=False)
+    return scores(product(), store)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("order", ["plan", "shuffle", "longest_first"])
+def test_workers_and_order_do_not_change_a_bit(tmp_path, expected, workers, order):
+    store = Store(tmp_path)
+    report = run_blocks(product().blocks, store, workers=workers, order=order, progress=False)
+    assert not report.failed
+    assert scores(product(), store) == expected
+
+
+def test_second_run_does_no_fit(tmp_path):
+    store = Store(tmp_path)
+    run_blocks(product().blocks, store, backend="serial", progress=False)
+    report = run_blocks(product().blocks, store, backend="serial", progress=False)
+    assert report.outcomes == [] and report.reused == 6
+
+
+def test_corrupt_block_is_named_and_recomputed(tmp_path, expected, capsys):
+    store = Store(tmp_path)
+    run_blocks(product().blocks, store, backend="serial", progress=False)
+    victim = product().blocks[2].key
+    store.path(victim).write_bytes(b"PAR1 nonsense")
+    report = run_blocks(product().blocks, store, backend="serial", progress=False)
+    assert victim in capsys.readouterr().err and report.recomputed == [victim]
+    assert scores(product(), store) == expected
+
+
+def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
+    store = Store(tmp_path)
+    plan = cell(params={"mode": "fail"}) + cell()
+    report = run_blocks(plan.blocks, store, backend="serial", progress=False)
+    assert [o.status for o in report.failed] == ["failed"]
+    frame = assemble(plan.entries, store)
+    assert list(frame.columns) == COLUMNS
+    bad = frame[frame["status"] == "failed"]
+    assert len(bad) == 1 and "broken on purpose" in bad["reason"].iloc[0]
+    failure = store.read_failure(report.failed[0].key)
+    assert "RuntimeError" in failure["traceback"]
+    assert len(run_blocks(plan.blocks, store, backend="serial", progress=False).outcomes) == 1
+
+
+def test_killed_worker_loses_only_its_block(tmp_path):
+    store = Store(tmp_path / "store")
+    flag = str(tmp_path / "died")
+    plan = product() + cell(params={"mode": "die_once", "flag": flag}) + cell(params={"mode": "die"})
+    report = run_blocks(plan.blocks, store, workers=2, progress=False)
+    assert [o.status for o in report.failed] == ["failed"] and "worker process died" in report.failed[0].reason
+    assert len(store.keys()) == 7
+
+
+def test_time_limit_is_recorded_and_kept(tmp_path):
+    store = Store(tmp_path)
+    plan = cell(params={"mode": "sleep"})
+    report = run_blocks(plan.blocks, store, backend="serial", cell_timeout=0.2, progress=False)
+    assert [o.status for o in report.failed] == ["timeout"] and "0.2 s" in report.failed[0].reason
+    assert run_blocks(plan.blocks, store, backend="serial", cell_timeout=0.2, progress=False).outcomes == []
+    assert assemble(plan.entries, store)["status"].tolist() == ["timeout"]
+
+
+_SCRIPT = """
+import sys
+from lpbench.experiments.plan import Plan
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
+from tests.experiments.test_run import slow_product
+run_blocks(slow_product().blocks, Store(sys.argv[1]), workers=2, progress=False)
+"""
+
+
+def slow_product() -> Plan:
+    return sum([cell(epsilon=e, params={"mode": "slow"}) for e in (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)], Plan(()))
+
+
+def test_sigkill_and_resume_give_the_same_bits(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", _SCRIPT, str(tmp_path / "a")], start_new_session=True)
+    store = Store(tmp_path / "a")
+    deadline = time.time() + 60
+    while not store.keys() and time.time() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = len(store.keys())
+    assert 0 < done < 6
+    report = run_blocks(slow_product().blocks, store, workers=2, progress=False)
+    assert len(report.outcomes) == 6 - done
+    other = Store(tmp_path / "b")
+    run_blocks(slow_product().blocks, other, backend="serial", progress=False)
+    assert scores(slow_product(), store) == scores(slow_product(), other)
+
+
+def test_two_processes_share_the_work(tmp_path):
+    script = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
+    other = subprocess.Popen(script)
+    report = run_blocks(slow_product().blocks, Store(tmp_path), workers=1, progress=False)
+    assert other.wait() == 0
+    assert not report.failed and len(Store(tmp_path).keys()) == 6
+
+
+def test_mask_free_methods_are_computed_once():
+    plan = cell(estimator="Unmasked", mask="aligned") + cell(estimator="Unmasked", mask="personalized")
+    assert len(plan.entries) == 2 and len(plan.blocks) == 1
+    assert len((cell(mask="aligned") + cell(mask="personalized")).blocks) == 2
+
+
+def test_grid_point_does_not_depend_on_the_grid():
+    small = execute(block(grid={"shift": [5.0]})).to_pandas()
+    large = execute(block()).to_pandas()
+    point = large["params"] == '{"shift":5.0}'
+    assert len(expand_grid({"shift": [0.0, 5.0, -5.0]})) == 3
+    np.testing.assert_array_equal(small["value"], large.loc[point, "value"])
+
+
+def test_tuning_free_point_joins_the_grid():
+    table = execute(block(tuning_free={"shift": 1.0})).to_pandas()
+    assert set(table["params"]) == {'{"shift":0.0}', '{"shift":5.0}', '{"shift":-5.0}', '{"shift":1.0}'}
+    assert len(execute(block(tuning_free={"shift": 5.0})).to_pandas()) == 9
+
+
+@pytest.mark.parametrize("change", [{"workers": 0}, {"backend": "threads"}, {"order": "random"}])
+def test_impossible_runner_settings(tmp_path, change):
+    key = next(iter(change))
+    with pytest.raises(ConfigurationError, match=f"runner.{key}="):
+        run_blocks([block()], Store(tmp_path), progress=False, **change)

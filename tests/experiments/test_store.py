@@ -1,0 +1,96 @@
+"""A finished block is never lost, an unfinished one never half there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lpbench.errors import StoreError
+from lpbench.experiments.run import execute
+from lpbench.experiments.store import CorruptBlockError, Store
+from tests.experiments.helpers import block
+
+
+@pytest.fixture
+def stored(tmp_path):
+    store, b = Store(tmp_path), block()
+    store.write(b.key, execute(b), {"seconds": 1.0})
+    return store, b
+
+
+def test_round_trip_keeps_rows_and_metadata(stored):
+    store, b = stored
+    table, metadata = store.read(b.key)
+    assert table.to_pandas().equals(execute(b).to_pandas().assign(seconds=table.to_pandas()["seconds"]))
+    assert metadata["seconds"] == 1.0 and metadata["key"] == b.key
+    assert store.keys() == {b.key}
+
+
+def test_flipped_byte_is_detected_or_harmless(stored):
+    store, b = stored
+    intact = store.path(b.key).read_bytes()
+    expected, _ = store.read(b.key)
+    detected = 0
+    for position in range(0, len(intact), 7):
+        data = bytearray(intact)
+        data[position] ^= 0xFF
+        store.path(b.key).write_bytes(data)
+        try:
+            table, _ = store.read(b.key)
+        except CorruptBlockError as error:
+            assert b.key in str(error)
+            detected += 1
+        else:
+            # some bytes (column statistics, padding) carry no content
+            assert table.equals(expected)
+    assert detected > 0.5 * len(intact) / 7
+
+
+def test_truncated_file_is_detected(stored):
+    store, b = stored
+    data = store.path(b.key).read_bytes()
+    store.path(b.key).write_bytes(data[: len(data) // 2])
+    with pytest.raises(CorruptBlockError, match="recomputed"):
+        store.read(b.key)
+
+
+def test_no_temporary_file_is_left(stored):
+    store, _ = stored
+    assert [p.name for p in store.root.rglob(".*")] == []
+
+
+def test_unwritable_folder_is_a_clear_error(tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    with pytest.raises(StoreError, match="results_dir: cannot write"):
+        Store(blocker / "store")
+
+
+def test_claim_is_exclusive_between_live_processes(tmp_path):
+    store = Store(tmp_path)
+    assert store.claim("k")
+    code = f"import sys; from lpbench.experiments.store import Store; sys.exit(Store({str(tmp_path)!r}).claim('k'))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    store.release("k")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 1
+
+
+def test_claim_of_a_dead_process_is_taken_over(tmp_path):
+    store = Store(tmp_path)
+    code = f"from lpbench.experiments.store import Store; Store({str(tmp_path)!r}).claim('k')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert store.is_abandoned("k")
+    assert store.claim("k")
+    assert store.claimed_by("k")["pid"] == os.getpid()
+
+
+def test_reused_process_id_is_not_mistaken_for_the_claimant(tmp_path):
+    store = Store(tmp_path)
+    store.claim("k")
+    path = tmp_path / "claims" / "k"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "start": "1"}))
+    assert store.is_abandoned("k")
