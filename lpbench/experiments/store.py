@@ -119,7 +119,11 @@ class Store:
             table = pq.read_table(path, partitioning=None)
             metadata = json.loads(table.schema.metadata[b"lpbench"])
             table = table.replace_schema_metadata(None)
-            intact = metadata["checksum"] == _checksum(table.cast(BLOCK_SCHEMA)) and metadata["key"] == key
+            intact = (
+                table.schema.equals(BLOCK_SCHEMA)
+                and metadata["checksum"] == _checksum(table)
+                and metadata["key"] == key
+            )
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
