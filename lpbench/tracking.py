@@ -49,7 +49,8 @@ def log_artefact(uri: str, folder: Path, results_dir: Path, record: Mapping) -> 
         Number of runs written (0 if the store already holds them).
     """
     client = _client(uri)
-    summary = pd.read_csv(folder / "summary.csv", keep_default_na=False, na_values=[""])
+    summary = pd.read_csv(folder / "summary.csv", dtype={"panel": str})
+    summary["panel"] = summary["panel"].fillna("")
     digest = _digest(folder, record)
     experiment_id = _experiment_id(client, uri, record["name"], results_dir)
     if _is_logged(client, experiment_id, digest, record.get("group", record["name"])):
@@ -58,7 +59,7 @@ def log_artefact(uri: str, folder: Path, results_dir: Path, record: Mapping) -> 
     parent = client.create_run(experiment_id, run_name=record.get("group", record["name"]), tags=tags)
     written = 1
     keys = ["panel", "dataset", "mask", "method"]
-    for values, rows in summary.fillna({"panel": ""}).groupby(keys, sort=True):
+    for values, rows in summary.groupby(keys, sort=True):
         _log_child(client, experiment_id, parent.info.run_id, dict(zip(keys, values, strict=True)), rows, record, tags)
         written += 1
     client.log_batch(parent.info.run_id, params=_params(record["config"]))

@@ -1,0 +1,121 @@
+"""Everything logged to MLflow is rebuilt from results, and logging twice changes nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from lpbench.errors import ConfigurationError
+from lpbench.tracking import log_artefact, rebuild, tracking_uri
+
+COLUMNS = (
+    "experiment,panel,dataset,mask,method,epsilon,x,selection,params,metric,mean,std,se,n,ratio,rank,best,"
+    "significant,p_value"
+).split(",")
+
+
+def artefact(root, methods=("krr", "hist"), mean=1.0):
+    folder = root / "paper" / "table9"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        [
+            "paper/table9",
+            "",
+            "abalone",
+            "aligned",
+            m,
+            e,
+            None,
+            s,
+            '{"depth":2}',
+            "mse",
+            mean + i,
+            0.1,
+            0.01,
+            50,
+            1.5,
+            1,
+            True,
+            False,
+            0.5,
+        ]
+        for i, m in enumerate(methods)
+        for e in (1.0, 2.0)
+        for s in ("oracle", "tuning_free")
+    ]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(folder / "summary.csv", index=False)
+    (folder / "table.md").write_text("| a |\n")
+    record = {
+        "name": "paper/table9",
+        "config": {"seed": 1, "experiment": {"name": "paper/table9"}},
+        "config_hash": "abc",
+        "environment": {"commit": "deadbeef", "versions": {"numpy": "2"}},
+        "seconds": {"|abalone|aligned|krr": 2.5},
+        "datasets": {"abalone": {"fingerprint": "f" * 64, "n_train": 10, "n_features": 2}},
+    }
+    return folder, record
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory):
+    from mlflow import MlflowClient
+
+    root = tmp_path_factory.mktemp("results")
+    uri = tracking_uri(None, root)
+    folder, record = artefact(root)
+    assert log_artefact(uri, folder, root, record) == 3
+    return MlflowClient(uri), uri, root
+
+
+def children(client):
+    experiment = client.get_experiment_by_name("paper/table9")
+    runs = client.search_runs([experiment.experiment_id])
+    return [r for r in runs if "mlflow.parentRunId" not in r.data.tags], [
+        r for r in runs if "mlflow.parentRunId" in r.data.tags
+    ]
+
+
+def test_parent_holds_files_and_children_numbers(logged):
+    client, _, _ = logged
+    (parent,), runs = children(client)
+    assert parent.info.status == "FINISHED"
+    assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {"summary.csv", "table.md"}
+    assert parent.data.tags["lpbench.commit"] == "deadbeef" and parent.data.tags["version.numpy"] == "2"
+    krr = next(r for r in runs if r.data.tags["lpbench.method"] == "krr")
+    assert krr.data.metrics["mean"] == 1.0 and krr.data.metrics["seconds"] == 2.5
+    assert len(client.get_metric_history(krr.info.run_id, "mean")) == 2
+    assert krr.data.metrics["tuning_free.se"] == 0.01
+    assert krr.inputs.dataset_inputs[0].dataset.name == "abalone"
+    assert json.loads(krr.data.params["epsilon"]) == [1.0, 2.0]
+
+
+def test_logging_again_writes_nothing(logged):
+    client, uri, root = logged
+    folder, record = artefact(root)
+    assert rebuild(uri, root, [(folder, record)]) == 0
+    assert [len(r) for r in children(client)] == [1, 2]
+
+
+def test_changed_results_replace_the_old_runs(logged):
+    client, uri, root = logged
+    folder, record = artefact(root, methods=("krr", "hist", "dt"), mean=3.0)
+    assert log_artefact(uri, folder, root, record) == 4
+    assert [len(r) for r in children(client)] == [1, 3]
+
+
+def test_interrupted_logging_is_repaired(logged):
+    client, uri, root = logged
+    folder, record = artefact(root, mean=7.0)
+    experiment = client.get_experiment_by_name("paper/table9")
+    client.create_run(experiment.experiment_id, tags={"lpbench.artefact": "paper/table9"})
+    assert log_artefact(uri, folder, root, record) == 3
+    assert [len(r) for r in children(client)] == [1, 2]
+
+
+def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    folder, record = artefact(tmp_path)
+    with pytest.raises(ConfigurationError, match="tracking.uri='http://127.0.0.1:9'"):
+        log_artefact("http://127.0.0.1:9", folder, tmp_path, record)
