@@ -20,6 +20,9 @@ from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_
 class Laplace(ContinuousMechanism):
     """Add independent Laplace(scale) noise to every entry of a user's vector.
 
+    The privacy map is that of real arithmetic, as in the papers; :class:`DiscreteLaplace` is immune to attacks on the
+    low-order bits of floating-point noise.
+
     Parameters
     ----------
     scale : float
@@ -137,7 +140,7 @@ class DiscreteLaplace(ContinuousMechanism):
     scale : float
         Scale of the noise in the units of the values; 0 means no noise.
     step : float
-        Distance of neighbouring grid points; public.
+        Distance of neighbouring grid points, a power of two so that grid arithmetic is exact; public.
     sensitivity : float
         Largest distance of two users' values; public.
     """
@@ -148,7 +151,8 @@ class DiscreteLaplace(ContinuousMechanism):
 
     def __post_init__(self):
         check_scale(self.scale)
-        check_sensitivity(self.step, "step")
+        if math.frexp(check_sensitivity(self.step, "step"))[0] != 0.5:
+            raise ValueError(f"step={self.step!r} must be a power of two (2.0**-10, say), so that grid sums are exact")
         check_sensitivity(self.sensitivity)
 
     @classmethod
@@ -159,10 +163,7 @@ class DiscreteLaplace(ContinuousMechanism):
 
     def grid_distance(self, distance: float) -> int:
         """Largest number of steps between the roundings of two values at most ``distance`` apart."""
-        # An exact multiple of the step must not become one step more by the rounding error of the division.
-        steps = distance / self.step
-        nearest = round(steps)
-        return nearest if math.isclose(steps, nearest, rel_tol=1e-12) else math.ceil(steps)
+        return math.ceil(distance / self.step)
 
     def privacy_map(self, distance: float) -> float:
         """Exact epsilon between values at most ``distance`` apart: ceil(distance / step) * step / scale."""
@@ -180,9 +181,12 @@ class DiscreteLaplace(ContinuousMechanism):
         return 64.0
 
     def round(self, values: np.ndarray) -> np.ndarray:
-        """Index of the nearest grid point, halves upwards."""
-        # floor(x + 1/2) commutes with shifts by whole steps; rounding halves to even does not and costs one step more.
-        return np.floor(np.asarray(values, dtype=np.float64) / self.step + 0.5)
+        """Index of the nearest grid point, halves upwards, without rounding error."""
+        # Halves to even would not commute with shifts by whole steps, and floor(x + 1/2) rounds x + 1/2 first: either
+        # can put two values one step further apart than grid_distance says.
+        steps = np.asarray(values, dtype=np.float64) / self.step
+        below = np.floor(steps)
+        return below + (steps - below >= 0.5)
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return grid points: the rounded values plus noise, shape of ``values``."""

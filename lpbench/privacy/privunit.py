@@ -55,7 +55,7 @@ def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) 
     Parameters
     ----------
     vectors : ndarray of shape (..., d)
-        Gradients, finite.
+        Gradients, finite. Lengths below 1e-154, whose squares underflow, count as zero.
     u_sign : ndarray of shape (...)
         Uniforms on [0, 1) that choose the sign.
     fallback : ndarray of shape (..., d)
@@ -184,7 +184,8 @@ class PrivUnitG(ContinuousMechanism):
         log_q, log_below = (log_expit(s * (self.keep_logit - self.budget)) for s in (1.0, -1.0))
         above = np.asarray(u_side) < self.keep
         quantile = ndtri_exp(log_tail + np.where(above, log_q, log_below))
-        return np.where(above, -quantile, quantile) * self.spread
+        # Below a threshold so high that P(below) rounds to 1, the last quantile would be infinite.
+        return np.where(above, -quantile, np.minimum(quantile, self.threshold)) * self.spread
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reports of shape (n, d) for unit vectors of shape (n, d); :func:`unit_vectors` for shorter ones."""

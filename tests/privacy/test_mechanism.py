@@ -1,0 +1,100 @@
+"""What holds for all mechanisms: checked budgets, the protocol, no overflow, no noise without a budget."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import log_expit
+
+from lpbench.privacy import (
+    GRR,
+    BitVector,
+    ContinuousMechanism,
+    DiscreteLaplace,
+    Exponential,
+    FiniteMechanism,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PrivUnitG,
+    RandomizedResponse,
+    check_epsilon,
+    exact_epsilon,
+)
+from tests.privacy.laws import BUDGETS
+
+UNIT = np.eye(3)[[0, 1, 2, 2]]
+
+#: name -> (mechanism of a given budget, values of four users, what they report without noise)
+CASES = {
+    "laplace": (lambda e: Laplace.for_budget(e, 2.0), np.array([0.0, 0.3, 1.0, 2.0]), None),
+    "discrete_laplace": (lambda e: DiscreteLaplace.for_budget(e, 0.25), np.array([0.0, 0.25, 0.5, 1.0]), None),
+    "gaussian": (lambda e: Gaussian.for_budget(e, 1e-8), np.array([0.0, 0.3, 0.6, 1.0]), None),
+    "privunit": (lambda e: PrivUnitG(e, 3), UNIT, None),
+    "bit": (RandomizedResponse.for_budget, np.array([0, 1, 1, 0]), None),
+    "one_hot": (lambda e: RandomizedResponse.for_budget(e, 2), np.eye(4, dtype=int), None),
+    "bit_vector": (lambda e: BitVector(e, 4), np.arange(4), np.eye(4)),
+    "grr": (lambda e: GRR(e, 4), np.arange(4), None),
+    "exponential": (Exponential.for_budget, np.array([[5, 0, 1], [0, 7, 2], [0, 1, 9], [3, 2, 0]]), [0, 1, 2, 0]),
+}
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), None, "1", True, np.True_, -math.inf])
+def test_check_epsilon_refuses(bad):
+    with pytest.raises(ValueError, match=r"budget=.* must be a number > 0"):
+        check_epsilon(bad, "budget")
+
+
+@pytest.mark.parametrize("good", [1, 0.5, np.float32(2), np.int64(3), math.inf])
+def test_check_epsilon_accepts(good):
+    assert check_epsilon(good) == good and isinstance(check_epsilon(good), float)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("bad", [0, -1.0, float("nan")])
+def test_every_mechanism_refuses_impossible_budgets(name, bad):
+    with pytest.raises(ValueError, match="must be a number > 0"):
+        CASES[name][0](bad)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("epsilon", BUDGETS)
+def test_stated_budget_is_the_exact_loss_and_nothing_overflows(name, epsilon):
+    make, values, _ = CASES[name]
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        mechanism = make(epsilon)
+        assert isinstance(mechanism, Mechanism) and mechanism.bits > 0 and 0 <= mechanism.delta < 1
+        assert mechanism.epsilon == pytest.approx(epsilon, rel=1e-9)
+        reports = mechanism.randomize(values, np.random.default_rng(0))
+        assert len(reports) == len(values) and np.isfinite(reports).all()
+        if isinstance(mechanism, FiniteMechanism):
+            assert np.allclose(mechanism.channel().sum(axis=1), 1.0)
+        if isinstance(mechanism, ContinuousMechanism):
+            assert np.isfinite(mechanism.log_density(reports, values)).all()
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_infinite_budget_reports_the_truth(name):
+    make, values, truth = CASES[name]
+    mechanism = make(math.inf)
+    assert mechanism.epsilon == math.inf
+    reports = mechanism.randomize(values, np.random.default_rng(0))
+    assert np.array_equal(reports, values if truth is None else truth)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_generators_give_equal_reports(name):
+    make, values, _ = CASES[name]
+    first, second = (make(1.0).randomize(values, np.random.default_rng(5)) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_exact_epsilon_of_hand_made_channels():
+    coin = np.log([[0.75, 0.25], [0.25, 0.75]])
+    assert exact_epsilon(coin) == pytest.approx(math.log(3))
+    with np.errstate(divide="ignore"):
+        assert exact_epsilon(np.log([[1.0, 0.0], [0.5, 0.5]])) == math.inf
+        assert exact_epsilon(np.log([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])) == 0.0
+    assert exact_epsilon(np.array([[log_expit(-800), log_expit(800)], [log_expit(800), log_expit(-800)]])) == 800

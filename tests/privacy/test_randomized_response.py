@@ -1,0 +1,233 @@
+"""Randomised response: exact loss by enumeration, exact unbiasedness, sum laws against the per-user protocol."""
+
+import math
+from collections import defaultdict
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpbench.privacy import (
+    GRR,
+    BitVector,
+    RandomizedResponse,
+    exact_epsilon,
+    grr_probabilities,
+    grr_reports,
+    grr_weights,
+    rr_reports,
+)
+from tests.privacy.laws import BUDGETS, assert_frequencies, assert_mean, assert_same_law
+
+CHANNELS = [BitVector, GRR]
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize("n_categories", [2, 3, 7])
+@pytest.mark.parametrize("epsilon", BUDGETS)
+def test_stated_epsilon_is_exact(kind, n_categories, epsilon):
+    mechanism = kind(epsilon, n_categories)
+    loss = exact_epsilon(mechanism.log_channel())
+    assert mechanism.epsilon * (1 - 1e-3) < loss <= mechanism.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_one_category_has_nothing_to_hide(kind):
+    mechanism = kind(0.5, 1)
+    assert mechanism.epsilon == exact_epsilon(mechanism.log_channel()) == 0.0
+    assert (GRR(0.5, 1).randomize(np.zeros(50, dtype=int), np.random.default_rng(0)) == 0).all()
+
+
+@pytest.mark.parametrize("changed", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 1000.0])
+def test_epsilon_of_bit_vectors_by_enumeration(changed, epsilon):
+    mechanism = RandomizedResponse.for_budget(epsilon, changed_bits=changed)
+    bit = mechanism.log_channel()
+    vectors = np.array(list(product([0, 1], repeat=changed)))
+    log_channel = bit[vectors[:, None, :], vectors[None, :, :]].sum(axis=-1)
+    loss = exact_epsilon(log_channel)
+    assert epsilon * (1 - 1e-3) < loss <= epsilon * (1 + 1e-9)
+
+
+def test_one_hot_vector_costs_two_bits():
+    per_bit = RandomizedResponse(0.5)
+    one_hot = np.eye(3, dtype=int)
+    reports = np.array(list(product([0, 1], repeat=3)))
+    log_channel = per_bit.log_channel()[one_hot[:, None, :], reports[None, :, :]].sum(axis=-1)
+    assert exact_epsilon(log_channel) == pytest.approx(1.0) == RandomizedResponse(0.5, changed_bits=2).epsilon
+    assert np.exp(BitVector(1.0, 3).log_channel()).max() == pytest.approx(np.exp(log_channel).max())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 1000.0, math.inf])
+@pytest.mark.parametrize("n_categories", [1, 2, 5])
+def test_estimates_are_exactly_unbiased(epsilon, n_categories):
+    grr = GRR(epsilon, n_categories)
+    assert np.allclose(grr.channel() @ grr.estimate(np.eye(n_categories)), np.eye(n_categories))
+    vector = BitVector(epsilon, n_categories)
+    reports = (np.arange(2**n_categories)[:, None] >> np.arange(n_categories)) & 1
+    assert np.allclose(vector.channel() @ vector.estimate(reports), np.eye(n_categories))
+    bit = RandomizedResponse.for_budget(epsilon)
+    assert np.allclose(bit.channel() @ bit.estimate(np.array([0, 1])), [0, 1])
+
+
+def test_formulas_of_the_papers():
+    # H eq. (5) with e^(eps/4), (16) with e^(eps/2), Z eq. (13) with e^(eps/2), at eps = 4 ln 3.
+    bit = RandomizedResponse.for_budget(4 * math.log(3) / 4)
+    assert (bit.keep, bit.flip) == (pytest.approx(3 / 4), pytest.approx(1 / 4))
+    assert bit.estimate(1) == pytest.approx((3 + 1) / (3 - 1) * (1 - 1 / (1 + 3)))
+    keep, other = grr_probabilities(5, 4 * math.log(3) / 2)
+    assert (keep, other) == (pytest.approx(9 / 13), pytest.approx(1 / 13))
+    slope, offset = grr_weights(5, 2 * math.log(3))
+    assert (slope, offset) == (pytest.approx(13 / 8), pytest.approx(1 / 8))
+    assert BitVector(2 * math.log(3), 4).response.keep == pytest.approx(3 / 4)
+
+
+@given(st.integers(1, 200), st.floats(1e-3, 700))
+def test_weights_invert_the_probabilities(m, epsilon):
+    keep, other = grr_probabilities(m, epsilon)
+    slope, offset = grr_weights(m, epsilon)
+    assert keep + (m - 1) * other == pytest.approx(1.0)
+    assert slope * keep - offset == pytest.approx(1.0, abs=1e-9 * slope)
+    if m > 1:
+        assert slope * other - offset == pytest.approx(0.0, abs=1e-9 * slope)
+
+
+def test_batch_of_users_with_their_own_numbers_of_categories():
+    m = np.repeat([1, 2, 3, 8], 40000)
+    truth = (np.arange(m.size) * 7) % m
+    rng = np.random.default_rng(0)
+    reports = grr_reports(truth, m, 1.2, rng.random(m.size), rng.random(m.size))
+    for count in (1, 2, 3, 8):
+        channel = GRR(1.2, count).channel()
+        for category in range(count):
+            chosen = (m == count) & (truth == category)
+            assert_frequencies(reports[chosen], channel[category])
+
+
+@pytest.mark.parametrize("m", [2, 3, 7, 64])
+def test_lies_are_even_over_the_other_categories_exactly(m):
+    # A lattice of u_other that meets every other category equally often; u_keep = 1 - 2^-53 always lies.
+    u_other = (np.arange(5 * (m - 1)) + 0.5) / (5 * (m - 1))
+    for truth in range(m):
+        reports = grr_reports(np.full(u_other.size, truth), m, 1.0, np.full(u_other.size, 1 - 2**-53), u_other)
+        assert np.array_equal(np.bincount(reports, minlength=m), 5 * (np.arange(m) != truth))
+
+
+@pytest.mark.parametrize("m", [2, 3, 1000, 2**31 + 1, 2**53 - 1])
+def test_largest_uniform_stays_in_range(m):
+    top = np.array([1 - 2**-53])
+    assert grr_reports(np.array([0]), m, 1e-9, top, top)[0] <= m - 1
+    assert grr_reports(np.array([m - 1]), m, 1e-9, top, top)[0] <= m - 1
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 20), st.floats(0.01, 20))
+def test_larger_budget_keeps_what_a_smaller_one_kept(seed, first, second):
+    small, large = sorted((first, second))
+    rng = np.random.default_rng(seed)
+    m = rng.integers(1, 9, 60)
+    truth = rng.integers(0, m)
+    u_keep, u_other = rng.random((2, 60))
+    low, high = (grr_reports(truth, m, e, u_keep, u_other) for e in (small, large))
+    assert ((low != truth) | (high == truth)).all()
+    assert ((high == truth) | (high == low)).all()  # and the lies are the same
+    bits = rng.random(60) < 0.5
+    low, high = (rr_reports(bits, e, u_keep) for e in (small, large))
+    assert ((low != bits) | (high == bits)).all()
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_reports_follow_the_channel(kind, epsilon):
+    mechanism = kind(epsilon, 3)
+    for category, row in enumerate(mechanism.channel()):
+        reports = mechanism.randomize(np.full(50000, category), np.random.default_rng(category))
+        if kind is BitVector:
+            reports = reports @ (1 << np.arange(3))
+        assert_frequencies(reports, row)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_sum_law_has_the_exact_joint_distribution(kind):
+    """Chi-square of the shortcut against the convolution of the channels of four users with three categories."""
+    mechanism, truth = kind(0.8, 3), np.array([0, 0, 1, 2])
+    channel = mechanism.channel()
+    shown = np.eye(3, dtype=int) if kind is GRR else (np.arange(8)[:, None] >> np.arange(3)) & 1
+    law = {(0, 0, 0): 1.0}
+    for category in truth:
+        longer = defaultdict(float)
+        for (counts, mass), report in product(law.items(), range(len(shown))):
+            longer[tuple((counts + shown[report]).tolist())] += mass * channel[category, report]
+        law = longer
+    counts = np.tile(np.bincount(truth, minlength=3), (300000, 1))
+    sums = mechanism.sum_of_reports(counts, np.random.default_rng(1))
+    index = {key: i for i, key in enumerate(sorted(law))}
+    probabilities = np.array([law[key] for key in sorted(law)])
+    codes = np.array([index.get(tuple(key), -1) for key in np.ndindex(5, 5, 5)]).reshape(5, 5, 5)
+    assert_frequencies(codes[tuple(sums.T)], probabilities)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_sum_law_equals_the_per_user_protocol(kind, epsilon):
+    """Every projection of the counts has the same law; a generic one sees all correlations."""
+    mechanism, repeats = kind(epsilon, 5), 4000
+    truth = np.random.default_rng(0).integers(0, 5, 40)
+    reports = mechanism.randomize(np.tile(truth, repeats), np.random.default_rng(1))
+    shown = reports if kind is BitVector else reports[:, None] == np.arange(5)
+    per_user = shown.reshape(repeats, truth.size, 5).sum(axis=1)
+    counts = np.tile(np.bincount(truth, minlength=5), (repeats, 1))
+    shortcut = mechanism.sum_of_reports(counts, np.random.default_rng(2))
+    weights = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0])
+    assert_same_law(per_user @ weights, shortcut @ weights)
+    assert_same_law(per_user[:, 0], shortcut[:, 0])
+
+
+def test_bit_sums_equal_the_per_user_protocol():
+    mechanism = RandomizedResponse(0.7)
+    bits = np.arange(50) < 20
+    per_user = mechanism.randomize(np.tile(bits, (5000, 1)), np.random.default_rng(0)).sum(axis=1)
+    shortcut = mechanism.sum_of_reports(np.full(5000, 20), 50, np.random.default_rng(1))
+    assert_same_law(per_user, shortcut)
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_estimated_counts_are_unbiased(kind):
+    mechanism = kind(1.0, 4)
+    counts = np.array([500, 0, 100, 5])
+    sums = mechanism.sum_of_reports(np.tile(counts, (20000, 1)), np.random.default_rng(3))
+    estimates = mechanism.estimate(sums, counts.sum())
+    assert_mean(estimates, counts, estimates.std(axis=0))
+
+
+def test_sums_at_the_ends_of_the_budget():
+    counts = np.array([3, 0, 2])
+    for kind in CHANNELS:
+        assert np.array_equal(kind(math.inf, 3).sum_of_reports(counts, np.random.default_rng(0)), counts)
+        assert np.array_equal(kind(1000.0, 3).sum_of_reports(counts, np.random.default_rng(0)), counts)
+
+
+@pytest.mark.parametrize("values", [[3], [-1], [0.5]])
+def test_categories_outside_the_list_are_refused(values):
+    for kind in CHANNELS:
+        with pytest.raises(ValueError, match=r"values must be integers in 0, \.\.\., 2"):
+            kind(1.0, 3).randomize(np.array(values), np.random.default_rng(0))
+
+
+def test_other_refusals():
+    with pytest.raises(ValueError, match="values must be bits"):
+        RandomizedResponse(1.0).randomize(np.array([2]), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="truth must lie in"):
+        grr_reports(np.array([0, 2]), np.array([1, 2]), 1.0, np.zeros(2), np.zeros(2))
+    for bad in (0, 2.5):
+        with pytest.raises(ValueError, match="n_categories="):
+            GRR(1.0, bad)
+    with pytest.raises(ValueError, match="changed_bits="):
+        RandomizedResponse(1.0, 0)
+    with pytest.raises(ValueError, match=r"2\^20 reports"):
+        BitVector(1.0, 20).log_channel()
+
+
+def test_bits_of_a_report():
+    assert (GRR(1.0, 8).bits, BitVector(1.0, 8).bits, RandomizedResponse(1.0).bits) == (3.0, 8.0, 1.0)
