@@ -1,6 +1,17 @@
 """Partitions of the feature space: equal grids, max-edge trees and CART, all as arrays."""
 
+from lpbench.partitions.cart import grow_cart, grow_personalized_cart
+from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
 from lpbench.partitions.max_edge import grow_max_edge
 from lpbench.partitions.tree import TreePartition
 
-__all__ = ["TreePartition", "grow_max_edge"]
+__all__ = [
+    "CellSums",
+    "KeyIndex",
+    "TreePartition",
+    "cell_keys",
+    "grid_digits",
+    "grow_cart",
+    "grow_max_edge",
+    "grow_personalized_cart",
+]

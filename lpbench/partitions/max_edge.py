@@ -11,6 +11,7 @@ import numpy as np
 
 from lpbench.partitions.criteria import SplitStatistics, choose
 from lpbench.partitions.tree import TreePartition, check_bounds
+from lpbench.privacy.counter import hashed_uniforms
 
 #: (sample, dimension) pairs summed at once: the temporaries fit the processor's cache.
 _CHUNK = 1 << 16
@@ -79,7 +80,7 @@ def grow_max_edge(
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
     if rule == "random" and rng is None:
         raise ValueError("rule='random' needs rng, a numpy Generator")
-    seed = rng.integers(2**63, dtype=np.uint64) if rule == "random" else None
+    seed = int(rng.integers(2**63)) if rule == "random" else None
     statistics = SplitStatistics.of(y, criterion, n_classes, score) if rule == "max_edge" and n else None
 
     frontier = _Frontier(lower, upper)
@@ -144,7 +145,7 @@ class _Frontier:
         self.lower, self.upper = np.atleast_2d(lower), np.atleast_2d(upper)
         # Edges are halved exactly, never recomputed as upper - lower, so that equal edges stay equal.
         self.edges = self.upper - self.lower if edges is None else edges
-        self.path = np.ones(1, dtype=np.uint64) if path is None else path
+        self.path = np.ones(1, dtype=np.uint64) if path is None else path  # 1 for the root, 2k and 2k + 1 below k
         self.size = self.lower.shape[0]
 
     def candidates(self) -> np.ndarray:
@@ -157,7 +158,7 @@ class _Frontier:
 
     def random_choice(self, candidates, seed) -> np.ndarray:
         """Choose uniformly among the candidates; the draw belongs to the node's path, not to its position."""
-        u = _uniform(self.path, seed)
+        u = hashed_uniforms(seed, self.path)[0]
         rank = np.floor(u * candidates.sum(axis=1))[:, None]
         return (np.cumsum(candidates, axis=1) > rank).argmax(axis=1)
 
@@ -173,11 +174,3 @@ class _Frontier:
         path = np.repeat(self.path[split] * np.uint64(2), 2)
         path[1::2] += np.uint64(1)
         return _Frontier(lower, upper, edges, path)
-
-
-def _uniform(path: np.ndarray, seed: np.uint64) -> np.ndarray:
-    """Map node paths (1 for the root, 2k and 2k + 1 below k) to uniforms in [0, 1) by SplitMix64."""
-    z = seed + path * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53

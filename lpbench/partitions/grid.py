@@ -1,0 +1,101 @@
+"""Equal grids whose cells are never enumerated: integer digits, sortable keys and sparse look-ups.
+
+A grid of t bins in s dimensions has t^s cells, far more than any memory holds once s is a few dozen. Only cells that
+hold a report or are asked for are ever represented.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: Key ranges up to this size are indexed directly, larger ones through a sorted list of the keys that occur.
+_DENSE = 1 << 16
+
+
+def grid_digits(X, bins: int) -> np.ndarray:
+    """Return the bin of every coordinate among ``bins`` equal bins of [0, 1]: int ndarray of the shape of X.
+
+    Bins are closed on the left; 1 belongs to the last bin.
+    """
+    return np.clip(np.floor(np.asarray(X, dtype=np.float64) * bins), 0, bins - 1).astype(np.int64)
+
+
+def cell_keys(digits, base: int) -> np.ndarray:
+    """Map rows of digits to keys that are equal iff the rows are.
+
+    Parameters
+    ----------
+    digits : int ndarray of shape (n, s)
+        Values 0, ..., base - 1.
+    base : int
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        int64 in 0, ..., base^s - 1 where that fits, else byte strings; both can be sorted and searched.
+    """
+    digits = np.asarray(digits)
+    n, s = digits.shape
+    if base**s <= 2**62:
+        keys = np.zeros(n, dtype=np.int64)
+        for column in range(s):
+            keys = keys * base + digits[:, column]
+        return keys
+    width = next(size for size in (1, 2, 4, 8) if base <= 256**size)
+    return np.ascontiguousarray(digits.astype(f">u{width}")).view(f"S{width * s}").ravel()
+
+
+class KeyIndex:
+    """Number the keys that occur, so that sums over cells are arrays.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,)
+        Keys that occur, repetitions allowed.
+    n_keys : int
+        Size of the range of integer keys; small ranges are their own index. Ignored for byte strings.
+
+    Attributes
+    ----------
+    size : int
+        Codes are 0, ..., size - 1; ``size`` itself is the code of every key that did not occur.
+    """
+
+    def __init__(self, keys: np.ndarray, n_keys: int):
+        self._sorted = None if n_keys <= _DENSE and keys.dtype.kind == "i" else np.unique(keys)
+        self.size = int(n_keys) if self._sorted is None else self._sorted.size
+
+    def find(self, keys: np.ndarray) -> np.ndarray:
+        """Return the codes of ``keys`` (``size`` where a key did not occur): int ndarray of the shape of keys."""
+        if self._sorted is None:
+            return keys
+        if self.size == 0:
+            return np.zeros(keys.shape, dtype=np.intp)
+        code = np.minimum(np.searchsorted(self._sorted, keys), self.size - 1)
+        return np.where(self._sorted[code] == keys, code, self.size)
+
+
+class CellSums:
+    """Sums of users' numbers over the cells of a product (grid code, leaf).
+
+    Parameters
+    ----------
+    codes, leaves : int ndarrays of shape (n,)
+        Cell of each entry; codes in 0, ..., n_codes - 1, leaves in 0, ..., n_leaves - 1.
+    n_codes, n_leaves : int
+    *weights : ndarrays of shape (n,), or None for ones
+    """
+
+    def __init__(self, codes, leaves, n_codes: int, n_leaves: int, *weights):
+        self._n_codes, self._n_leaves = n_codes, n_leaves
+        keys = codes * np.int64(n_leaves) + leaves
+        self._index = KeyIndex(keys, n_codes * n_leaves)
+        entry, size = self._index.find(keys), self._index.size + 1
+        self._sums = [np.bincount(entry, weights=w, minlength=size) for w in weights]
+
+    def at(self, codes, leaves) -> list[np.ndarray]:
+        """Return the sums in the cells (codes, leaves), 0 where nothing was added; ``n_codes`` is an unknown code."""
+        entry = self._index.find(codes * np.int64(self._n_leaves) + leaves)
+        # Keys of the unknown code would lie beyond a dense table.
+        entry = np.where(codes < self._n_codes, entry, self._index.size)
+        return [sums[entry] for sums in self._sums]

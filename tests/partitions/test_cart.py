@@ -1,0 +1,121 @@
+"""CART partitions against scikit-learn (complete data) and against the personalised rule written down literally."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from lpbench.partitions import grow_cart, grow_personalized_cart
+
+
+def same_tree(first, second):
+    return (
+        first.n_nodes == second.n_nodes
+        and (first.feature == second.feature).all()
+        and np.allclose(first.threshold, second.threshold, rtol=1e-12)
+        and (first.n_samples == second.n_samples).all()
+    )
+
+
+@pytest.mark.parametrize("min_samples_leaf", [10, 20])
+@pytest.mark.parametrize("depth", [0, 1, 3, 5])
+# Leaves of 10 samples or more: two features then never cut off the same samples, which would be a tie.
+def test_complete_data_without_ties_give_scikit_learns_tree(depth, min_samples_leaf):
+    rng = np.random.default_rng(depth)
+    X = rng.random((400, 5)).astype(np.float32).astype(float)
+    y = np.sin(6 * X[:, 2]) + rng.laplace(size=400)
+    ours = grow_personalized_cart(X, y, depth, np.zeros(X.shape, bool), min_samples_leaf=min_samples_leaf)
+    wrapped = grow_cart(X, y, depth, min_samples_leaf=min_samples_leaf, mask=np.zeros(X.shape, bool))
+    assert same_tree(ours, wrapped)
+
+
+def test_wrapped_trees_are_scikit_learns_own():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((200, 3)), rng.integers(0, 3, 200)
+    points = rng.random((500, 3)).astype(np.float32)
+    for criterion, model in (
+        ("variance", DecisionTreeRegressor(max_depth=4, random_state=3)),
+        ("gini", DecisionTreeClassifier(max_depth=4, random_state=3)),
+        ("entropy", DecisionTreeClassifier(criterion="entropy", max_depth=4, random_state=3)),
+    ):
+        node = grow_cart(X, y, 4, criterion=criterion, seed=3).apply(points)
+        leaf = model.fit(X, y).apply(points)
+        assert ((node[:, None] == node) == (leaf[:, None] == leaf)).all()
+
+
+def reference(X, y, mask, depth, min_samples_leaf):
+    """The personalised rule, literally, in exact arithmetic."""
+    d = len(X[0])
+
+    def sse(labels):
+        return sum(v * v for v in labels) - Fraction(sum(labels) ** 2, len(labels))
+
+    def grow(samples, level):
+        node = {"n": len(samples), "cut": None}
+        if level == depth or len(samples) == 0 or sse([y[i] for i in samples]) == 0:
+            return node
+        best = None
+        for l in range(d):
+            shown = sorted((i for i in samples if not mask[i][l]), key=lambda i: X[i][l])
+            for k in range(1, len(shown)):
+                low, high = X[shown[k - 1]][l], X[shown[k]][l]
+                if low == high or k < min_samples_leaf or len(shown) - k < min_samples_leaf:
+                    continue
+                left, right = [y[i] for i in shown[:k]], [y[i] for i in shown[k:]]
+                score = (sse(left + right) - sse(left) - sse(right)) / len(shown)
+                if best is None or score > best[0]:
+                    best = (score, l, (low + high) / 2, shown[:k], shown[k:])
+        if best is not None:
+            node["cut"] = best[1:3]
+            node["children"] = (grow(best[3], level + 1), grow(best[4], level + 1))
+        return node
+
+    return grow(list(range(len(X))), 0)
+
+
+def as_nested(tree, node=0):
+    result = {"n": tree.n_samples[node], "cut": None}
+    if tree.feature[node] >= 0:
+        result["cut"] = (tree.feature[node], tree.threshold[node])
+        result["children"] = (as_nested(tree, tree.left[node]), as_nested(tree, tree.right[node]))
+    return result
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 20), st.integers(1, 4), st.integers(0, 2**32), st.integers(0, 5), st.integers(1, 3))
+def test_personalised_growth_is_the_stated_rule(n, d, seed, depth, min_samples_leaf):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, rng.integers(2, 40), (n, d)) / 8
+    y, mask = rng.integers(0, rng.integers(1, 8), n), rng.random((n, d)) < rng.choice([0.0, 0.3, 0.7])
+    tree = grow_personalized_cart(X, y, depth, mask, min_samples_leaf=min_samples_leaf)
+    expected = reference(X.tolist(), y.tolist(), mask.tolist(), depth, min_samples_leaf)
+    assert as_nested(tree) == expected
+
+
+def test_shallower_personalised_trees_are_truncations():
+    rng = np.random.default_rng(0)
+    X, y, mask = rng.random((300, 4)), rng.laplace(size=300), rng.random((300, 4)) < 0.3
+    deep, points = grow_cart(X, y, 7, mask=mask), rng.random((500, 4))
+    for depth in range(8):
+        assert (deep.apply(points, depth) == grow_cart(X, y, depth, mask=mask).apply(points)).all()
+
+
+def test_protected_values_and_the_order_of_users_do_not_matter():
+    rng = np.random.default_rng(0)
+    X, y, mask = rng.integers(0, 50, (300, 4)) / 50, rng.laplace(size=300), rng.random((300, 4)) < 0.3
+    X[:, 3], mask[:, 3] = 1 - X[:, 0], mask[:, 0]  # mirrored ties, up to rounding
+    tree, order = grow_cart(X, y, 6, mask=mask), rng.permutation(300)
+    assert same_tree(tree, grow_cart(np.where(mask, np.nan, X), y, 6, mask=mask))
+    assert same_tree(tree, grow_cart(X[order], y[order], 6, mask=mask[order]))
+
+
+def test_nothing_to_cut_leaves_the_root():
+    y = np.arange(4.0)
+    assert grow_cart(np.ones((4, 2)), y, 3, mask=np.ones((4, 2), bool)).n_nodes == 1
+    assert grow_cart(np.ones((4, 0)), y, 3).n_nodes == 1
+    assert grow_cart(np.ones((4, 2)), y, 3, mask=[[True, False]] * 4).n_nodes == 1
+    with pytest.raises(ValueError, match="criterion='gini'"):
+        grow_cart(np.ones((4, 2)), y, 3, criterion="gini", mask=np.ones((4, 2), bool))
