@@ -65,16 +65,14 @@ def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) 
     -------
     ndarray of shape (..., d), rows of length 1
     """
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
     if not np.isfinite(length).all():
         raise ValueError("vectors must be finite; has the gradient recursion diverged?")
+    positive = np.asarray(u_sign) < (1.0 + np.minimum(length, 1.0)) / 2.0
     if (length == 0).any():
-        vectors = np.where(length > 0, vectors, fallback)
-        divisor = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    else:
-        divisor = length
-    positive = np.asarray(u_sign)[..., None] < (1.0 + np.minimum(length, 1.0)) / 2.0
-    return np.where(positive, vectors, -vectors) / divisor
+        vectors = np.where(length[..., None] > 0, vectors, fallback)
+        length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    return vectors * (np.where(positive, 1.0, -1.0) / length)[..., None]
 
 
 def privunit_reports(vectors: np.ndarray, along, spread, normals: np.ndarray) -> np.ndarray:
