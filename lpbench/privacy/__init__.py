@@ -5,7 +5,14 @@ from lpbench.privacy.exponential import Exponential, exponential_choices
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
 from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, sum_of_laplace
-from lpbench.privacy.mechanism import ContinuousMechanism, FiniteMechanism, Mechanism, check_epsilon, exact_epsilon
+from lpbench.privacy.mechanism import (
+    CategoryMechanism,
+    ContinuousMechanism,
+    FiniteMechanism,
+    Mechanism,
+    check_epsilon,
+    exact_epsilon,
+)
 from lpbench.privacy.privunit import PrivUnitG, privunit_reports, unit_vectors
 from lpbench.privacy.randomized_response import (
     GRR,
@@ -21,6 +28,7 @@ __all__ = [
     "GRR",
     "MODELS",
     "BitVector",
+    "CategoryMechanism",
     "ContinuousMechanism",
     "DiscreteLaplace",
     "Exponential",

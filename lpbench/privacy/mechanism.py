@@ -9,39 +9,30 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
 
 def check_epsilon(epsilon, name: str = "epsilon") -> float:
     """Return epsilon as a float; raise ValueError unless it is a number > 0 (inf allowed)."""
-    if isinstance(epsilon, (bool, np.bool_)) or not isinstance(epsilon, numbers.Real) or not epsilon > 0:
+    if isinstance(epsilon, (bool, np.bool_)) or not isinstance(epsilon, numbers.Real) or not float(epsilon) > 0:
         raise ValueError(f"{name}={epsilon!r} must be a number > 0 (use float('inf') for no privacy)")
     return float(epsilon)
 
 
 def check_sensitivity(sensitivity, name: str = "sensitivity") -> float:
     """Return a sensitivity as a float; raise ValueError unless it is a finite number > 0."""
-    if not isinstance(sensitivity, numbers.Real) or not 0 < sensitivity < math.inf:
+    if not isinstance(sensitivity, numbers.Real) or not 0 < float(sensitivity) < math.inf:
         raise ValueError(f"{name}={sensitivity!r} must be a finite number > 0")
     return float(sensitivity)
 
 
 def check_scale(scale, name: str = "scale") -> float:
     """Return a noise scale as a float; raise ValueError unless it is a finite number >= 0 (0: no noise)."""
-    if not isinstance(scale, numbers.Real) or not 0 <= scale < math.inf:
+    if not isinstance(scale, numbers.Real) or not 0 <= float(scale) < math.inf:
         raise ValueError(f"{name}={scale!r} must be a finite number >= 0 (0 means no noise); is the budget too small?")
     return float(scale)
-
-
-def check_categories(values, n_categories: int) -> np.ndarray:
-    """Return categories as an integer array; raise ValueError unless all lie in 0, ..., n_categories - 1."""
-    values = np.asarray(values)
-    if values.size and (
-        not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= n_categories
-    ):
-        raise ValueError(f"values must be integers in 0, ..., {n_categories - 1}; got dtype {values.dtype}")
-    return values.astype(np.int64)
 
 
 def exact_epsilon(log_channel: np.ndarray) -> float:
@@ -102,6 +93,37 @@ class FiniteMechanism(Mechanism):
     def channel(self) -> np.ndarray:
         """Probabilities of shape (n_inputs, n_reports); rows sum to 1."""
         return np.exp(self.log_channel())
+
+
+@dataclass(frozen=True)
+class CategoryMechanism(FiniteMechanism):
+    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbours."""
+
+    budget: float
+    n_categories: int
+
+    def __post_init__(self):
+        check_epsilon(self.budget, "budget")
+        if not isinstance(self.n_categories, (int, np.integer)) or self.n_categories < 1:
+            raise ValueError(f"n_categories={self.n_categories!r} must be a whole number >= 1")
+
+    def privacy_map(self, distance: int = 1) -> float:
+        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
+        return float(self.budget) if distance and self.n_categories > 1 else 0.0
+
+    def check_values(self, values) -> np.ndarray:
+        """Return categories as an int64 array; raise ValueError unless all lie in 0, ..., n_categories - 1."""
+        values = np.asarray(values)
+        if values.size and (
+            not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= self.n_categories
+        ):
+            raise ValueError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
+        return values.astype(np.int64)
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map()
 
 
 class ContinuousMechanism(Mechanism):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit
 
-from lpbench.privacy.mechanism import FiniteMechanism, check_categories, check_epsilon
+from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
 
 
 def rr_reports(bits: np.ndarray, epsilon, u_keep: np.ndarray) -> np.ndarray:
@@ -159,29 +159,7 @@ class RandomizedResponse(FiniteMechanism):
 
 
 @dataclass(frozen=True)
-class _CategoryMechanism(FiniteMechanism):
-    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbours."""
-
-    budget: float
-    n_categories: int
-
-    def __post_init__(self):
-        check_epsilon(self.budget, "budget")
-        if not isinstance(self.n_categories, (int, np.integer)) or self.n_categories < 1:
-            raise ValueError(f"n_categories={self.n_categories!r} must be a whole number >= 1")
-
-    def privacy_map(self, distance: int = 1) -> float:
-        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
-        return float(self.budget) if distance and self.n_categories > 1 else 0.0
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map()
-
-
-@dataclass(frozen=True)
-class BitVector(_CategoryMechanism):
+class BitVector(CategoryMechanism):
     """Report a category as a one-hot vector whose bits are flipped at half the budget each (Z eq. (13)).
 
     A change of category changes two bits. With one category there is nothing to hide: epsilon is 0.
@@ -206,7 +184,7 @@ class BitVector(_CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return boolean reports of shape (n, n_categories) for categories of shape (n,)."""
-        values = check_categories(values, self.n_categories)
+        values = self.check_values(values)
         return self.response.randomize(values[:, None] == np.arange(self.n_categories), rng)
 
     def estimate(self, reports: np.ndarray, n=1) -> np.ndarray:
@@ -229,7 +207,7 @@ class BitVector(_CategoryMechanism):
 
 
 @dataclass(frozen=True)
-class GRR(_CategoryMechanism):
+class GRR(CategoryMechanism):
     """Generalised randomised response: the true category, or one of the others at random (H eq. (16)).
 
     With one category there is nothing to hide: nothing is randomised and epsilon is 0.
@@ -249,7 +227,7 @@ class GRR(_CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
-        values = check_categories(values, self.n_categories)
+        values = self.check_values(values)
         return grr_reports(values, self.n_categories, self.budget, rng.random(values.shape), rng.random(values.shape))
 
     def estimate(self, counts: np.ndarray, n=1) -> np.ndarray:
