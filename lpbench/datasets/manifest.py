@@ -35,7 +35,9 @@ class Manifest:
     sources : tuple of dict
         Where the raw files may be found, in the order they are tried (:mod:`lpbench.datasets.sources`).
     columns : tuple of str
-        Names of the raw columns, in file order.
+        Names of the raw columns, by position (empty: the header of the file).
+    raw_rows : int or None
+        Rows of the whole raw file, where a partial copy is in circulation.
     rows, public, target, features
         How raw columns become the canonical table (:mod:`lpbench.datasets.preprocess`).
     sensitivity : dict
@@ -68,6 +70,7 @@ class Manifest:
     notes: str = ""
     sources: tuple = ()
     columns: tuple = ()
+    raw_rows: int | None = None
     rows: tuple = ()
     public: dict | None = None
     target: str | dict = ""

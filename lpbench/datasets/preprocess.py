@@ -4,10 +4,11 @@ The order of the steps is fixed: name the columns, choose rows (``rows``), find 
 label (``target``) and the features (``features``). Manifest keys:
 
 rows
-    List of ``{drop_missing: all | [columns]}`` and ``{keep: {column: c, values: [...]}}``.
+    List of ``{drop_missing: all | [columns]}``, ``{keep: {column: c, values: [...]}}`` and ``{drop: {column: ...}}``.
 public
-    One of ``{first: k}`` (the first k rows that are kept), ``{column: c, values: [...]}``, ``{file: role}`` (rows of
-    that raw file) and ``{sample: k, seed: s}`` (drawn once; the same for every replication).
+    One of ``{first: k}`` (the first k rows that are kept), ``{column: c, values: [...]}``, ``{column: c, size: k}``
+    (the category whose number of rows is nearest to k), ``{file: role}`` (rows of that raw file) and
+    ``{sample: k, seed: s}`` (drawn once; the same for every replication).
 target
     Column name, or ``{column: c, positive: [...], negative: [...]}`` for a label coded 1 and 0.
 features
@@ -26,12 +27,9 @@ from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.table import Table
 from lpbench.errors import DataError
 
-#: Column added while several raw files are stacked: the role of the file a row came from.
-FILE_COLUMN = "__file__"
-
 
 def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
-    """Turn raw columns (any dtype; :data:`FILE_COLUMN` tells the file) into the canonical table.
+    """Turn raw columns, as :func:`lpbench.datasets.readers.read_source` returns them, into the canonical table.
 
     Raises
     ------
@@ -43,9 +41,11 @@ def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
         frame.choose_rows(step)
     public = None if manifest.public is None else frame.public(manifest.public)
     columns = frame.feature_columns(manifest.features, manifest.target)
-    X = np.column_stack([values for _, values in columns])
+    X = np.empty((len(frame.raw), len(columns)))
+    for k, (_, values) in enumerate(columns):
+        X[:, k] = values
     return Table(
-        X=np.ascontiguousarray(X, dtype=np.float64),
+        X=X,
         y=frame.target(manifest.target),
         columns=tuple(name for name, _ in columns),
         public=public,
@@ -56,7 +56,7 @@ class _Frame:
     """Raw columns of one data set with checks that speak of the data set, column and row."""
 
     def __init__(self, raw: pd.DataFrame, name: str):
-        self.raw, self.name = raw.reset_index(drop=True), name
+        self.raw, self.name = raw, name
 
     def column(self, column: str) -> pd.Series:
         if column not in self.raw.columns:
@@ -85,16 +85,20 @@ class _Frame:
             )
         return text
 
+    def is_in(self, column: str, values: Sequence) -> np.ndarray:
+        """Return where a column holds one of the values (compared as text)."""
+        return _text(self.column(column)).isin([str(v) for v in values]).to_numpy()
+
     def choose_rows(self, step: Mapping) -> None:
         ((kind, argument),) = step.items()
         if kind == "drop_missing":
             subset = None if argument == "all" else [self.column(c).name for c in argument]
-            self.raw = self.raw.dropna(subset=subset).reset_index(drop=True)
-        elif kind == "keep":
-            text = _text(self.column(argument["column"]))
-            self.raw = self.raw[text.isin([str(v) for v in argument["values"]])].reset_index(drop=True)
+            self.raw = self.raw.dropna(subset=subset)
+        elif kind in ("keep", "drop"):
+            listed = self.is_in(argument["column"], argument["values"])
+            self.raw = self.raw[listed if kind == "keep" else ~listed]
         else:
-            raise DataError(f"data set {self.name!r}: rows step {kind!r} must be drop_missing or keep")
+            raise DataError(f"data set {self.name!r}: rows step {kind!r} must be drop_missing, keep or drop")
 
     def public(self, rule: Mapping) -> np.ndarray:
         n = len(self.raw)
@@ -105,9 +109,13 @@ class _Frame:
             keys = np.random.PCG64(rule["seed"]).random_raw(n)
             return np.isin(np.arange(n), np.argsort(keys, kind="stable")[: rule["sample"]])
         if "file" in rule:
-            return (self.column(FILE_COLUMN) == rule["file"]).to_numpy()
+            return self.raw.index.get_level_values(0).to_numpy() == rule["file"]
+        if "size" in rule:
+            text = _text(self.column(rule["column"]))
+            counts = text.value_counts().sort_index()
+            return (text == (counts - rule["size"]).abs().idxmin()).to_numpy()
         if "column" in rule:
-            return _text(self.column(rule["column"])).isin([str(v) for v in rule["values"]]).to_numpy()
+            return self.is_in(rule["column"], rule["values"])
         raise DataError(f"data set {self.name!r}: public rule {dict(rule)} must have first, sample, file or column")
 
     def target(self, rule: str | Mapping) -> np.ndarray:
@@ -121,7 +129,7 @@ class _Frame:
         """Return (name, values) of each canonical feature."""
         if isinstance(features, Mapping):
             label = target if isinstance(target, str) else target["column"]
-            skip = {FILE_COLUMN, label, *features["all_except"]}
+            skip = {label, *features["all_except"]}
             features = [c for c in self.raw.columns if c not in skip]
         columns: list[tuple[str, np.ndarray]] = []
         for item in features:

@@ -1,39 +1,224 @@
-"""Where a table comes from."""
+"""Where a table comes from: the mirror folder, then the cache. A run never downloads.
+
+Raw files are looked for in the order of the manifest's ``sources``:
+
+``file``
+    ``files`` (role -> relative path) in the mirror folder (environment variable ``LPBENCH_DATA_MIRROR``), then under
+    ``files/`` in the cache, which is where files obtained by hand go.
+``openml``, ``uci``
+    What :mod:`lpbench.datasets.download` (``make datasets``) put in the cache.
+``embedded``
+    A loader of an installed library.
+``manual``
+    Nothing to look for: ``instructions`` on how to get the files.
+
+Parsing is slow for some formats, so the canonical table is kept in the cache too, under a key that hashes the raw
+files and the manifest's preparation. It is verified against the fingerprint like any other source.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from pkgutil import resolve_name
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from zipfile import BadZipFile
 
-import pandas as pd
+import numpy as np
 
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.preprocess import prepare
+from lpbench.datasets.readers import read_source
 from lpbench.datasets.table import Table, check_fingerprint
-from lpbench.errors import MissingDataError
+from lpbench.errors import DataError, MissingDataError
+from lpbench.paths import MANIFESTS
+
+MIRROR_VARIABLE = "LPBENCH_DATA_MIRROR"
+CACHE_VARIABLE = "LPBENCH_CACHE"
 
 
-def read_embedded(source: dict) -> pd.DataFrame:
-    """Read a data set that ships with a library: ``{kind: embedded, loader: module:function, options: {...}}``."""
-    bunch = resolve_name(source["loader"])(as_frame=True, **source.get("options", {}))
-    return bunch.frame
+@dataclass(frozen=True)
+class Location:
+    """Raw files of one source, all of them at hand."""
+
+    source: Mapping
+    paths: Mapping[str, Path]
+    place: str
+
+    @property
+    def stamp(self) -> tuple:
+        """Identity of the files, cheap to compute: changes when a file does."""
+        return tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in self.paths.values())
+
+
+def mirror_folder() -> Path | None:
+    """Folder with the raw files, or None where the environment variable is not set."""
+    value = os.environ.get(MIRROR_VARIABLE)
+    return Path(value) if value else None
+
+
+def cache_folder() -> Path:
+    """Folder for downloads and parsed tables (``datasets/cache`` unless ``LPBENCH_CACHE`` is set)."""
+    return Path(os.environ.get(CACHE_VARIABLE) or MANIFESTS / "cache")
+
+
+def source_paths(source: Mapping, folder: Path) -> dict[str, Path]:
+    """Paths of the raw files of a ``file``, ``openml`` or ``uci`` source under the cache folder."""
+    if source["kind"] == "openml":
+        return {"data": folder / "openml" / f"{source['id']}.arff"}
+    if source["kind"] == "uci":
+        return {role: folder / "uci" / str(source["id"]) / path for role, path in source["files"].items()}
+    return {role: folder / "files" / path for role, path in source.get("files", {}).items()}
+
+
+def locate(manifest: Manifest) -> Location | None:
+    """Return the first source whose files are all there, or None."""
+    mirror, cache = mirror_folder(), cache_folder()
+    for source in manifest.sources:
+        if source["kind"] == "embedded":
+            return Location(source, {}, source["loader"])
+        candidates = [("cache", source_paths(source, cache))]
+        if source["kind"] == "file" and mirror is not None:
+            candidates.insert(0, ("mirror", {role: mirror / path for role, path in source["files"].items()}))
+        for place, paths in candidates:
+            if paths and all(path.is_file() for path in paths.values()):
+                return Location(source, paths, place)
+    return None
 
 
 def is_available(manifest: Manifest) -> bool:
-    return any(source["kind"] == "embedded" for source in manifest.sources)
+    """Whether the raw files of a real data set are at hand."""
+    return locate(manifest) is not None
 
 
 def how_to_get(manifest: Manifest) -> str:
-    return "; ".join(source.get("instructions", "") for source in manifest.sources)
+    """Say in one line where the data may be had and where to put them, without paths of this machine."""
+    ways = []
+    if any(source["kind"] in ("openml", "uci") for source in manifest.sources):
+        ways.append("run `make datasets` on a machine with network access")
+    ways += [source["instructions"].strip() for source in manifest.sources if source["kind"] == "manual"]
+    files = [" and ".join(s["files"].values()) for s in manifest.sources if s["kind"] == "file"]
+    if files:
+        cache = f"${CACHE_VARIABLE}/files" if os.environ.get(CACHE_VARIABLE) else "datasets/cache/files"
+        ways.append(f"store it as {' or as '.join(files)} under ${MIRROR_VARIABLE} or {cache}")
+    return "; ".join(ways)
 
 
-@cache
 def load_table(name: str) -> Table:
-    """Return the canonical table of a real data set."""
+    """Return the canonical table of a real data set (kept in memory while its files do not change).
+
+    Raises
+    ------
+    MissingDataError
+        The files are not at hand; the message says how to get them.
+    DataError
+        They are not what the manifest promises.
+    """
     manifest = load_manifest(name)
-    for source in manifest.sources:
-        if source["kind"] == "embedded":
-            table = prepare(read_embedded(source), manifest)
-            check_fingerprint(table.fingerprint, manifest.fingerprint, name, source["loader"])
+    if manifest.synthetic:
+        raise DataError(f"data set {name!r} is a synthetic family; it has no table, use make_problem")
+    location = locate(manifest)
+    if location is None:
+        raise MissingDataError(f"data set {name!r} is not at hand: {how_to_get(manifest)}")
+    return _load(_Key(manifest, location))
+
+
+class _Key:
+    """Hashable request for a table: equal as long as the manifest and the files are."""
+
+    def __init__(self, manifest: Manifest, location: Location):
+        self.manifest, self.location = manifest, location
+        self._identity = (preparation_key(manifest, location.source), location.stamp, str(cache_folder()))
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, _Key) and other._identity == self._identity
+
+
+@lru_cache(maxsize=32)
+def _load(key: _Key) -> Table:
+    manifest, location = key.manifest, key.location
+    if not location.paths:
+        return build_table(manifest, location)
+    cached = cache_folder() / "tables" / f"{manifest.name}-{_content_key(manifest, location)}.npz"
+    if cached.is_file():
+        try:
+            table = _read_table(cached)
+            check_fingerprint(table.fingerprint, manifest.fingerprint, manifest.name, str(cached))
             return table
-    raise MissingDataError(f"data set {name!r} is not at hand. {how_to_get(manifest)}")
+        except (DataError, OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            warnings.warn(f"{cached} is damaged and is built again: {error}", stacklevel=3)
+    table = build_table(manifest, location)
+    try:
+        _write_table(cached, table)
+    except OSError as error:
+        warnings.warn(f"the parsed table cannot be kept in {cached.parent}: {error}", stacklevel=3)
+    return table
+
+
+def build_table(manifest: Manifest, location: Location) -> Table:
+    """Read, prepare and verify one source."""
+    raw = read_source(location.source, location.paths, manifest.columns, manifest.name)
+    if manifest.raw_rows is not None and len(raw) != manifest.raw_rows:
+        raise DataError(
+            f"data set {manifest.name!r}: {', '.join(p.name for p in location.paths.values())} has {len(raw)} rows, "
+            f"expected {manifest.raw_rows}; it is not the whole file"
+        )
+    table = prepare(raw, manifest)
+    origin = ", ".join(map(str, location.paths.values())) or location.place
+    check_fingerprint(table.fingerprint, manifest.fingerprint, manifest.name, origin)
+    return table
+
+
+def preparation_key(manifest: Manifest, source: Mapping) -> str:
+    """Hash of everything in the manifest that decides how raw files become a table."""
+    parts = (manifest.name, source, manifest.columns, manifest.rows, manifest.public, manifest.target,
+             manifest.features, manifest.fingerprint)  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _content_key(manifest: Manifest, location: Location) -> str:
+    digest = hashlib.sha256(preparation_key(manifest, location.source).encode())
+    for path in location.paths.values():
+        with open(path, "rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:20]
+
+
+def _read_table(path: Path) -> Table:
+    with np.load(path, allow_pickle=False) as stored:
+        public = stored["public"] if "public" in stored else None
+        X = np.ascontiguousarray(stored["X"], dtype=np.float64)
+        return Table(X, stored["y"].astype(np.float64), tuple(stored["columns"].tolist()), public)
+
+
+def _write_table(path: Path, table: Table) -> None:
+    """Write to a temporary name and rename, so that a reader never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {"X": _smallest(table.X), "y": table.y, "columns": np.array(table.columns)}
+    if table.public is not None:
+        arrays["public"] = table.public
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            np.savez(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _smallest(X: np.ndarray) -> np.ndarray:
+    """Store whole numbers (word counts, one-hot columns) in the narrowest integer type that holds them all."""
+    for dtype in (np.uint8, np.int16, np.int32):
+        bounds = np.iinfo(dtype)
+        if X.size and X.min() >= bounds.min and X.max() <= bounds.max and np.array_equal(X, np.rint(X)):
+            return X.astype(dtype)
+    return X

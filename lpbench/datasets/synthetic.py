@@ -123,3 +123,82 @@ def _bring_to_unit_cube(U: Mapping, scale: float, knowledge: str, assumed: float
         width = np.where(high > low, high - low, 1.0)
         return {part: (points - low) / width for part, points in U.items()}
     raise ConfigurationError(f"range={knowledge!r} must be known, estimated or unknown")
+
+
+#: Blocks of :func:`synthetic_taxi`: name and number of columns, in order (those of datasets/taxi.yaml).
+TAXI_BLOCKS = {
+    "taxi_id": 1,
+    "shift": 1,
+    "pickup": 77,
+    "dropoff": 1,
+    "day": 7,
+    "hour": 1,
+    "fare": 1,
+    "tips": 1,
+    "total": 1,
+    "seconds": 1,
+    "miles": 1,
+}
+
+
+def synthetic_taxi(streams: Streams, params: Mapping, replication: int) -> Problem:
+    """Invented trips with the size and column layout of the taxi data (L table 1), which are not at hand.
+
+    It measures cost at that scale; its accuracies say nothing about the real data. A tip on record nearly always means
+    a card, and long trips are paid by card more often; public trips follow the same rule with a weaker signal.
+
+    Parameters (``params``)
+    -----------------------
+    n_private, n_public, n_test : int
+    public_signal : float
+        eta_Q - 1/2 = public_signal (eta_P - 1/2).
+    """
+    X, y, probability = {}, {}, {}
+    for part, n in (("train", params["n_private"]), ("test", params["n_test"]), ("public", params["n_public"])):
+        X[part] = _taxi_trips(streams, part, n)
+        tips, miles = X[part][:, -4], X[part][:, -1]
+        eta = np.where(tips > 0, 0.98, 0.04 + 0.2 * miles)
+        probability[part] = 0.5 + params["public_signal"] * (eta - 0.5) if part == "public" else eta
+        y[part] = (streams.generator("y", part=part).random(n) < probability[part]).astype(int)
+    return Problem(
+        X_train=X["train"],
+        y_train=y["train"],
+        X_test=X["test"],
+        y_test=y["test"],
+        X_public=X["public"],
+        y_public=y["public"],
+        metric="accuracy",
+        eta_test=np.column_stack([1 - probability["test"], probability["test"]]),
+        classes=np.array([0, 1]),
+        replication=replication,
+    )
+
+
+def _taxi_trips(streams: Streams, part: str, n: int) -> np.ndarray:
+    """Draw trips column by column; every column lies in [0, 1]."""
+
+    def uniform(column: str) -> np.ndarray:
+        return streams.generator("X", part=part, column=column).random(n)
+
+    start = dict(zip(TAXI_BLOCKS, np.cumsum([0, *TAXI_BLOCKS.values()]), strict=False))
+    X = np.zeros((n, sum(TAXI_BLOCKS.values())))
+    rows = np.arange(n)
+    # Few areas hold most trips: area k with probability proportional to 1 / k.
+    popularity = np.cumsum(1 / np.arange(1.0, TAXI_BLOCKS["pickup"] + 1))
+    popularity /= popularity[-1]
+    X[rows, start["pickup"] + np.searchsorted(popularity, uniform("pickup"))] = 1.0
+    X[:, start["dropoff"]] = np.searchsorted(popularity, uniform("dropoff")) / (TAXI_BLOCKS["pickup"] - 1)
+    day = (7 * uniform("day")).astype(int)
+    X[rows, start["day"] + day] = 1.0
+    hour = (24 * uniform("hour")).astype(int)
+    X[:, start["hour"]] = hour / 23
+    X[:, start["shift"]] = (3 * day + hour // 8) / 20
+    X[:, start["taxi_id"]] = uniform("taxi_id")
+    miles = uniform("miles") ** 3
+    X[:, start["miles"]] = miles
+    X[:, start["seconds"]] = miles * (0.5 + 0.5 * uniform("traffic"))
+    X[:, start["fare"]] = 0.1 + 0.9 * miles
+    tip = uniform("tips")
+    X[:, start["tips"]] = np.where(tip < 0.55, 0.0, tip * X[:, start["fare"]])
+    X[:, start["total"]] = (X[:, start["fare"]] + X[:, start["tips"]]) / 2
+    return X

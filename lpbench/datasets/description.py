@@ -1,0 +1,111 @@
+"""Facts about a data set under given parameters, known without drawing a replication."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pkgutil import resolve_name
+
+from lpbench.datasets import splits
+from lpbench.datasets.manifest import Manifest, load_manifest
+from lpbench.datasets.parameters import resolve_params
+from lpbench.datasets.real import kept_rows
+from lpbench.datasets.sources import how_to_get, is_available, load_table
+
+
+@dataclass(frozen=True)
+class Description:
+    """Facts about a data set.
+
+    Attributes
+    ----------
+    name, title, task, metric : str
+    n_train, n_test, n_public : int or None
+        None where they depend on a table that is not at hand.
+    n_features : int
+    y_range : (float, float) or None
+        None also where the range is that of the drawn sample.
+    fingerprint : str
+        Hash of what determines the draws besides seed and parameters: the table and how it is used, or the source
+        code of a synthetic family.
+    available : bool
+    how_to_get : str
+        Empty where the data set is available.
+    """
+
+    name: str
+    title: str
+    task: str
+    metric: str
+    n_train: int | None
+    n_test: int | None
+    n_features: int
+    n_public: int | None
+    y_range: tuple[float, float] | None
+    fingerprint: str
+    available: bool
+    how_to_get: str
+
+
+def describe(dataset: str, dataset_params: Mapping | None = None) -> Description:
+    """Return the facts about a data set; nothing is drawn and, where avoidable, nothing read."""
+    manifest = load_manifest(dataset)
+    params = resolve_params(manifest, dataset_params)
+    sizes = _synthetic_sizes(manifest, params) if manifest.synthetic else _real_sizes(manifest, params)
+    available = bool(manifest.synthetic) or is_available(manifest)
+    return Description(
+        name=manifest.name,
+        title=manifest.title,
+        task=manifest.task,
+        metric=manifest.score,
+        y_range=None if manifest.y_range is None else tuple(map(float, manifest.y_range)),
+        fingerprint=_identity(manifest, available),
+        available=available,
+        how_to_get="" if available else how_to_get(manifest),
+        **sizes,
+    )
+
+
+def _synthetic_sizes(manifest: Manifest, params: Mapping) -> dict:
+    sizes = {key: params[value] if isinstance(value, str) else value for key, value in manifest.shape.items()}
+    return {key: sizes.get(key, 0) for key in ("n_train", "n_test", "n_features", "n_public")}
+
+
+def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
+    sizes = {"n_train": None, "n_test": None, "n_features": manifest.fingerprint["features"], "n_public": None}
+    counts = _row_counts(manifest, params["deduplicate"])
+    if counts is not None:
+        private, public = counts
+        sizes |= {
+            "n_train": splits.n_train_rows(private, params["test_size"], params["private_fraction"]),
+            "n_test": splits.n_test_rows(private, params["test_size"]),
+            "n_public": public if params["n_public"] is None else params["n_public"],
+        }
+    return sizes
+
+
+def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None:
+    """Numbers of private and public rows: promised by the manifest, else counted where the table is at hand."""
+    promised = manifest.fingerprint
+    if not deduplicate and promised.get("rows") is not None:
+        return promised["rows"] - promised["public"], promised["public"]
+    if not is_available(manifest):
+        return None
+    private, public = kept_rows(load_table(manifest.name), deduplicate)
+    return private.size, public.size
+
+
+def _identity(manifest: Manifest, available: bool) -> str:
+    facts = {"task": manifest.task, "metric": manifest.score, "draws_as": manifest.draws_as or manifest.name}
+    if manifest.synthetic:
+        module = inspect.getmodule(resolve_name(manifest.synthetic))
+        facts |= {"function": manifest.synthetic, "params": manifest.params, "source": inspect.getsource(module)}
+    else:
+        # A file nobody could hash yet has no promised value hash: then the table at hand decides.
+        known = manifest.fingerprint.get("values") is not None or not available
+        table = manifest.fingerprint if known else load_table(manifest.name).fingerprint
+        facts |= {"table": table, "y_range": manifest.y_range, "sensitivity": manifest.sensitivity.get("order")}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,91 @@
+"""One replication of a real data set: rows, order of the columns, scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lpbench.datasets import splits
+from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.sources import load_table
+from lpbench.datasets.table import Table
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+
+def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication: int) -> Problem:
+    """Split, order and scale the rows of a table.
+
+    The problem's ``context`` holds ``columns`` (feature names in their order), ``rows`` (table row of each training
+    row), ``n_rows`` (rows of the table), ``order`` (table column of each feature) and ``scaling``.
+    """
+    table = load_table(manifest.name)
+    private, public = kept_rows(table, params["deduplicate"])
+    train, test = splits.train_test_rows(private.size, params["test_size"], params["split"], streams, replication)
+    train, test = private[train], private[test]
+    train = train[: splits.n_train_rows(private.size, params["test_size"], params["private_fraction"])]
+    order = sensitivity_order(manifest, table, params["sensitivity"], streams)
+    if table.public is None:
+        if params["n_public"] is not None:
+            raise ConfigurationError(f"data set {manifest.name} has no public rows; leave n_public out")
+        reference, scaling = table.X[private][:, order], "all rows"
+    else:
+        public = public[splits.public_rows(public.size, params["n_public"], streams)]
+        reference, scaling = table.X[public][:, order], "public sample"
+
+    y = table.y if manifest.task == "regression" else table.y.astype(int)
+    parts = {"train": train, "test": test} | ({} if table.public is None else {"public": public})
+    arrays = {f"X_{part}": splits.min_max_scale(table.X[rows][:, order], reference) for part, rows in parts.items()}
+    arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
+    return Problem(
+        **arrays,
+        y_range=None if manifest.y_range is None else tuple(map(float, manifest.y_range)),
+        metric=manifest.score,
+        classes=np.array([0, 1]) if manifest.task == "classification" else None,
+        replication=replication,
+        context={
+            "columns": tuple(np.array(table.columns)[order].tolist()),
+            "rows": train,
+            "n_rows": table.y.size,
+            "order": np.arange(len(table.columns))[order],
+            "scaling": scaling,
+        },
+    )
+
+
+def kept_rows(table: Table, deduplicate: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the private and the public rows of a table, each in file order."""
+    rows = np.arange(table.y.size)
+    if deduplicate:
+        rows = splits.first_occurrences(table.X, table.y, table.public)
+    if table.public is None:
+        return rows, rows[:0]
+    return rows[~table.public[rows]], rows[table.public[rows]]
+
+
+def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: Streams) -> np.ndarray | slice:
+    """Return the columns of the table, most sensitive first (a full slice where nothing moves, which copies nothing).
+
+    Parameters
+    ----------
+    choice : {"manifest", "columns", "reversed", "random"}
+        The manifest's order, the file's, the manifest's backwards, or one drawn per replication.
+    """
+    unchanged = slice(None)
+    if choice == "columns":
+        return unchanged
+    if choice == "random":
+        return streams.generator("sensitivity").permutation(len(table.columns))
+    if choice not in ("manifest", "reversed"):
+        raise ConfigurationError(f"sensitivity={choice!r} must be manifest, columns, reversed or random")
+    first = manifest.sensitivity.get("order", "columns")
+    if first == "columns":
+        return unchanged if choice == "manifest" else slice(None, None, -1)
+    position = {name: k for k, name in enumerate(table.columns)}
+    if unknown := [name for name in first if str(name) not in position]:
+        raise DataError(f"data set {manifest.name}: sensitivity names {unknown[0]!r}, which is not a feature")
+    ranked = [position[str(name)] for name in first]
+    columns = np.array(ranked + [k for k in position.values() if k not in set(ranked)])
+    return columns[::-1] if choice == "reversed" else columns
