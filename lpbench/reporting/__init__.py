@@ -1,0 +1,6 @@
+"""Tables, figures, comparison with the published numbers, verdicts on the papers' claims, and the report."""
+
+from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.drawings import write_drawing
+
+__all__ = ["write_artefact", "write_drawing"]

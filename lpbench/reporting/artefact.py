@@ -1,0 +1,117 @@
+"""Everything that one experiment's folder holds besides the scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.analysis import Setting, Summary, summarise, write_csv, write_text
+from lpbench.naming import parse_selector
+from lpbench.reporting.cards import card_of, get
+from lpbench.reporting.comparison import compare
+from lpbench.reporting.drawings import DRAWINGS, write_drawing
+from lpbench.reporting.figures import draw_lines
+from lpbench.reporting.tables import build, to_latex, to_markdown
+
+#: Which mark the paper of an experiment prints.
+RULES = {"lpct": "bold"}
+#: Seed of the drawn panels of a figure that also has computed ones.
+DRAWING_SEED = 2025
+
+
+def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mapping], folder: Path) -> Summary:
+    """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment.
+
+    Parameters
+    ----------
+    experiment : mapping or record
+        Content of its YAML: name, paper, kind, title, groups, notes.
+    scores : DataFrame
+        Columns of ``scores.parquet``, rows in any order.
+    methods : mapping of str to mapping or record
+        Method selector -> ``title``, ``tuning_free`` (mapping, JSON text or None), ``task``; optionally ``grid`` and
+        ``grid_by_mask``, by which a tuning-free setting that is no grid point is kept out of the oracle.
+    folder : Path
+        ``<results>/<experiment>``.
+
+    Returns
+    -------
+    Summary
+    """
+    folder = Path(folder)
+    name = get(experiment, "name")
+    summary = summarise_experiment(experiment, scores, methods)
+    write_csv(summary.table, folder / "summary.csv")
+    write_csv(compare(name, summary), folder / "comparison.csv")
+    leaf = name.rpartition("/")[2]
+    for selection in sorted(set(summary.table["selection"])):
+        stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
+        if get(experiment, "kind", "table") == "figure":
+            draw_lines(experiment, summary.table, methods, folder, stem, selection)
+        else:
+            _write_tables(experiment, summary, methods, folder, stem, selection)
+    if name in DRAWINGS:
+        write_drawing(experiment, folder, DRAWING_SEED)
+    return summary
+
+
+def summarise_experiment(experiment, scores: pd.DataFrame, methods: Mapping) -> Summary:
+    """Summarise scores with the paper's rule for marks and the methods' stated settings."""
+    rule = RULES.get(get(experiment, "paper", ""), "star")
+    if get(experiment, "kind") == "timing":
+        scores = seconds_as_scores(scores)
+        return summarise(scores, rule=rule)
+    return summarise(scores, stated_settings(experiment, scores, methods), rule=rule)
+
+
+def stated_settings(experiment, scores: pd.DataFrame, methods: Mapping) -> dict[tuple[str, str, str], Setting]:
+    """Collect the tuning-free settings of the methods, and whether each is a point of the grid searched here."""
+    settings = {}
+    keys = scores[["panel", "mask", "method"]].drop_duplicates().astype(str)
+    for panel, mask, method in keys.itertuples(index=False):
+        card = card_of(method, methods)
+        stated = get(card, "tuning_free")
+        if stated is None:
+            continue
+        point = json.loads(stated) if isinstance(stated, str) else dict(stated)
+        grid = _grid_of(experiment, card, panel, mask, method)
+        on_grid = grid is None or (
+            set(point) == set(grid) and all(v in grid[k] or "all" in grid[k] for k, v in point.items())
+        )
+        settings[panel, mask, method] = Setting(json.dumps(point), on_grid)
+    return settings
+
+
+def _grid_of(experiment, card, panel: str, mask: str, method: str) -> dict | None:
+    """The grid that was searched, as far as the method's card tells it."""
+    grid = get(card, "grid")
+    if grid is None:
+        return None
+    grid = {**grid, **get(get(card, "grid_by_mask", {}), parse_selector(mask)[0] if mask else "", {})}
+    for group in get(experiment, "groups", []):
+        if get(group, "panel", "") == panel and method in get(group, "method", []):
+            grid = grid | {k: v for k, v in get(group, "grid", {}).items() if k in grid}
+    return {k: list(v) for k, v in grid.items()}
+
+
+def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """Turn measured seconds into scores: the mean over grid points of the seconds of one fit, a replication a row."""
+    text = ["experiment", "panel", "dataset", "mask", "method"]
+    scores = scores.astype(dict.fromkeys([*text, "status", "reason"], str))
+    ran = scores[(scores["status"] == "ok") & scores["seconds"].notna()]
+    keys = [*text, "epsilon", "x", "replication"]
+    mean = ran.groupby(keys, dropna=False)["seconds"].mean().rename("value").reset_index()
+    mean = mean.assign(params="{}", metric="seconds", status="ok", reason="", seconds=mean["value"])
+    empty = scores[scores["replication"] < 0]
+    return pd.concat([mean, empty], ignore_index=True)[list(scores.columns)] if len(empty) else mean[scores.columns]
+
+
+def _write_tables(experiment, summary: Summary, methods: Mapping, folder: Path, stem: str, selection: str) -> None:
+    name, title = get(experiment, "name"), get(experiment, "title", get(experiment, "name"))
+    grids = build(name, summary, methods, selection)
+    notes = get(experiment, "notes", [])
+    write_text(to_markdown(title, name, grids, selection, notes), folder / f"{stem}.md")
+    write_text(to_latex(title, name, grids, selection), folder / f"{stem}.tex")

@@ -1,0 +1,60 @@
+"""How things are called in print, and uniform access to experiments given as mappings or records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lpbench.naming import parse_selector
+
+#: Symbols of the papers for parameters that appear in names.
+SYMBOLS = {
+    "n_private": "s",
+    "bins": "t",
+    "depth": "p",
+    "label_share": "ρ",
+    "public_weight": "λ",
+    "gamma": "γ",
+    "n": "n",
+    "n_public": "n_Q",
+}
+MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": "", "personalized": "personalized"}
+
+
+def get(record, key: str, default=None):
+    """Read a field of a mapping or of an object."""
+    if isinstance(record, Mapping):
+        value = record.get(key, default)
+    else:
+        value = getattr(record, key, default)
+    return default if value is None else value
+
+
+def card_of(method: str, cards: Mapping) -> Mapping | object:
+    """Card of a method selector: its own, else that of the bare name, else an empty one."""
+    return cards.get(method) or cards.get(parse_selector(method)[0]) or {}
+
+
+def method_title(method: str, cards: Mapping) -> str:
+    """Printed name of a method with its fixed parameters: ``HistOfTree (CART), s = 2``."""
+    name, params = parse_selector(method)
+    return ", ".join([get(card_of(method, cards), "title", name), *describe_params(params)])
+
+
+def describe_params(params: Mapping) -> list[str]:
+    """Parameters in the papers' symbols; a variant is its bare name."""
+    return [
+        str(v).replace("_", " ")
+        if k == "variant"
+        else f"{SYMBOLS.get(k, k)} = {v:g}"
+        if isinstance(v, float)
+        else f"{SYMBOLS.get(k, k)} = {v}"
+        for k, v in params.items()
+    ]
+
+
+def mask_title(mask: str) -> str:
+    """Printed name of a mask, empty where only its parameters tell masks apart: ``s* = 2``."""
+    name, params = parse_selector(mask) if mask else ("", {})
+    starred = {("s*" if k == "n_private" else SYMBOLS.get(k, k)): v for k, v in params.items()}
+    parts = [MASK_TITLES.get(name, name), *(f"{k} = {v}" for k, v in starred.items())]
+    return ", ".join(p for p in parts if p)
