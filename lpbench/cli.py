@@ -17,6 +17,8 @@ Run
 Look
   lpbench list methods|datasets|masks|experiments                 what there is
   lpbench plan experiment=histoftree/table1                       blocks, fits and time, without running
+  lpbench show histoftree/table1                                  what an experiment runs, and its table
+  lpbench explain abalone histoftree_cart 2                       what was selected and spent, with the replications
   lpbench report                                                  rewrite the report from the results
   lpbench ui                                                      browse the runs in MLflow (127.0.0.1)
 

@@ -24,6 +24,7 @@ from lpbench.experiments.workflow import (
     publish,
     run_experiments,
 )
+from lpbench.inspect_results import explain, show
 from lpbench.paths import ROOT
 from lpbench.tracking import rebuild, tracking_uri
 
@@ -183,6 +184,18 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("list", list_things)
     sub.add_argument("what", choices=["methods", "datasets", "masks", "experiments"])
 
+    sub = command("show", show)
+    sub.add_argument("experiment", help="name, e.g. histoftree/table1")
+    _results_argument(sub)
+
+    sub = command("explain", explain)
+    sub.add_argument("dataset")
+    sub.add_argument("method")
+    sub.add_argument("epsilon", type=float)
+    sub.add_argument("--mask")
+    sub.add_argument("--seed", type=int, default=2025, help="root seed of the run (default: %(default)s)")
+    _results_argument(sub)
+
     sub = command("plan", plan)
     sub.add_argument("overrides", nargs="*", help="Hydra overrides, e.g. experiment=histoftree/table1")
 
@@ -197,4 +210,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 #: First words that are subcommands; anything else is a Hydra override.
-COMMANDS = ("reproduce", "list", "plan", "report", "track", "ui")
+COMMANDS = ("reproduce", "list", "show", "plan", "explain", "report", "track", "ui")

@@ -112,7 +112,14 @@ class LocalEstimator(BaseEstimator):
         self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
     ) -> list[SweepResult]:
         """Sweep several replications of one scenario; the default is the loop over :meth:`sweep`."""
-        return [self.sweep(p, budgets, grid, s) for p, s in zip(problems, streams, strict=True)]
+        return [self.for_problem(p).sweep(p, budgets, grid, s) for p, s in zip(problems, streams, strict=True)]
+
+    def for_problem(self, problem: Problem) -> LocalEstimator:
+        """Return a clone that knows the problem's public range of the label, where it is a parameter left open."""
+        model = clone(self)
+        if problem.y_range is not None and "y_range" in model.get_params() and model.y_range is None:
+            model.set_params(y_range=problem.y_range)
+        return model
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
         """Score every budget and grid point on one problem.

@@ -136,10 +136,12 @@ def method_cards(plan: Plan) -> dict[str, dict]:
 
 
 def method_card(spec: registry.MethodSpec) -> dict:
-    """Printed name, task, tuning-free setting (as it stands in ``params``) and reference of a method."""
+    """Printed name, task, grid, tuning-free setting (as it stands in ``params``) and reference of a method."""
     return {
         "title": spec.title,
         "task": spec.task,
+        "grid": spec.grid,
+        "grid_by_mask": spec.grid_by_mask,
         "tuning_free": None if spec.tuning_free is None else canonical_json(spec.tuning_free),
         "reference": spec.reference,
     }

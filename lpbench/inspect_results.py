@@ -1,0 +1,123 @@
+"""Look into results: what an experiment is, and what stands behind one cell of a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench import registry
+from lpbench.datasets import describe, make_problem
+from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.experiments.plan import plan_experiment
+from lpbench.experiments.seeds import method_streams
+from lpbench.experiments.store import Store
+from lpbench.naming import parse_selector
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print what an experiment runs, how much of it is stored, and where its results are."""
+    known = registry.experiments()
+    if args.experiment not in known:
+        raise unknown_name("experiment", args.experiment, known)
+    experiment = known[args.experiment]
+    folder = args.results.resolve() / args.experiment
+    plan = plan_experiment(experiment)
+    store = Store(args.results.resolve() / "store")
+    done = sum(store.has(b.key) for b in plan.blocks)
+    print(f"{experiment['name']}: {experiment.get('title', '')}")
+    print(
+        f"  {experiment.get('kind', 'table')}, {experiment.get('replications', 1)} replications, "
+        f"{len(plan.blocks)} blocks ({done} stored), {sum(b.fits for b in plan.blocks)} fits"
+    )
+    for group in experiment.get("groups", []):
+        print(
+            f"  {' '.join(group['dataset'])}\n    mask {', '.join(group.get('mask', []))}; "
+            f"epsilon {', '.join(f'{e:g}' for e in group['epsilon'])}\n    {', '.join(group['method'])}"
+        )
+    for note in experiment.get("notes", []):
+        print(f"  - {note}")
+    for name, how in sorted(plan.missing.items()):
+        print(f"  missing {name}: {how}")
+    table = folder / f"{args.experiment.rpartition('/')[2]}.md"
+    print(table.read_text(encoding="utf-8") if table.is_file() else f"  run it: lpbench experiment={args.experiment}")
+    return 0
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Print what was run, selected and spent for one cell, with its replications."""
+    cells = _matching_cells(args)
+    for folder, row in cells:
+        print(
+            f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} epsilon={row['epsilon']:g}"
+            + (f" x={row['x']:g}" if pd.notna(row["x"]) else "")
+        )
+        print(f"  selection {row['selection']}: {row['params']}")
+        print(f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}, rank {row['rank']:g}")
+        values = _replications(folder, row)
+        if values is not None:
+            print("  replications " + " ".join(f"{v:.6g}" for v in values))
+    row = cells[0][1]
+    print(f"  spent: {_guarantee(row, args.seed)}")
+    return 0
+
+
+def _matching_cells(args: argparse.Namespace) -> list[tuple[Path, dict]]:
+    results = args.results.resolve()
+    found = []
+    for path in sorted(results.rglob("summary.csv")):
+        if "reproduced" in path.relative_to(results).parts:
+            continue
+        table = pd.read_csv(path)
+        hit = table[
+            (table["dataset"].map(_base) == args.dataset)
+            & (table["method"].map(_base) == _base(args.method))
+            & (table["epsilon"] == args.epsilon)
+            & (table["mean"].notna())
+        ]
+        if args.mask:
+            hit = hit[hit["mask"].map(_base) == args.mask]
+        found += [(path.parent, row) for row in hit.to_dict("records")]
+    if not found:
+        raise ConfigurationError(
+            f"no stored result for dataset={args.dataset} method={args.method} epsilon={args.epsilon:g} in {results}; "
+            f"run it: lpbench dataset={args.dataset} method={_base(args.method)} epsilon={args.epsilon:g}"
+        )
+    return found
+
+
+def _base(selector: str) -> str:
+    return parse_selector(str(selector))[0]
+
+
+def _replications(folder: Path, row: dict) -> list[float] | None:
+    path = folder / "scores.parquet"
+    if not path.is_file():
+        return None
+    scores = pd.read_parquet(path, filters=[("method", "==", row["method"]), ("params", "==", row["params"])])
+    same = (scores["dataset"].astype(str) == row["dataset"]) & (scores["mask"].astype(str) == row["mask"])
+    same &= scores["epsilon"] == row["epsilon"]
+    if pd.notna(row["x"]):
+        same &= scores["x"] == row["x"]
+    return scores[same].sort_values("replication")["value"].tolist()
+
+
+def _guarantee(row: dict, seed: int) -> str:
+    """Fit replication 0 at the selected setting and report what it spent."""
+    spec = registry.method(row["method"])
+    dataset, params = parse_selector(row["dataset"])
+    mask, mask_params = parse_selector(row["mask"])
+    if not describe(dataset, params).available:
+        return "unknown (data not at hand)"
+    cls = spec.estimator_class
+    problem = make_problem(dataset, params, mask, mask_params, 0, seed)
+    model = spec.build().for_problem(problem).set_params(**json.loads(row["params"]))
+    model.set_params(random_state=method_streams(seed, dataset, mask if cls.uses_mask else None, 0))
+    if cls.uses_epsilon:
+        model.set_params(epsilon=row["epsilon"])
+    model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    spent = model.guarantee_
+    text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
+    return text + (f"; {spent.note}" if spent.note else "")
