@@ -46,9 +46,10 @@ def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[st
     if source["kind"] == "embedded":
         return resolve_name(source["loader"])(as_frame=True, **source.get("options", {})).frame
     columns = list(source.get("columns") or columns)
+    options = {"type": "arff"} if source["kind"] == "openml" else source.get("format", {})
     frames = []
     for path in paths.values():
-        frame = _read_file(path, source.get("format", {}), name)
+        frame = _read_file(path, options, name)
         if columns:
             if frame.shape[1] != len(columns):
                 raise DataError(
@@ -68,7 +69,8 @@ def _read_file(path: Path, options: Mapping, name: str) -> pd.DataFrame:
         return _READERS[kind](path, options)
     # What a parser raises on a file of another kind is not one family; each of these means "not this format".
     except (ValueError, KeyError, EOFError, OSError, NotImplementedError, StopIteration) as error:
-        raise DataError(f"data set {name!r}: {path} cannot be read as {kind}: {error}") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"data set {name!r}: {path} cannot be read as {kind}: {reason}") from error
 
 
 def _read_csv(path: Path, options: Mapping) -> pd.DataFrame:

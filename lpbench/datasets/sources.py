@@ -30,6 +30,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from lpbench.datasets.files import atomic_write
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.preprocess import prepare
 from lpbench.datasets.readers import read_source
@@ -104,7 +105,7 @@ def how_to_get(manifest: Manifest) -> str:
     files = [" and ".join(s["files"].values()) for s in manifest.sources if s["kind"] == "file"]
     if files:
         cache = f"${CACHE_VARIABLE}/files" if os.environ.get(CACHE_VARIABLE) else "datasets/cache/files"
-        ways.append(f"store it as {' or as '.join(files)} under ${MIRROR_VARIABLE} or {cache}")
+        ways.append(f"its place is {' or '.join(files)} under ${MIRROR_VARIABLE} or {cache}")
     return "; ".join(ways)
 
 
@@ -199,20 +200,11 @@ def _read_table(path: Path) -> Table:
 
 
 def _write_table(path: Path, table: Table) -> None:
-    """Write to a temporary name and rename, so that a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {"X": _smallest(table.X), "y": table.y, "columns": np.array(table.columns)}
     if table.public is not None:
         arrays["public"] = table.public
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_write(path) as file:
+        np.savez(file, **arrays)
 
 
 def _smallest(X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,243 @@
+"""Downloads: OpenML and UCI as they should answer, and every way they fail."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from lpbench.datasets.__main__ import main
+from lpbench.datasets.download import DownloadError, Settings, fetch_file
+from lpbench.datasets.sources import load_table
+from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
+from tests.datasets.server import Answer, serve, zipped
+
+
+#: Seconds: a client that waits IMPATIENT gives up on a server that takes SLOW.
+IMPATIENT, SLOW = 0.5, 1.5
+
+
+@pytest.fixture
+def server():
+    with serve() as fake:
+        yield fake
+
+
+def settings(server, **changes) -> Settings:
+    return Settings(
+        **{
+            "openml_url": server.url,
+            "uci_url": server.url,
+            "timeout": 20.0,
+            "retries": 2,
+            "backoff": 0.01,
+            "progress": False,
+            **changes,
+        }
+    )
+
+
+def run(server, *names, **changes) -> int:
+    options = {"timeout": 20.0, "retries": 1, "backoff": 0.01, **changes}
+    flags = [text for key, value in options.items() for text in (f"--{key}", str(value))]
+    return main([*(names or ["toy"]), "--openml-url", server.url, "--uci-url", server.url, *flags])
+
+
+def no_leftovers(folder) -> bool:
+    return not [p for p in folder.rglob("*") if p.suffix == ".tmp" or (p.is_dir() and p.name.startswith("tmp"))]
+
+
+def test_whole_file_arrives(server, tmp_path):
+    server.add("/f", Answer(b"x" * 200_000))
+    fetch_file(f"{server.url}/f", tmp_path / "deep" / "f", settings(server))
+    assert (tmp_path / "deep" / "f").read_bytes() == b"x" * 200_000
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [Answer(b"x" * 1000, send_bytes=500), Answer(b"busy", status=503), Answer(b"", status=429)],
+    ids=["truncated", "503", "429"],
+)
+def test_passing_failures_are_tried_again(server, tmp_path, bad):
+    server.add("/f", bad, Answer(b"good"))
+    fetch_file(f"{server.url}/f", tmp_path / "f", settings(server))
+    assert (tmp_path / "f").read_bytes() == b"good"
+    assert server.requests["/f"] == 2
+
+
+def test_a_slow_answer_is_tried_again(server, tmp_path):
+    server.add("/f", Answer(b"late", delay=SLOW), Answer(b"good"))
+    fetch_file(f"{server.url}/f", tmp_path / "f", settings(server, timeout=IMPATIENT, retries=5))
+    assert (tmp_path / "f").read_bytes() == b"good"
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "attempts"),
+    [
+        (Answer(b"no", status=404), "answered 404", 1),
+        (Answer(b"no", status=403), "answered 403", 1),
+        (Answer(b"x" * 1000, send_bytes=500), "sent 500 of 1000 bytes", 3),
+        (Answer(b"late", delay=SLOW), "did not answer", 3),
+        (Answer(b"oops", status=500), "answered 500", 3),
+    ],
+)
+def test_lasting_failures_are_reported_and_leave_nothing(server, tmp_path, bad, reason, attempts):
+    server.add("/f", bad)
+    with pytest.raises(DownloadError, match=reason):
+        fetch_file(f"{server.url}/f", tmp_path / "f", settings(server, timeout=IMPATIENT if bad.delay else 20.0))
+    assert server.requests["/f"] == attempts
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_listens(tmp_path):
+    with serve() as fake:
+        gone = fake.url
+    with pytest.raises(DownloadError, match="did not answer"):
+        fetch_file(f"{gone}/f", tmp_path / "f", Settings(timeout=0.3, retries=1, backoff=0.01))
+
+
+def test_openml_delivers(server, workshop, capsys):
+    workshop.manifest()
+    server.add_openml(7, ARFF)
+    assert run(server) == 0
+    assert "downloaded from openml 7" in capsys.readouterr().out
+    np.testing.assert_array_equal(load_table("toy").X, TABLE.X)
+    assert no_leftovers(workshop.cache)
+
+
+def test_second_run_asks_nobody(server, workshop, capsys):
+    workshop.manifest()
+    path = server.add_openml(7, ARFF)
+    run(server)
+    assert run(server) == 0
+    assert server.requests[path] == 1
+    assert "cache" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"status": 404},
+        {"send_bytes": 30},
+        {"md5": "0" * 32},
+        {"delay": SLOW},
+    ],
+    ids=["404", "truncated", "checksum", "slow"],
+)
+def test_uci_steps_in_where_openml_fails(server, workshop, capsys, wrong):
+    workshop.manifest()
+    server.add_openml(7, ARFF, **wrong)
+    server.add_uci(70, "toy.zip", Answer(zipped(toy__csv=CSV.encode())))
+    assert run(server, retries=0, timeout=IMPATIENT if "delay" in wrong else 20.0) == 0
+    assert "downloaded from uci 70" in capsys.readouterr().out
+    assert not (workshop.cache / "openml" / "7.arff").exists()
+    assert load_table("toy").fingerprint == TABLE.fingerprint
+    assert no_leftovers(workshop.cache)
+
+
+def test_openml_data_set_unknown(server, workshop, capsys):
+    workshop.manifest()
+    error = (
+        '<oml:error xmlns:oml="http://openml.org/openml"><oml:code>111</oml:code>'
+        "<oml:message>Unknown dataset</oml:message></oml:error>"
+    )
+    server.add("/api/v1/xml/data/7", Answer(error.encode(), status=412))
+    assert run(server) == 1
+    assert "Unknown dataset" in capsys.readouterr().out
+
+
+def test_openml_answers_with_a_web_page(server, workshop, capsys):
+    workshop.manifest(sources=MANIFEST["sources"][1:2])
+    server.add("/api/v1/xml/data/7", Answer(b"<html><body>Please log in</body>"))
+    assert run(server) == 1
+    assert "missing" in capsys.readouterr().out
+
+
+def test_slow_openml_is_tried_again(server, workshop):
+    workshop.manifest(sources=MANIFEST["sources"][1:2])
+    path = server.add_openml(7, ARFF)
+    server.add(path, Answer(ARFF.encode(), delay=SLOW), Answer(ARFF.encode()))
+    assert run(server, retries=5, timeout=IMPATIENT) == 0
+    assert server.requests[path] >= 2
+
+
+def test_openml_settings_are_put_back(server, workshop):
+    import openml
+    import requests
+
+    before = openml.config.server, openml.config._root_cache_directory, requests.Session.request
+    workshop.manifest()
+    server.add_openml(7, ARFF)
+    run(server)
+    assert (openml.config.server, openml.config._root_cache_directory, requests.Session.request) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"<html>moved</html>", "not a zip archive"),
+        (zipped(other__csv=b"1,2"), "holds no 'toy.csv', but other.csv"),
+        (zipped(toy__csv=b"kind,size,label\na,nonsense,1\n"), "holds 'nonsense', expected a number"),
+        (zipped(toy__csv=CSV.replace("0.25", "0.26").encode()), TABLE.fingerprint["values"]),
+        (zipped(toy__csv=CSV[: CSV.rindex("b,")].encode()), "number of rows is 3, but .* promises 4"),
+    ],
+    ids=["not-a-zip", "member-missing", "not-numbers", "other-values", "rows-missing"],
+)
+def test_wrong_content_is_refused_and_removed(server, workshop, capsys, body, reason):
+    workshop.manifest(sources=MANIFEST["sources"][2:])
+    server.add_uci(70, "toy.zip", Answer(body))
+    assert run(server) == 1
+    out = capsys.readouterr().out
+    assert re.search(reason, out)
+    assert "ask the toymaker" in out
+    assert not (workshop.cache / "uci" / "70" / "toy.csv").exists()
+    assert no_leftovers(workshop.cache)
+
+
+def test_archive_inside_an_archive(server, workshop):
+    workshop.manifest(sources=MANIFEST["sources"][2:])
+    server.add_uci(70, "toy.zip", Answer(zipped(**{"folder/inner__zip": zipped(**{"deep/toy__csv": CSV.encode()})})))
+    assert run(server) == 0
+
+
+def test_damaged_cache_is_fetched_again(server, workshop):
+    workshop.manifest()
+    server.add_openml(7, ARFF)
+    (workshop.cache / "openml").mkdir()
+    (workshop.cache / "openml" / "7.arff").write_text(ARFF[:-20])
+    assert run(server) == 0
+
+
+def test_damaged_mirror_is_reported_not_replaced(server, workshop, capsys):
+    workshop.manifest()
+    workshop.file(CSV[:-10])
+    path = server.add_openml(7, ARFF)
+    assert run(server) == 1
+    assert "damaged" in capsys.readouterr().out
+    assert server.requests[path] == 0
+
+
+def test_offline_downloads_nothing(server, workshop, capsys):
+    workshop.manifest()
+    path = server.add_openml(7, ARFF)
+    assert main(["toy", "--offline", "--openml-url", server.url]) == 1
+    out = capsys.readouterr().out
+    assert server.requests[path] == 0
+    assert "ask the toymaker" in out
+    assert "0 of 1 data sets" in out
+
+
+def test_sets_without_a_server_do_not_fail_the_whole(workshop, monkeypatch, capsys):
+    """``make datasets`` succeeds although files that only people can fetch are missing."""
+    workshop.manifest(sources=[MANIFEST["sources"][0], MANIFEST["sources"][3]])
+    monkeypatch.setattr("lpbench.datasets.__main__.list_datasets", lambda: ["toy", "sine_sum", "breast_cancer"])
+    assert main([]) == 0
+    assert "1 of 2 data sets" in capsys.readouterr().out
+
+
+def test_addresses_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("LPBENCH_OPENML_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("LPBENCH_UCI_URL", "http://127.0.0.1:2")
+    assert Settings().openml_url == "http://127.0.0.1:1"
+    assert Settings().uci_url == "http://127.0.0.1:2"
