@@ -174,6 +174,8 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
     if not store.claim(block.key):
         return Outcome(block.key, block.label, "busy", 0.0, 0)
     try:
+        if store.has(block.key):
+            return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
         with threadpool_limits(1), _time_limit(timeout):
             table = execute(block)
         seconds = time.perf_counter() - start
