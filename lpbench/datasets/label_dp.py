@@ -1,0 +1,163 @@
+"""Rough families for the rates of Z: known eta, Hölder exponent, margin, moment; bias of order h^beta everywhere.
+
+A smooth function would be estimated faster than the class demands: a Lipschitz function is differentiable almost
+everywhere, and a symmetric neighbourhood average then has a bias o(h). The families are therefore sums of triangle
+waves of all frequencies 2^j with amplitudes 2^(-beta j) (Takagi-Landsberg functions), which oscillate by h^beta around
+every point at every scale h. Phases are drawn anew in each replication, so that the mean over replications carries no
+trace of where the waves and the cubes happen to line up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+#: Frequencies 1, 2, ..., 2^15: the finest wave is 2^-15 long, far below every cube or neighbourhood that is used.
+SCALES = 16
+#: The tail index of the heavy-tailed noise exceeds the moment that it must have by this much.
+TAIL_MARGIN = 0.25
+
+
+def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
+    """Mean over the coordinates of sum_j c 2^(-beta j) tri(2^j x_l + phase_lj), with values in [-1, 1].
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    phases : ndarray of shape (d, SCALES)
+        Uniform on [0, 1).
+    beta : float
+        Hölder exponent; for beta < 1 the function is Hölder of exactly this order at every point, for beta = 1 up to
+        a logarithm.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    amplitudes = 2.0 ** (-beta * np.arange(phases.shape[1]))
+    wave = np.zeros(X.shape[0])
+    for x, row in zip(X.T, phases, strict=True):
+        for j, (amplitude, phase) in enumerate(zip(amplitudes, row, strict=True)):
+            t = x * 2.0**j + phase
+            # tri has period 1 and goes from 1 at whole numbers to -1 half-way between them.
+            wave += amplitude * (4.0 * np.abs(t - np.floor(t) - 0.5) - 1.0)
+    return wave / (amplitudes.sum() * X.shape[1])
+
+
+def design(m: int, d: int) -> np.ndarray:
+    """Fixed test points of shape (m, d): midpoints of a grid for d = 1, an additive recurrence for d > 1.
+
+    The recurrence x_i = i / g^l mod 1, with g^(d+1) = g + 1, spreads evenly in every dimension (the generalised golden
+    ratio), so that the mean over the points is close to the integral over the cube.
+    """
+    if d == 1:
+        return (np.arange(m)[:, None] + 0.5) / m
+    g = 2.0
+    for _ in range(60):
+        g = (1.0 + g) ** (1.0 / (d + 1))
+    return (0.5 + np.arange(1, m + 1)[:, None] * g ** -np.arange(1.0, d + 1)) % 1.0
+
+
+def rough_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
+    """Regression with uniform X and eta = :func:`rough_wave`.
+
+    Bounded labels (``moment`` None): Y = +1 with probability (1 + eta) / 2, else -1, so that |Y| <= T = 1 and the
+    noise is as large as the bound allows. Heavy tails: Y = eta + V - E V with V Pareto of tail index ``moment`` + 1/4
+    and E V^p = 1; |V - E V| <= V, so that (E |Y|^p)^(1/p) <= 2. The noise is skewed on purpose: the bias of clipping
+    at T is then of order T^(1-p), as in the worst case, and does not cancel as for a symmetric law.
+
+    Parameters (``params``)
+    -----------------------
+    n, n_test, d : int
+    beta : float in (0, 1]
+    moment : float >= 2 or None
+    """
+    beta, moment = _in_range("beta", params["beta"], 0, 1), params["moment"]
+    if moment is not None and not moment >= 2:
+        raise ConfigurationError(f"rough_regression: moment={moment!r} must be a number >= 2, or null: bounded labels")
+    X, X_test = streams.generator("X").random((params["n"], params["d"])), design(params["n_test"], params["d"])
+    phases = streams.generator("phases").random((params["d"], SCALES))
+    eta, eta_test = rough_wave(X, phases, beta), rough_wave(X_test, phases, beta)
+    u = streams.generator("y").random(params["n"])
+    y = np.where(u < (1 + eta) / 2, 1.0, -1.0) if moment is None else eta + _pareto(u, float(moment))
+    return Problem(
+        X_train=X,
+        y_train=y,
+        X_test=X_test,
+        y_test=eta_test,
+        y_range=(-1.0, 1.0) if moment is None else None,
+        metric="excess_risk",
+        eta_test=eta_test,
+        replication=replication,
+    )
+
+
+def _pareto(u: np.ndarray, moment: float) -> np.ndarray:
+    """Pareto variable V with E V^moment = 1 and tail index moment + 1/4, minus its mean, from uniforms on [0, 1)."""
+    tail = moment + TAIL_MARGIN
+    least = (1.0 - moment / tail) ** (1.0 / moment)
+    return least * ((1.0 - u) ** (-1.0 / tail) - tail / (tail - 1.0))
+
+
+def rough_classes(streams: Streams, params: Mapping, replication: int) -> Problem:
+    """K classes, uniform X; two classes (drawn in each replication) compete, the others are background.
+
+    P(Y = a | x) = s (1 + g(x)) / 2 + (1 - s) / K and P(Y = b | x) = s (1 - g(x)) / 2 + (1 - s) / K for the competing
+    pair, (1 - s) / K for every other class; s is the ``pair_mass``. The gap between the best two classes is s |g(x)|
+    whatever K is. g is a signed power of the wave w: g = sgn(w) |w|^(1 / margin) where w has Hölder exponent
+    beta * margin. So g is Hölder of order beta and P(0 < |g| < t) <= C t^margin (w has a bounded density near 0).
+
+    Parameters (``params``)
+    -----------------------
+    n, n_test, d, classes : int
+    beta : float in (0, 1]
+    margin : float in [1, 1 / beta]
+        gamma; below 1 the rate would not be attained by this construction, above 1 / beta no function that crosses
+        the decision boundary has it in dimension one (Audibert and Tsybakov 2007).
+    pair_mass : float in (0, 1]
+    """
+    beta = _in_range("beta", params["beta"], 0, 1)
+    mass = _in_range("pair_mass", params["pair_mass"], 0, 1)
+    margin, K = params["margin"], params["classes"]
+    if not 1 <= margin <= 1 / beta:
+        raise ConfigurationError(f"rough_classes: margin={margin!r} must lie in [1, 1/beta] = [1, {1 / beta:g}]")
+    if K < 2:
+        raise ConfigurationError(f"rough_classes: classes={K!r} must be a whole number >= 2")
+    X, X_test = streams.generator("X").random((params["n"], params["d"])), design(params["n_test"], params["d"])
+    phases = streams.generator("phases").random((params["d"], SCALES))
+    # The competing pair is random: methods break ties in favour of small classes.
+    pair = streams.generator("pair", classes=K).permutation(K)[:2]
+
+    def gap(points: np.ndarray) -> np.ndarray:
+        wave = rough_wave(points, phases, beta * margin)
+        return np.sign(wave) * np.abs(wave) ** (1.0 / margin)
+
+    u = streams.generator("y").random(params["n"])
+    y = np.where(u < mass * (1 + gap(X)) / 2, pair[0], pair[1])
+    background = u >= mass
+    # Given u >= s, (u - s) / (1 - s) is uniform again.
+    y[background] = np.minimum((u[background] - mass) / (1 - mass) * K, K - 1).astype(int)
+    g = gap(X_test)
+    eta_test = np.full((len(g), K), (1 - mass) / K)
+    eta_test[:, pair] += mass / 2 * np.column_stack([1 + g, 1 - g])
+    return Problem(
+        X_train=X,
+        y_train=y,
+        X_test=X_test,
+        y_test=eta_test.argmax(axis=1),
+        metric="excess_risk",
+        eta_test=eta_test,
+        classes=np.arange(K),
+        replication=replication,
+    )
+
+
+def _in_range(name: str, value, low: float, high: float) -> float:
+    if not low < value <= high:
+        raise ConfigurationError(f"{name}={value!r} must lie in ({low:g}, {high:g}]")
+    return float(value)
