@@ -1,0 +1,142 @@
+"""What the theorems say: exponents of Z Table I and the minimax orders of H Theorem 4.2 and L Theorem 3.
+
+Exponents are positive: a risk falls like (effective sample)^(-e). Orders are known up to a constant, so they serve as
+reference slopes beside measured curves, never as values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+TASKS = ("classification", "regression")
+MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Rate of one row of Z Table I.
+
+    Attributes
+    ----------
+    sampling : float or None
+        Exponent of N in the term that is there without privacy, where the row has such a term of its own.
+    privacy : float or None
+        Exponent of the effective sample in the term that privacy adds.
+    effective : str
+        The effective sample of the privacy term.
+    """
+
+    sampling: float | None
+    privacy: float | None
+    effective: str
+
+    def leading(self) -> float:
+        """Exponent of N for N to infinity at a fixed budget: the slower of the two terms."""
+        return min(e for e in (self.sampling, self.privacy) if e is not None)
+
+
+def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, moment: float | None = None) -> Rate:
+    """Return the rate of a task under a privacy model (Z Table I; (28) and (31) for heavy tails).
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+    model : {"label_ldp", "ldp", "label_cdp", "cdp", "none"}
+        ``ldp`` is full LDP, ``cdp`` full CDP, ``none`` no privacy.
+    beta : float
+        Hölder exponent.
+    d : int
+        Dimension.
+    margin : float
+        gamma (classification).
+    moment : float, optional
+        p, for labels with a bounded p-th moment (regression); None: bounded labels.
+    """
+    if task not in TASKS or model not in MODELS:
+        raise ValueError(f"task={task!r} must be one of {TASKS} and model={model!r} one of {MODELS}")
+    # Classification squares nothing and gains the margin; regression is squared: factors beta (gamma + 1) and 2 beta.
+    gain = beta * (margin + 1) if task == "classification" else 2 * beta
+    r = 1.0 if moment is None or task == "classification" else (moment - 1) / moment
+    sampling = gain / (2 * beta + d)
+    if model == "none":
+        return Rate(sampling, None, "")
+    if model == "label_ldp":
+        private = gain * r / (2 * beta + d * r)
+        return Rate(sampling if r < 1 else None, private, "N eps^2")
+    if model == "ldp":
+        return Rate(None, gain * r / (2 * beta + 2 * d * r), "N eps^2")
+    return Rate(sampling, gain * r / (beta + d * r), "N eps")
+
+
+def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_private: int) -> np.ndarray:
+    """Minimax order of the excess risk under semi-feature LDP with aligned masks (H Theorem 4.2, (10)).
+
+    Parameters
+    ----------
+    n, epsilon : float or ndarray
+        Sample size and budget; they broadcast.
+    alpha : float
+        Hölder exponent.
+    d, n_private : int
+        Number of features and of protected ones (s*).
+    """
+    n, signal = np.asarray(n, dtype=float), np.expm1(epsilon)
+    private = (n * signal**2) ** (-semi_feature_exponent(alpha, d, n_private))
+    return np.maximum(private, n ** (-2 * alpha / (2 * alpha + d)))
+
+
+def semi_feature_exponent(alpha: float, d: int, n_private: int) -> float:
+    """Exponent of n (e^eps - 1)^2 in H Theorem 4.2: 2 alpha / (2 alpha + d + s*)."""
+    return 2 * alpha / (2 * alpha + d + n_private)
+
+
+def public_data_order(n_private, n_public, epsilon, *, alpha: float, d: int, margin: float, gamma: float) -> np.ndarray:
+    """Minimax order of the excess risk of LDP classification with public data (L Theorem 3, (10)).
+
+    (n_P (e^eps - 1)^2 + n_Q^((2 alpha + 2d) / (2 gamma alpha + d)))^(-alpha (margin + 1) / (2 alpha + 2d)).
+
+    Parameters
+    ----------
+    n_private, n_public, epsilon : float or ndarray
+        n_P, n_Q and the budget; they broadcast.
+    alpha : float
+        Hölder exponent.
+    d : int
+        Dimension.
+    margin : float
+        Margin exponent (called beta in L).
+    gamma : float
+        Relative signal exponent of the public distribution.
+    """
+    signal = np.asarray(n_private, dtype=float) * np.expm1(epsilon) ** 2
+    public = np.asarray(n_public, dtype=float) ** ((2 * alpha + 2 * d) / (2 * gamma * alpha + d))
+    return (signal + public) ** (-alpha * (margin + 1) / (2 * alpha + 2 * d))
+
+
+def public_data_exponents(alpha: float, d: int, margin: float, gamma: float) -> tuple[float, float]:
+    """Exponents of L Theorem 3 in n_P (where private data dominate) and in n_Q (where public data do)."""
+    gain = alpha * (margin + 1)
+    return gain / (2 * alpha + 2 * d), gain / (2 * gamma * alpha + d)
+
+
+def reference_line(x, y, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+    """Points of the line of slope ``-exponent`` on double logarithmic axes through the geometric middle of a curve.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (k,)
+        The curve; positive.
+    exponent : float
+
+    Returns
+    -------
+    x, y : ndarray of shape (2,)
+        End points over the range of x.
+    """
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    ends = np.array([x.min(), x.max()])
+    centre = math.exp(np.mean(np.log(x))), math.exp(np.mean(np.log(y)))
+    return ends, centre[1] * (ends / centre[0]) ** -exponent

@@ -1,0 +1,113 @@
+"""What the estimators of Z share: the partition of [0, 1]^d into equal cubes and the public facts they rely on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor
+from lpbench.partitions.grid import cell_keys, grid_digits
+from lpbench.problem import Problem
+
+#: More cubes than this are refused: the theory never asks for more cubes than samples.
+MOST_CUBES = 2**24
+
+
+@dataclass(frozen=True)
+class Cubes:
+    """Equal cubes of [0, 1]^d, numbered in row-major order.
+
+    Parameters
+    ----------
+    bins : int
+        Bins per axis; the side is h = 1 / bins.
+    d : int
+        Dimension.
+    """
+
+    bins: int
+    d: int
+
+    def __post_init__(self):
+        if isinstance(self.bins, bool) or not isinstance(self.bins, (int, np.integer)) or self.bins < 1:
+            raise ValueError(f"bins={self.bins!r} must be a whole number >= 1 (or None: the width of the theorem)")
+        if self.d * math.log2(self.bins) > math.log2(MOST_CUBES):
+            raise ValueError(
+                f"bins={self.bins} per axis in dimension {self.d} are more than {MOST_CUBES} cubes; lower bins"
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of cubes."""
+        return int(self.bins) ** self.d
+
+    def locate(self, X: np.ndarray) -> np.ndarray:
+        """Number of the cube of each row of X, shape (n,); rows outside [0, 1]^d go to the nearest cube."""
+        return cell_keys(grid_digits(X, self.bins), int(self.bins))
+
+
+class CubeClassifier(LocalClassifier):
+    """Base of the classifiers of Z: a public list of classes and one decision per cube.
+
+    Subclasses set ``cubes_`` and ``scores_``, of shape (cubes, K), in ``_learn``.
+    """
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Fit to features X (n, d) and classes y (n,); mask and public sample are not used."""
+        X, codes, _, _ = self._check_fit(X, y, mask)
+        if self.classes is None:
+            self._learn(X, codes, "list of classes taken from protected labels")
+            return self
+        known, found = np.unique(self.classes), self.classes_
+        if not np.isin(found, known).all():
+            raise ValueError(f"y has the class {found[~np.isin(found, known)][0]!r}, which is not in `classes`")
+        self.classes_ = known
+        self._learn(X, np.searchsorted(known, found)[codes], "")
+        return self
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Class probabilities of shape (m, K), by post-processing of what was released."""
+        X = self._check_predict(X)
+        return self.scores_[self.cubes_.locate(X)]
+
+    def for_problem(self, problem: Problem) -> LocalEstimator:
+        """Return a clone that knows the problem's list of classes, where it was left open."""
+        model = super().for_problem(problem)
+        if model.classes is None and problem.classes is not None:
+            model.set_params(classes=problem.classes)
+        return model
+
+
+class BoundedRegressor(LocalRegressor):
+    """Base of the regressors of Z: labels bounded by ``y_range``, or with a bounded p-th moment around zero.
+
+    ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
+    E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
+    """
+
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
+        if self.moment is None:
+            return super()._public_range(y)
+        if not self.moment >= 2:
+            raise ValueError(f"moment={self.moment!r} must be a number >= 2, or None for bounded labels")
+        if not self.label_bound > 0:
+            raise ValueError(f"label_bound={self.label_bound!r} must be a number > 0")
+        return (-math.inf, math.inf), ""
+
+    def _centre_and_bound(self) -> tuple[float, float]:
+        """Centre of the labels, and T (bounded labels) or the bound of the p-th moment's p-th root."""
+        if self.moment is not None:
+            return 0.0, float(self.label_bound)
+        lo, hi = self.y_range_
+        # A constant sample without a declared range has nothing to hide and needs some positive scale.
+        return (lo + hi) / 2, (hi - lo) / 2 or 1.0
+
+    @property
+    def _smoothness(self) -> dict:
+        if not 0 < self.beta <= 1:
+            raise ValueError(f"beta={self.beta!r} must lie in (0, 1]")
+        if not self.holder > 0:
+            raise ValueError(f"holder={self.holder!r} must be a number > 0")
+        return {"beta": self.beta, "holder": self.holder}

@@ -1,0 +1,201 @@
+"""Behaviour of the estimators of Z: sweep equals fit, references, public facts, refusals."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsRegressor
+
+from lpbench.datasets import make_problem
+from lpbench.errors import PrivacyLeakWarning
+from lpbench.estimators import (
+    CDPMean,
+    CDPVote,
+    CubeMean,
+    CubeVote,
+    KNNMean,
+    LabelCDPMean,
+    LabelCDPVote,
+    LabelLDPKNN,
+    LabelLDPVote,
+)
+from lpbench.estimators.label_dp_vote import difference_variance, project_on_simplex
+from lpbench.privacy import GRR, BitVector
+from lpbench.seeds import Streams
+
+BUDGETS = [0.3, 1.0, 4.0]
+VOTES = [LabelLDPVote(), LabelLDPVote(mechanism="krr"), CubeVote(), LabelCDPVote(), CDPVote(), CDPVote(1.0, "tight")]
+MEANS = [LabelLDPKNN(), KNNMean(), LabelCDPMean(), CubeMean(), CDPMean(), CDPMean(1.0, "tight")]
+
+
+def name(model) -> str:
+    return type(model).__name__ + str(getattr(model, "constants", getattr(model, "mechanism", "")))
+
+
+def test_sweeps_know_the_public_facts_of_the_problem():
+    """The harness fits clones that know the list of classes and the range of the label."""
+    classes = make_problem("rough_classes", {"n": 30, "classes": 40, "pair_mass": 0.5}, seed=2)
+    assert CDPVote().for_problem(classes).classes is classes.classes
+    assert LabelLDPVote(classes=[1, 2]).for_problem(classes).classes == [1, 2]
+    bounded = make_problem("rough_regression", {"n": 30}, seed=2)
+    assert LabelLDPKNN().for_problem(bounded).y_range == (-1.0, 1.0)
+    result = LabelLDPVote().sweep_many([classes], BUDGETS, {}, [Streams(1)])[0]
+    assert np.isfinite(result.values).all()
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("model", MEANS + VOTES, ids=name)
+def test_equal_streams_give_equal_predictions(model, d):
+    """Different streams do not, for a private method at a small budget."""
+    params = {"n": 600, "d": d} | ({"classes": 8, "pair_mass": 0.8} if model in VOTES else {})
+    problem = make_problem("rough_classes" if model in VOTES else "rough_regression", params, seed=2)
+    model = model.for_problem(problem)
+    model.set_params(**({"bins": 6} if hasattr(model, "bins") else {}))
+    model.set_params(**({"epsilon": 0.01} if model.uses_epsilon else {}))
+
+    def predict(seed):
+        return model.set_params(random_state=seed).fit(problem.X_train, problem.y_train).predict(problem.X_test)
+
+    np.testing.assert_array_equal(predict(Streams(3)), predict(Streams(3)))
+    assert (predict(3) == predict(4)).all() == (not model.uses_epsilon)
+
+
+def test_window_means_are_the_nearest_neighbour_means():
+    rng = np.random.default_rng(0)
+    X, y, queries = rng.random((500, 1)), rng.normal(size=500), np.linspace(-0.2, 1.2, 301)[:, None]
+    for k in (1, 7, 499, 500):
+        model = KNNMean(k=k, moment=2, domain=(-1.0, 2.0)).fit(X, y)
+        wanted = KNeighborsRegressor(k).fit(X, y).predict(queries)
+        np.testing.assert_allclose(model.predict(queries), wanted, atol=1e-10)
+
+
+def test_neighbours_are_found_in_several_dimensions():
+    rng = np.random.default_rng(0)
+    X, y, queries = rng.random((300, 3)), rng.normal(size=300), rng.random((40, 3))
+    wanted = KNeighborsRegressor(9).fit(X, y).predict(queries)
+    np.testing.assert_allclose(KNNMean(k=9, moment=2).fit(X, y).predict(queries), wanted, atol=1e-10)
+
+
+def test_private_estimators_become_the_references_without_a_budget():
+    classes = make_problem("rough_classes", {"n": 2000}, seed=1)
+    X, y = classes.X_train, classes.y_train
+    vote = CubeVote(bins=16).fit(X, y).predict(classes.X_test)
+    for model in (LabelLDPVote(math.inf, bins=16), LabelLDPVote(math.inf, "krr", bins=16)):
+        np.testing.assert_array_equal(model.fit(X, y).predict(classes.X_test), vote)
+    regression = make_problem("rough_regression", {"n": 2000}, seed=1)
+    X, y = regression.X_train, regression.y_train
+    mean = CubeMean(bins=16, y_range=(-1, 1)).fit(X, y).predict(regression.X_test)
+    private = LabelCDPMean(math.inf, bins=16, y_range=(-1, 1)).fit(X, y)
+    np.testing.assert_array_equal(private.predict(regression.X_test), mean)
+    assert CubeMean(y_range=(-1, 1)).fit(X, y).guarantee_.model == "none"
+
+
+def test_full_cdp_votes_are_label_cdp_votes_at_another_budget():
+    """(33) at eps is (19) at eps / 2; with the tight constant it is (19) itself: full privacy then costs nothing."""
+    problem = make_problem("rough_classes", {"n": 3000}, seed=6)
+    streams = Streams(1)
+    label = LabelCDPVote(beta=0.5).sweep(problem, [0.05, 0.1], {}, streams).values
+    paper = CDPVote(beta=0.5).sweep(problem, [0.1, 0.2], {}, streams).values
+    tight = CDPVote(beta=0.5, constants="tight").sweep(problem, [0.05, 0.1], {}, streams).values
+    np.testing.assert_array_equal(label, paper)
+    np.testing.assert_array_equal(label, tight)
+
+
+def test_an_empty_cube_predicts_the_centre_of_the_range():
+    X, y = np.array([[0.1], [0.2]]), np.array([5.0, 6.0])
+    model = LabelCDPMean(1.0, bins=4, y_range=(4.0, 8.0), random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict([[0.6], [0.9]]), 6.0)
+
+
+def test_labels_are_centred_at_the_middle_of_the_range():
+    """Shifting the labels and their range shifts the predictions."""
+    problem = make_problem("rough_regression", {"n": 500}, seed=1)
+    for model in (LabelLDPKNN(y_range=(-1, 1)), LabelCDPMean(y_range=(-1, 1)), CDPMean(y_range=(-1, 1))):
+        plain = model.set_params(random_state=3).fit(problem.X_train, problem.y_train).predict(problem.X_test)
+        shifted = model.set_params(y_range=(9, 11)).fit(problem.X_train, problem.y_train + 10)
+        np.testing.assert_allclose(shifted.predict(problem.X_test), plain + 10)
+
+
+def test_declared_classes_are_all_there_even_if_unseen():
+    X, y = np.linspace(0, 1, 8)[:, None], np.array(["b", "c"] * 4)
+    model = LabelLDPVote(classes=["d", "a", "b", "c"], random_state=0).fit(X, y)
+    assert list(model.classes_) == ["a", "b", "c", "d"]
+    assert model.predict_proba(X).shape == (8, 4) and model.guarantee_.note == ""
+    assert "classes" in LabelLDPVote(random_state=0).fit(X, y).guarantee_.note
+    with pytest.raises(ValueError, match="'c'"):
+        LabelLDPVote(classes=["a", "b"]).fit(X, y)
+
+
+def test_a_moment_bound_stands_in_for_the_label_range():
+    rng = np.random.default_rng(1)
+    X, y = rng.random((200, 1)), rng.standard_t(3, 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        for model in (LabelLDPKNN(moment=2), LabelCDPMean(moment=2), CDPMean(moment=2)):
+            assert np.isfinite(model.set_params(random_state=1).fit(X, y).predict(X)).all()
+    with pytest.warns(PrivacyLeakWarning):
+        LabelLDPKNN().fit(X, y)
+
+
+def test_variance_of_a_difference_of_two_classes_is_bounded_as_stated():
+    """Exact variance of the unbiased difference over the enumerated reports, for Y = a or b with equal probability."""
+    for K in (2, 3, 5):
+        for epsilon in (0.5, 2.0):
+            bits = BitVector(epsilon, K)
+            shown = (np.arange(2**K)[:, None] >> np.arange(K)) & 1
+            channels = {bits: (bits.channel(), shown), GRR(epsilon, K): (GRR(epsilon, K).channel(), np.eye(K))}
+            for randomizer, (channel, vectors) in channels.items():
+                difference = randomizer.estimate(vectors[:, 0]) - randomizer.estimate(vectors[:, 1])
+                law = channel[:2].mean(axis=0)
+                variance = law @ difference**2 - (law @ difference) ** 2
+                assert variance <= difference_variance(randomizer) * (1 + 1e-12)
+                if K == 2 or isinstance(randomizer, BitVector):
+                    assert variance == pytest.approx(difference_variance(randomizer))
+
+
+def test_projection_on_the_simplex_keeps_order_and_fixes_the_simplex():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 5))
+    projected = project_on_simplex(values)
+    np.testing.assert_allclose(projected.sum(axis=1), 1)
+    assert (projected >= 0).all()
+    np.testing.assert_array_equal(projected.argmax(axis=1), values.argmax(axis=1))
+    np.testing.assert_allclose(project_on_simplex(projected), projected, atol=1e-12)
+    # First-order optimality: no vertex of the simplex makes an acute angle with the residual.
+    residual = values - projected
+    assert (residual.max(axis=1) <= (residual * projected).sum(axis=1) + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LabelLDPVote(mechanism="laplace"), "mechanism"),
+        (LabelLDPVote(epsilon=0.0), "epsilon"),
+        (LabelLDPVote(bins=0), "bins"),
+        (LabelCDPVote(bins=10**9), "cubes"),
+        (CDPVote(constants="loose"), "constants"),
+    ],
+)
+def test_impossible_settings_of_votes_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(np.linspace(0, 1, 9)[:, None], np.arange(9) % 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LabelLDPKNN(beta=2.0), "beta"),
+        (LabelLDPKNN(holder=0.0), "holder"),
+        (LabelLDPKNN(k=0), "k="),
+        (LabelLDPKNN(moment=1.0), "moment"),
+        (LabelCDPMean(moment=2, label_bound=0.0), "label_bound"),
+        (CDPMean(constants="loose"), "constants"),
+        (CDPMean(density=2.0), "density"),
+    ],
+)
+def test_impossible_settings_of_means_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        model.set_params(y_range=(0.0, 1.0)).fit(np.linspace(0, 1, 9)[:, None], np.linspace(0, 1, 9))
