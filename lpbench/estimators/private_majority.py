@@ -1,0 +1,68 @@
+"""The floor of private classification: the majority class of randomised labels, whatever the features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpbench.estimators.base import LocalClassifier, check_epsilon
+from lpbench.privacy import GRR, grr_reports
+from lpbench.privacy.guarantee import Guarantee
+
+
+class PrivateMajority(LocalClassifier):
+    """Predict the most frequent class of labels privatised by randomised response.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    domain : (float, float) or None
+        Public range of the features; no feature is used.
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Public.
+    shares_ : ndarray of shape (n_classes,)
+        Unbiased estimates of the class shares; they sum to 1 and may be negative.
+    guarantee_ : Guarantee
+        ``ldp``: features never leave the device. Of a single class nothing is spent.
+    """
+
+    def __init__(self, epsilon=1.0, domain=None, random_state=None):
+        self.epsilon = epsilon
+        self.domain = domain
+        self.random_state = random_state
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Count the randomised labels.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Class labels; the set of classes is public.
+        mask, X_public : ignored
+        y_public : ndarray, optional
+            Only its classes are read.
+
+        Returns
+        -------
+        self
+        """
+        check_epsilon(self.epsilon)
+        _, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
+        mechanism = GRR(self.epsilon, self.classes_.size)
+        rng = self._streams().generator("report")
+        reports = grr_reports(codes, self.classes_.size, self.epsilon, rng.random(codes.size), rng.random(codes.size))
+        counts = np.bincount(reports, minlength=self.classes_.size)
+        self.shares_ = mechanism.estimate(counts, codes.size) / codes.size
+        self.guarantee_ = Guarantee("ldp", mechanism.epsilon, bits_up=mechanism.bits)
+        return self
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the estimated class shares, clipped at 0 and normalised, for each row of X: (m, n_classes)."""
+        X = self._check_predict(X)
+        shares = np.maximum(self.shares_, 0.0)
+        return np.tile(shares / shares.sum(), (X.shape[0], 1))

@@ -1,0 +1,67 @@
+"""The floor of private regression: the mean of privatised labels, whatever the features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpbench.estimators.base import LocalRegressor
+from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
+from lpbench.privacy.guarantee import Guarantee
+
+
+class PrivateMean(LocalRegressor):
+    """Predict the mean of Laplace-privatised labels everywhere.
+
+    The corner p = 0, t = 1, rho = 1 of HistOfTree's grid, which the paper's grid leaves out: what a method must beat
+    to have learned anything from the features.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    y_range : (float, float)
+        Public range of the label.
+    clip : bool
+        Clip predictions to ``y_range``.
+    domain : (float, float)
+        Public range of every feature; no feature is used.
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    mean_ : float
+        Unbiased estimate of the mean label, before clipping; its variance is 2 (hi - lo)^2 / (n epsilon^2) above that
+        of the sample mean.
+    guarantee_ : Guarantee
+        ``ldp``: features never leave the device.
+    """
+
+    def __init__(self, epsilon=1.0, y_range=None, clip=True, domain=(0.0, 1.0), random_state=None):
+        self.epsilon = epsilon
+        self.y_range = y_range
+        self.clip = clip
+        self.domain = domain
+        self.random_state = random_state
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Average the privatised labels.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Labels within ``y_range``.
+        mask, X_public, y_public : ignored
+
+        Returns
+        -------
+        self
+        """
+        _, y, _ = self._check_fit(X, y, mask)
+        self.mean_ = float(noisy_labels(y, self.y_range_, self.epsilon, self._streams()).mean())
+        self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=REAL_BITS, note=self._leak_note)
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""
+        return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
