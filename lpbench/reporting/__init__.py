@@ -2,5 +2,6 @@
 
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.drawings import write_drawing
+from lpbench.reporting.report import write_report
 
-__all__ = ["write_artefact", "write_drawing"]
+__all__ = ["write_artefact", "write_drawing", "write_report"]

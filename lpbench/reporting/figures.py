@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -71,7 +72,9 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
         handles = _legend(found, looks, bool(under))
         figure.legend(handles=handles, loc="outside right upper", frameon=False, handlelength=2.8)
         suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
-        figure.suptitle(str(get(experiment, "title", name)) + suffix, fontsize=10, x=0.02, ha="left", wrap=True)
+        # wrapped to the width of the axes, so that it stays clear of the legend
+        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * len(panels))
+        figure.suptitle(title, fontsize=10, x=0.02, ha="left")
         return style.save(figure, folder, name)
 
 

@@ -129,3 +129,10 @@ def test_bytes_do_not_depend_on_the_order_of_rows_or_on_categories(tmp_path):
         write_csv(summarise(shuffled, settings).table, tmp_path / f"{k}.csv")
         texts.append((tmp_path / f"{k}.csv").read_bytes())
     assert len(set(texts)) == 1
+
+
+def test_method_with_fixed_parameters_is_not_ranked_beside_itself():
+    scores = table(cell("a", [1, 2]), cell("b", [2, 3]), cell("a[s=1]", [1, 2]), cell("c[s=1]", [3, 4]))
+    summary = summarise(scores)
+    assert np.isnan(pick(summary, method="a[s=1]")["rank"])
+    assert [pick(summary, method=m)["rank"] for m in ("a", "b", "c[s=1]")] == [1, 2, 3]

@@ -1,0 +1,229 @@
+"""The report: one page with every artefact, the verdicts, what differs, what was not run, and errata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import read_csv, write_csv, write_text
+from lpbench.reporting.cards import get
+from lpbench.reporting.claims import Results, decide
+from lpbench.reporting.differences import CODE_FACTS, explain
+from lpbench.reporting.errata import errata
+
+_PAPERS = {
+    "histoftree": "HistOfTree (AISTATS 2025)",
+    "lpct": "LPCT (JMLR 2024)",
+    "label_dp": "Limits of label differential privacy",
+    "extensions": "Beyond the papers",
+}
+#: How many of the largest differences of an artefact are listed.
+LARGEST = 5
+
+
+def write_report(
+    results_dir: Path,
+    experiments: Sequence,
+    missing: Sequence[tuple[str, str]],
+    environment: Mapping,
+    folder: Path | None = None,
+) -> Path:
+    """Write ``claims.csv`` and ``report.md``.
+
+    Parameters
+    ----------
+    results_dir : Path
+        Holds ``<experiment>/`` with what :func:`lpbench.reporting.write_artefact` wrote, and ``scores.parquet``.
+    experiments : sequence of mapping or record
+        All experiments, run or not.
+    missing : sequence of (data set, how to get it)
+    environment : mapping
+        Versions, system, commit.
+    folder : Path, optional
+        Where the two files go (default ``results_dir``); links in the report are relative to it, so it must have the
+        artefacts under the same names.
+
+    Returns
+    -------
+    Path
+        The report.
+    """
+    results_dir, folder = Path(results_dir), Path(folder or results_dir)
+    claims = decide(Results(results_dir))
+    write_csv(claims, folder / "claims.csv")
+    entries = [_Entry(e, results_dir) for e in experiments]
+    parts = [
+        "# Results",
+        _overview(claims, entries),
+        _verdicts(claims),
+        *_artefacts(entries),
+        _not_run(entries, missing),
+        _errata(),
+        _environment(environment),
+    ]
+    path = folder / "report.md"
+    write_text("\n\n".join(p for p in parts if p).rstrip() + "\n", path)
+    return path
+
+
+class _Entry:
+    """One experiment and what its folder holds."""
+
+    def __init__(self, experiment, results_dir: Path):
+        self.name: str = get(experiment, "name")
+        self.title: str = get(experiment, "title", self.name)
+        self.paper: str = get(experiment, "paper", self.name.partition("/")[0])
+        self.notes: Sequence[str] = get(experiment, "notes", [])
+        self.leaf = self.name.rpartition("/")[2]
+        self.folder = results_dir / self.name
+        self.summary = self._read("summary.csv")
+        self.comparison = self._read("comparison.csv")
+        self.files = sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
+
+    def _read(self, name: str) -> pd.DataFrame | None:
+        path = self.folder / name
+        return read_csv(path) if path.is_file() else None
+
+    @property
+    def was_run(self) -> bool:
+        """Whether the folder shows anything."""
+        has_numbers = self.summary is not None and self.summary["mean"].notna().any()
+        return has_numbers or (self.summary is None and bool(self.files))
+
+    def reasons(self) -> pd.DataFrame:
+        """Cells that did not run: columns dataset, method, reason."""
+        path = self.folder / "scores.parquet"
+        columns = ["dataset", "method", "status", "reason"]
+        if not path.is_file():
+            return pd.DataFrame(columns=columns)
+        rows = pd.read_parquet(path, columns=columns, filters=[("replication", "<", 0)])
+        return rows.astype(str).drop_duplicates()
+
+
+def _overview(claims: pd.DataFrame, entries: Sequence[_Entry]) -> str:
+    count = claims["verdict"].value_counts()
+    cells = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
+    compared = pd.concat(cells)[["published", "reproduced", "relative_difference"]].dropna() if cells else None
+    lines = [
+        f"{sum(e.was_run for e in entries)} of {len(entries)} experiments have results. Of {len(claims)} claims of the "
+        f"papers {count.get('holds', 0)} hold, {count.get('fails', 0)} fail and {count.get('not_run', 0)} were not "
+        "decided."
+    ]
+    if compared is not None and len(compared):
+        apart = compared["relative_difference"].abs()
+        lines.append(
+            f"{len(compared)} published cells were compared: the median relative difference is "
+            f"{100 * apart.median():.1f} %, and {100 * (apart <= 0.1).mean():.0f} % of the cells are within 10 %."
+        )
+    lines.append(
+        "Published numbers are compared, never aimed at. Unless said otherwise a number is the best grid point with "
+        "hindsight (`oracle`), as in the papers; `tuning_free` numbers use one setting fixed without test rows."
+    )
+    return "\n".join(lines)
+
+
+def _verdicts(claims: pd.DataFrame) -> str:
+    lines = [
+        "## What the papers claim",
+        "",
+        "| claim | where | statement | verdict | evidence |",
+        "|---|---|---|---|---|",
+    ]
+    for row in claims.itertuples():
+        cells = (row.claim, row.artefact, row.statement, f"**{row.verdict.replace('_', ' ')}**", row.evidence)
+        lines.append("| " + " | ".join(c.replace("|", r"\|") for c in cells) + " |")
+    return "\n".join(lines)
+
+
+def _artefacts(entries: Sequence[_Entry]) -> list[str]:
+    parts = []
+    papers = list(dict.fromkeys([*_PAPERS, *(e.paper for e in entries)]))
+    for paper in papers:
+        mine = [e for e in entries if e.paper == paper and e.was_run]
+        if mine:
+            parts.append(f"## {_PAPERS.get(paper, paper)}")
+            parts += [_artefact(e) for e in mine]
+    return parts
+
+
+def _artefact(entry: _Entry) -> str:
+    lines = [f"### {entry.title}", ""]
+    pictures = [f for f in entry.files if f.endswith(".svg")]
+    lines += [f"![{entry.leaf}]({entry.name}/{f})" for f in pictures if "tuning_free" not in f]
+    table = entry.folder / f"{entry.leaf}.md"
+    if table.is_file():
+        # without its own title; the notes are repeated below
+        body = table.read_text(encoding="utf-8").split("\n", 2)[-1].strip()
+        lines += [_without(body, entry.notes), ""]
+    lines += _compared(entry)
+    lines += [f"- {note}" for note in entry.notes]
+    links = ", ".join(f"[{f}]({entry.name}/{f})" for f in entry.files)
+    return "\n".join([*lines, "", f"Files: {links}"])
+
+
+def _without(text: str, notes: Sequence[str]) -> str:
+    for note in notes:
+        text = text.replace(f"- {note}", "")
+    return text.strip()
+
+
+def _compared(entry: _Entry) -> list[str]:
+    if entry.comparison is None or entry.comparison.empty:
+        return []
+    rows = entry.comparison.dropna(subset=["published", "reproduced"])
+    total = len(entry.comparison)
+    if rows.empty:
+        return [f"- None of the {total} published cells was reproduced."]
+    apart = rows["relative_difference"].abs()
+    close = apart <= 0.1
+    lines = [
+        f"- {len(rows)} of {total} published cells reproduced; median relative difference {100 * apart.median():.1f} %, "
+        f"{int(close.sum())} cells within 10 %."
+    ]
+    # all rows with the same explanation stand together, the largest first
+    worst = rows.assign(apart=apart).sort_values("apart", ascending=False, kind="stable")
+    worst = worst[worst["apart"] > 0.1].head(LARGEST)
+    for row in worst.to_dict("records"):
+        place = " ".join(str(row[k]) for k in ("dataset", "mask", "method") if row[k])
+        x = "" if np.isnan(row["x"]) else f" x = {row['x']:g}"
+        lines.append(
+            f"  - {place} ε = {row['epsilon']:g}{x}: published {row['published']:g}, reproduced "
+            f"{row['reproduced']:.4g} (se {row['se']:.2g}): {explain(row) or 'no explanation known'}"
+        )
+    return lines
+
+
+def _not_run(entries: Sequence[_Entry], missing: Sequence[tuple[str, str]]) -> str:
+    lines = ["## Not run, and how to get it", ""]
+    lines += [f"- Data set **{name}** is not at hand. {' '.join(how.split())}" for name, how in missing]
+    absent = [e.name for e in entries if not e.was_run]
+    if absent:
+        lines.append(f"- No results yet (run `lpbench experiment=<name>`): {', '.join(absent)}.")
+    known = {name for name, _ in missing}
+    for entry in entries:
+        rows = entry.reasons()
+        rows = rows[~rows["dataset"].str.partition("[")[0].isin(known)] if len(rows) else rows
+        for (status, reason), part in rows.groupby(["status", "reason"]):
+            where = ", ".join(sorted({f"{r.dataset} {r.method}" for r in part.itertuples()})[:6])
+            lines.append(f"- {entry.name}: {where}: {status}, {reason}")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def _errata() -> str:
+    lines = ["## Errata found in the papers", "", "| paper | where | what | computation |", "|---|---|---|---|"]
+    for row in errata():
+        cells = (row["paper"], row["where"], row["what"], row["computation"])
+        lines.append("| " + " | ".join(c.replace("|", r"\|") for c in cells) + " |")
+    lines += ["", "The public code of LPCT differs from its text in these points (facts about public files):", ""]
+    return "\n".join(lines + [f"- {fact}" for fact in CODE_FACTS])
+
+
+def _environment(environment: Mapping) -> str:
+    lines = ["## Environment", ""]
+    for key, value in environment.items():
+        text = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
+        lines.append(f"- {key}: {text}")
+    return "\n".join(lines)
