@@ -1,0 +1,202 @@
+"""The two rounds of HistOfTree: privatised labels and a partition, then reports of cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
+from lpbench.estimators.user_cells import Query, ReportDraws, UserGrid, UserLeaves
+from lpbench.partitions import TreePartition, grow_cart, grow_max_edge
+from lpbench.partitions.criteria import SCORES
+from lpbench.seeds import Streams
+
+RULES = ("max_edge", "cart", "random")
+MECHANISMS = ("grr", "rr")
+
+#: log2 of the number of cells beyond which a user's number of choices is no longer a float.
+MAX_LOG2_CELLS = 1000
+
+
+class TooManyCellsError(ConfigurationError):
+    """The partition has more cells than numbers can count."""
+
+
+def sensitive_count(n_features: int) -> int:
+    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of H section 5.2 (at least 1)."""
+    return max(1, math.ceil(math.log(math.sqrt(n_features))))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the methods' grid, with nothing left to resolve.
+
+    Attributes
+    ----------
+    n_private : int
+        s, number of features in the grid.
+    depth : int
+        p, depth of the tree.
+    bins : int
+        t, bins per grid feature.
+    label_share : float
+        rho, share of the budget that is spent on the label, in (0, 1].
+    rule : {"max_edge", "cart", "random"}
+    mechanism : {"grr", "rr"}
+    split_score : {"weighted", "algorithm1"}
+    """
+
+    n_private: int
+    depth: int
+    bins: int
+    label_share: float
+    rule: str
+    mechanism: str
+    split_score: str
+
+    def __post_init__(self):
+        _check_whole("depth", self.depth, 0)
+        _check_whole("bins", self.bins, 1)
+        share = self.label_share
+        if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
+            raise ConfigurationError(f"label_share={share!r} must be a number in (0, 1]")
+        for name, known in (("rule", RULES), ("mechanism", MECHANISMS), ("split_score", SCORES)):
+            if getattr(self, name) not in known:
+                raise ConfigurationError(f"{name}={getattr(self, name)!r} must be one of {known}")
+        log2_cells = self.n_private * math.log2(self.bins) + self.depth
+        if log2_cells > MAX_LOG2_CELLS:
+            raise TooManyCellsError(
+                f"bins={self.bins} on n_private={self.n_private} features and a tree of depth={self.depth} are up to "
+                f"2^{log2_cells:.0f} cells, more than 2^{MAX_LOG2_CELLS}; use fewer bins or a smaller n_private"
+            )
+
+    def budgets(self, epsilon: float) -> tuple[float, float]:
+        """Budgets of the label and of the cell report, which add up to ``epsilon``."""
+        return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
+
+
+def _check_whole(name: str, value, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ConfigurationError(f"{name}={value!r} must be a whole number >= {least}")
+
+
+class Rounds:
+    """The users of one sample, what is public about them, and their unit-scale randomness.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d) in [0, 1]
+    y : ndarray of shape (n,)
+    mask : boolean ndarray of shape (n, d)
+    label_range : float
+        Width R of the public range of the labels.
+    streams : Streams
+    """
+
+    def __init__(self, X, y, mask, label_range: float, streams: Streams):
+        self.X, self.y, self.mask, self.label_range, self.streams = X, y, mask, label_range, streams
+        self.draws = ReportDraws(streams, y.size)
+        self._noise = streams.generator("label").laplace(size=y.size)
+
+    def labels(self, budget: float) -> np.ndarray:
+        """Round 1, on the device: add Laplace noise of scale R / budget (H eq. (4) with M = R / 2)."""
+        return self.y + (self.label_range / budget) * self._noise
+
+    def split(self, order: np.ndarray, n_private: int) -> Split:
+        """Divide the features: the first ``n_private`` of ``order`` to the grid, the others to the tree."""
+        return Split(self, order[:n_private], np.sort(order[n_private:]))
+
+    def collect(self, grid: UserGrid, leaves: UserLeaves, labels, mechanism: str, budget: float):
+        """Round 2: randomise every user's cell at ``budget`` and add the reports up.
+
+        Raises
+        ------
+        ConfigurationError
+            If a cell must be randomised and no budget is left for it.
+        """
+        if budget == 0 and (grid.choices * leaves.choices).max() > 1:
+            raise ConfigurationError(
+                "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomised; use "
+                "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
+            )
+        if mechanism == "rr":
+            return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
+        reports = category_reports(grid, leaves, budget, self.draws.keep)
+        return CategorySums(reports, grid, leaves, labels, budget)
+
+
+class Split:
+    """Grid features and tree features.
+
+    Attributes
+    ----------
+    grid_columns, tree_columns : int ndarrays
+    """
+
+    def __init__(self, rounds: Rounds, grid_columns, tree_columns):
+        self.grid_columns, self.tree_columns = grid_columns, tree_columns
+        self._rounds = rounds
+        self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
+        self._grids: dict[int, UserGrid] = {}
+
+    def grid(self, bins: int) -> UserGrid:
+        """The users' grid cells with ``bins`` bins per feature."""
+        if bins not in self._grids:
+            X, mask = self._rounds.X[:, self.grid_columns], self._rounds.mask[:, self.grid_columns]
+            self._grids[bins] = UserGrid(X, mask, bins, self._rounds.draws.bins(self.grid_columns))
+        return self._grids[bins]
+
+    def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> Iterator[tuple[TreePartition, list[int]]]:
+        """Grow the partition of the tree features.
+
+        ``random`` uses neither labels nor features nor the mask (H section 3.4 (ii): the mask need not be released),
+        so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
+        protected, are grown once per depth; all others once.
+
+        Yields
+        ------
+        tree, depths : the partition and the truncation depths that it serves, in increasing order
+        """
+        depths = sorted(depths)
+        streams, masked = self._rounds.streams, self._mask.any()
+        if rule == "random":
+            nobody = np.empty((0, self.tree_columns.size))
+            rng = streams.generator("tree")
+            yield grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=rng), depths
+        elif rule == "max_edge":
+            yield grow_max_edge(self._X, labels, depths[-1], mask=self._mask, score=score), depths
+        elif masked:
+            yield grow_cart(self._X, labels, depths[-1], mask=self._mask), depths
+        else:
+            for depth in depths:
+                yield grow_cart(self._X, labels, depth, seed=streams.integer("tree")), [depth]
+
+    def leaves(self, tree: TreePartition, depths: Sequence[int]) -> Iterator[UserLeaves]:
+        """The users' leaves at each of the increasing ``depths``."""
+        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf)
+
+
+def predict_cells(reports, query: Query, leaves, leaf_means) -> np.ndarray:
+    """Predict the ratio of label sum and count in each cell (H eqs. (6), (9)).
+
+    A cell whose estimated count is not positive predicts the mean of its leaf. (H is silent on empty cells.)
+
+    Parameters
+    ----------
+    reports : CategorySums or BitSums
+    query : Query of m grid cells
+    leaves : int ndarray of shape (m,)
+    leaf_means : ndarray of shape (n_leaves,)
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    count, total = reports.estimate(query, leaves)
+    filled = count > 0
+    return np.where(filled, total / np.where(filled, count, 1.0), leaf_means[leaves])

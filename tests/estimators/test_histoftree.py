@@ -1,0 +1,272 @@
+"""HistOfTree as an estimator: what it computes without noise, what it spends, and that a sweep is the loop."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.datasets.masks import make_mask
+from lpbench.errors import ConfigurationError, PrivacyLeakWarning
+from lpbench.estimators import AdHistOfTree, HistOfTree
+from lpbench.estimators.base import LocalEstimator
+from lpbench.partitions import grid_digits
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+RANGE = (-4.0, 8.0)
+
+
+def sample(n=200, d=5, mask="personalized", seed=0, **mask_params):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.clip(np.sin(X[:, 0]) + np.sin(X[:, 1]) + 2 * X[:, -1] + rng.normal(size=n), *RANGE)
+    return X, y, make_mask(mask, n, d, rng, mask_params)
+
+
+def problem(mask="personalized", n=120, m=60, **mask_params):
+    X, y, _ = sample(n + m, seed=1)
+    return Problem(X[:n], y[:n], X[n:], y[n:], sample(n, mask=mask, **mask_params)[2], y_range=RANGE)
+
+
+@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
+@pytest.mark.parametrize("mechanism", ["grr", "rr"])
+@pytest.mark.parametrize(
+    ("mask", "params"), [("aligned", {"n_private": 2}), ("power_law", {"gamma": 1.0}), ("label_only", {})]
+)
+def test_without_noise_it_is_the_partition_estimate(rule, mechanism, mask, params):
+    """H eq. (3): the mean label of the training rows in the cell, whatever the mask hides."""
+    X, y, mask = sample(mask=mask, **params)
+    model = HistOfTree(math.inf, n_private=2, bins=3, depth=3, rule=rule, mechanism=mechanism, y_range=RANGE)
+    model.fit(X, y, mask=mask)
+    points = np.vstack([X, np.random.default_rng(9).random((100, 5))])
+
+    def cells(Z):
+        grid = grid_digits(Z[:, model.grid_columns_], 3)
+        return np.column_stack([grid, model.tree_.apply(Z[:, model.tree_columns_])])
+
+    same = (cells(points)[:, None] == cells(X)).all(axis=2)
+    filled = same.any(axis=1)
+    assert (~filled).any()
+    expected = (same[filled] @ y) / same[filled].sum(axis=1)
+    assert np.allclose(model.predict(points)[filled], expected)
+    if not mask.any():  # an empty cell predicts the mean of its leaf
+        leaves = model.tree_.apply(X[:, model.tree_columns_]) == cells(points)[~filled][:, -1:]
+        assert np.allclose(model.predict(points)[~filled], (leaves @ y) / leaves.sum(axis=1))
+
+
+@pytest.mark.parametrize("rule", ["max_edge", "cart"])
+def test_the_aligned_case_is_equation_6(rule):
+    """Reports, sums and labels written down for an aligned mask alone, with the same draws."""
+    X, y, mask = sample(mask="aligned", n_private=2)
+    epsilon, share, bins = 2.0, 0.6, 2
+    model = HistOfTree(epsilon, bins=bins, depth=3, label_share=share, rule=rule, y_range=RANGE, random_state=4)
+    model.fit(X, y, mask=mask)
+    streams, n, m = Streams(4), len(y), bins**2
+    labels = y + (RANGE[1] - RANGE[0]) / (share * epsilon) * streams.generator("label").laplace(size=n)
+    grown = math.exp((1 - share) * epsilon)
+    p, q = grown / (grown + m - 1), 1 / (grown + m - 1)
+    digits = grid_digits(X[:, :2], bins)
+    other = [streams.generator("report", draw="bin", feature=f).random(n) for f in (0, 1)]
+    other = grid_digits(np.column_stack(other), bins)
+    honest = streams.generator("report", draw="keep").random(n) < p - q
+    reported = np.where(honest[:, None], digits, other) @ [bins, 1]
+    indicator = ((reported[:, None] == np.arange(m)) - q) / (p - q)
+    leaf = model.tree_.apply(X[:, 2:])
+    points = np.random.default_rng(9).random((300, 5))
+    cell, node = grid_digits(points[:, :2], bins) @ [bins, 1], model.tree_.apply(points[:, 2:])
+    inside = leaf == node[:, None]
+    count = (inside * indicator[:, cell].T).sum(axis=1)
+    total = (inside * indicator[:, cell].T) @ labels
+    leaf_mean = (inside @ labels) / inside.sum(axis=1)
+    ratio = np.where(count > 1e-9, total / np.where(count > 1e-9, count, 1.0), leaf_mean)
+    assert (count < 0).any()
+    assert np.allclose(model.predict(points), np.clip(ratio, *RANGE))
+
+
+def grid_for(estimator, mask):
+    if isinstance(estimator, AdHistOfTree):
+        return {"constant": [0.01, 1.0], "bins_offset": [-1, 0, 1], "label_share": [0.5, 0.9]}
+    grid = {"depth": [0, 1, 3, 4], "bins": [1, 3], "label_share": [0.5, 0.9]}
+    return grid | ({"n_private": [0, 2, "s*"]} if mask == "power_law" else {})
+
+
+@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
+@pytest.mark.parametrize("mechanism", ["grr", "rr"])
+@pytest.mark.parametrize("mask", ["aligned", "power_law"])
+@pytest.mark.parametrize("estimator", [HistOfTree, AdHistOfTree])
+def test_a_sweep_is_the_loop_over_its_points(estimator, mask, mechanism, rule):
+    model = estimator(rule=rule, mechanism=mechanism, y_range=RANGE)
+    arguments = (problem(mask), [0.7, 4.0, math.inf], grid_for(model, mask), Streams(3))
+    assert np.allclose(
+        model.sweep(*arguments).values, LocalEstimator.sweep(model, *arguments).values, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_a_grid_over_any_other_parameter_is_swept_too():
+    grid = [{"mechanism": "rr", "bins": 3}, {"rule": "cart"}, {"split_score": "algorithm1"}, {"clip": False}]
+    model, scenario = HistOfTree(y_range=RANGE), problem("power_law")
+    swept = model.sweep(scenario, [2.0], grid, Streams(0)).values
+    assert np.allclose(swept, LocalEstimator.sweep(model, scenario, [2.0], grid, Streams(0)).values)
+    assert np.allclose(model.sweep(scenario, [2.0], grid[:3], Streams(0)).values, swept[:, :3])
+
+
+def test_a_sweep_leaves_the_estimator_untouched():
+    model = HistOfTree(y_range=RANGE)
+    model.sweep(problem(), [1.0], {"depth": [1, 2]}, Streams(0))
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_the_partition_reads_public_features_only():
+    X, y, mask = sample(mask="power_law")
+    hidden = np.where(mask, np.random.default_rng(5).random(X.shape), X)
+    for rule in ("max_edge", "cart", "random"):
+        model = HistOfTree(1.0, n_private=1, depth=4, rule=rule, y_range=RANGE, random_state=0)
+        first, second = (model.fit(Z, y, mask=mask).tree_ for Z in (X, hidden))
+        assert (first.feature == second.feature).all() and (first.threshold == second.threshold).all()
+
+
+def test_a_random_tree_depends_neither_on_the_data_nor_on_the_mask():
+    trees = []
+    for seed, name in enumerate(["power_law", "label_only"]):
+        X, y, mask = sample(mask=name, seed=seed)
+        model = HistOfTree(n_private=1, depth=4, rule="random", y_range=RANGE, random_state=7)
+        trees.append(model.fit(X, y, mask=mask).tree_)
+    assert (trees[0].feature == trees[1].feature).all() and trees[0].n_leaves() == 16
+
+
+@pytest.mark.parametrize(
+    ("mask", "settings", "spent", "model_name"),
+    [
+        ("aligned", {"bins": 2}, 2.0, "semi_feature_ldp"),
+        ("aligned", {"bins": 1, "label_share": 0.7}, 1.4, "semi_feature_ldp"),
+        ("aligned", {"bins": 1, "label_share": 1.0}, 2.0, "semi_feature_ldp"),
+        ("aligned", {"bins": 1, "label_share": 0.7, "n_private": 0}, 1.4, "semi_feature_ldp"),
+        ("power_law", {"bins": 1}, 2.0, "semi_feature_ldp"),
+        ("label_only", {"label_share": 0.25}, 0.5, "label_ldp"),
+        ("all_private", {"label_share": 0.25}, 2.0, "ldp"),
+        ("all_private", {"label_share": 0.25, "bins": 1}, 0.5, "ldp"),
+    ],
+)
+def test_the_guarantee_is_what_was_spent(mask, settings, spent, model_name):
+    X, y, mask = sample(mask=mask)
+    guarantee = HistOfTree(2.0, y_range=RANGE, **settings).fit(X, y, mask=mask).guarantee_
+    assert guarantee.epsilon == pytest.approx(spent, rel=1e-12)
+    assert (guarantee.model, guarantee.delta, guarantee.rounds, guarantee.note) == (model_name, 0.0, 2, "")
+
+
+def test_bits_count_the_label_the_public_features_and_the_cell():
+    X, y, mask = sample(mask="aligned", n_private=2)
+    fitted = HistOfTree(2.0, bins=4, depth=2, y_range=RANGE).fit(X, y, mask=mask)
+    assert fitted.guarantee_.bits_up == 64 * (1 + 3) + math.log2(16)
+    assert fitted.set_params(mechanism="rr").fit(X, y, mask=mask).guarantee_.bits_up == 64 * 4 + 16
+    assert fitted.guarantee_.bits_down == 3 * (64 + 2)
+
+
+@pytest.mark.parametrize(("mask", "settings"), [("aligned", {"bins": 2}), ("power_law", {"bins": 1, "depth": 3})])
+def test_the_whole_budget_for_the_label_is_refused_where_cells_are_randomised(mask, settings):
+    X, y, mask = sample(mask=mask)
+    with pytest.raises(ConfigurationError, match="label_share=1"):
+        HistOfTree(2.0, label_share=1.0, y_range=RANGE, **settings).fit(X, y, mask=mask)
+    with pytest.raises(ConfigurationError, match="label_share=1"):
+        scenario = Problem(X, y, X, y, mask, y_range=RANGE)
+        HistOfTree(y_range=RANGE).sweep(scenario, [1.0], [settings, settings | {"label_share": 1.0}], Streams(0))
+
+
+def test_labels_carry_laplace_noise_of_their_share_of_the_budget():
+    """One cell: the prediction is the mean privatised label, and all budgets share the unit noise."""
+    X, y, _ = sample()
+    unit = Streams(3).generator("label").laplace(size=len(y)).mean()
+    for epsilon, share in ((1.0, 0.5), (4.0, 0.9)):
+        model = HistOfTree(epsilon, n_private=5, bins=1, label_share=share, clip=False, random_state=3, y_range=RANGE)
+        scale = (RANGE[1] - RANGE[0]) / (share * epsilon)
+        assert np.allclose(model.fit(X, y).predict(X[:3]), y.mean() + scale * unit)
+
+
+def test_the_default_grid_holds_the_features_that_everybody_protects():
+    X, y, mask = sample(mask="power_law")
+    mask[:, 3] = True
+    fitted = HistOfTree(y_range=RANGE).fit(X, y, mask=mask)
+    assert fitted.grid_columns_.tolist() == [0, 3] and fitted.tree_columns_.tolist() == [1, 2, 4]
+    assert HistOfTree(y_range=RANGE).fit(X, y).n_private_ == 5
+    assert HistOfTree(y_range=RANGE, n_private="s*").fit(X, y, mask=mask).n_private_ == 1
+    assert HistOfTree(y_range=RANGE, n_private=3).fit(X, y, mask=mask).grid_columns_.tolist() == [0, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("d", "expected"), [(1, [0]), (5, [0, 1, 2]), (6, [0, 1, 2]), (8, [0, 1, 2, 3, 4]), (2, [0, 1])]
+)
+def test_all_stands_for_the_values_of_the_personalised_tables(d, expected):
+    scenario = Problem(np.zeros((3, d)), np.zeros(3), np.zeros((3, d)), np.zeros(3))
+    resolved = HistOfTree().resolve_grid({"depth": [1], "n_private": ["all"]}, scenario)
+    assert resolved == {"depth": [1], "n_private": expected}
+    assert HistOfTree().resolve_grid({"n_private": ["all", 40, "s*"]}, scenario)["n_private"] == [*expected, 40, "s*"]
+    assert HistOfTree().resolve_grid([{"depth": 1}], scenario) == [{"depth": 1}]
+
+
+def test_partitions_of_more_cells_than_memory_holds_work():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((80, 90)), rng.random(80)
+    fitted = HistOfTree(1024.0, bins=3, y_range=(0, 1), label_share=0.5).fit(X, y)  # 3^90 cells
+    assert np.isfinite(fitted.predict(rng.random((10, 90)))).all()
+    assert np.corrcoef(fitted.predict(X), y)[0, 1] > 0.8
+    with pytest.raises(ConfigurationError, match=r"2\^1169 cells"):
+        HistOfTree(bins=8_000, y_range=(0, 1)).fit(X, y)
+    swept = HistOfTree(y_range=(0, 1)).sweep(
+        Problem(X, y, X, y, None, y_range=(0, 1)), [1.0], {"bins": [2, 8_000]}, Streams(0)
+    )
+    assert np.isfinite(swept.values[0, 0]) and np.isnan(swept.values[0, 1])
+    assert swept.reasons.keys() == {(0, 1)} and swept.reasons[0, 1][0] == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bins": 0}, "bins=0"),
+        ({"bins": 2.5}, "bins=2.5"),
+        ({"depth": -1}, "depth=-1"),
+        ({"label_share": 0.0}, "label_share=0.0"),
+        ({"label_share": 1.5}, "label_share=1.5"),
+        ({"n_private": 6}, "n_private=6"),
+        ({"n_private": "two"}, "n_private='two'"),
+        ({"rule": "cut"}, "rule='cut'"),
+        ({"mechanism": "oue"}, "mechanism='oue'"),
+        ({"split_score": "best"}, "split_score='best'"),
+        ({"epsilon": 0.0}, "epsilon=0.0"),
+    ],
+)
+def test_impossible_parameters_are_named(settings, message):
+    X, y, mask = sample()
+    with pytest.raises(ValueError, match=message):
+        HistOfTree(y_range=RANGE).set_params(**settings).fit(X, y, mask=mask)
+
+
+def test_bad_data_are_refused():
+    X, y, mask = sample()
+    with pytest.raises(ValueError, match="NaN"):
+        HistOfTree(y_range=RANGE).fit(np.where(mask, np.nan, X), y, mask=mask)
+    with pytest.raises(ValueError, match="mask has shape"):
+        HistOfTree(y_range=RANGE).fit(X, y, mask=mask[:, :2])
+    with pytest.raises(ValueError, match="outside y_range"):
+        HistOfTree(y_range=(0.0, 1.0)).fit(X, y, mask=mask)
+    with pytest.warns(PrivacyLeakWarning):
+        fitted = HistOfTree().fit(X, y, mask=mask)
+    assert "y_range" in fitted.guarantee_.note
+
+
+def test_predictions_are_clipped_to_the_public_range():
+    X, y, mask = sample()
+    raw = HistOfTree(0.3, y_range=RANGE, clip=False, random_state=0).fit(X, y, mask=mask).predict(X)
+    clipped = HistOfTree(0.3, y_range=RANGE, random_state=0).fit(X, y, mask=mask).predict(X)
+    assert raw.max() > RANGE[1] or raw.min() < RANGE[0]
+    assert (clipped == np.clip(raw, *RANGE)).all()
+
+
+def test_it_learns_from_public_and_protected_features():
+    """At a large budget the error comes near the noise in the labels (variance 1); the mean's error is above 1.4."""
+    rng = np.random.default_rng(0)
+    X = rng.random((8000, 4))
+    y = 4 * X[:, 0] + 3 * X[:, 2] + rng.uniform(-1.7, 1.7, size=8000)
+    mask = make_mask("aligned", 6000, 4, rng, {"n_private": 1})
+    model = HistOfTree(20.0, bins=4, depth=4, label_share=0.5, y_range=(-2, 9), random_state=0)
+    residual = model.fit(X[:6000], y[:6000], mask=mask).predict(X[6000:]) - y[6000:]
+    assert np.mean(residual**2) < 1.3 < np.var(y) / 2
