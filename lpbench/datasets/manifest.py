@@ -98,7 +98,7 @@ def manifest_folders() -> list[Path]:
 
 def list_datasets() -> list[str]:
     """Return the names of all data sets, alphabetically."""
-    return sorted(_files(tuple(manifest_folders())))
+    return sorted(_files())
 
 
 def load_manifest(name: str) -> Manifest:
@@ -111,16 +111,15 @@ def load_manifest(name: str) -> Manifest:
     DataError
         The YAML lacks a key or has one that means nothing.
     """
-    files = _files(tuple(manifest_folders()))
+    files = _files()
     if name not in files:
         raise unknown_name("dataset", name, files)
-    return _read(files[name])
+    return _read(files[name], files[name].stat().st_mtime_ns)
 
 
-@cache
-def _files(folders: tuple[Path, ...]) -> dict[str, Path]:
+def _files() -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for path in (p for folder in folders for p in sorted(folder.glob("*.yaml"))):
+    for path in (p for folder in manifest_folders() for p in sorted(folder.glob("*.yaml"))):
         if path.stem in found:
             raise ConfigurationError(f"data set {path.stem!r} has two manifests: {found[path.stem]} and {path}")
         found[path.stem] = path
@@ -128,7 +127,7 @@ def _files(folders: tuple[Path, ...]) -> dict[str, Path]:
 
 
 @cache
-def _read(path: Path) -> Manifest:
+def _read(path: Path, modified: int) -> Manifest:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

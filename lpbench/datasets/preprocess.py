@@ -69,9 +69,8 @@ class _Frame:
         values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise DataError(
-                f"data set {self.name!r}: column {column!r}, row {row} holds {series.iloc[row]!r}, expected a number"
-            )
+            cell = "nothing" if pd.isna(series.iloc[row]) else repr(str(series.iloc[row]))
+            raise DataError(f"data set {self.name!r}: column {column!r}, row {row} holds {cell}, expected a number")
         return values
 
     def categories(self, column: str, known: Sequence) -> pd.Series:

@@ -1,0 +1,100 @@
+"""Manifests: those of the project are complete, and a wrong one says what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from lpbench import registry
+from lpbench.datasets import describe, list_datasets, load_manifest
+from lpbench.datasets.masks import MASKS
+from lpbench.errors import ConfigurationError, DataError
+
+H_NAMES = (
+    "abalone aquatic_toxicity building istanbul_stock fish_toxicity "
+    "music_origin portfolio pyrimidines red_wine white_wine"
+).split()
+L_NAMES = "anonymity diabetes email employ rice census election employee jobs landcover taxi".split()
+REAL = [name for name in list_datasets() if not load_manifest(name).synthetic]
+SYNTHETIC = [name for name in list_datasets() if load_manifest(name).synthetic]
+
+
+def test_the_papers_data_sets_are_all_there():
+    assert set(H_NAMES + L_NAMES) <= set(REAL)
+    assert {"diabetes_progression", "breast_cancer"} <= set(REAL)
+    assert {"sine_sum", "posterior_drift", "range_known", "range_estimated", "range_unknown"} <= set(SYNTHETIC)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_manifests_are_complete(name):
+    manifest = load_manifest(name)
+    assert manifest.title and manifest.origin and manifest.licence
+    assert manifest.target and manifest.features
+    assert manifest.sensitivity["order"] and manifest.sensitivity["reason"]
+    assert set(manifest.fingerprint) == {"rows", "features", "public", "columns", "values"}
+    assert (manifest.y_range is not None) == (manifest.task == "regression")
+    assert (manifest.public is not None) == (manifest.task == "classification")
+    for source in manifest.sources:
+        assert source["kind"] in {"file", "embedded", "openml", "uci", "manual"}
+
+
+@pytest.mark.parametrize("name", H_NAMES + L_NAMES)
+def test_the_papers_sizes_are_recorded_and_somebody_can_get_the_files(name):
+    manifest = load_manifest(name)
+    assert manifest.paper == ("H" if name in H_NAMES else "L")
+    assert set(manifest.published) == ({"n", "d"} if name in H_NAMES else {"n_private", "n_public", "d"})
+    assert {"uci", "manual"} & {source["kind"] for source in manifest.sources}
+
+
+@pytest.mark.parametrize("name", ["jobs", "taxi"])
+def test_sets_that_nobody_could_hash_promise_no_values(name):
+    assert load_manifest(name).fingerprint["values"] is None
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_shapes_of_synthetic_families_name_numbers_or_parameters(name):
+    manifest = load_manifest(name)
+    for key, value in manifest.shape.items():
+        assert key in {"n_train", "n_test", "n_features", "n_public"}
+        assert value in manifest.params if isinstance(value, str) else value >= 1
+    assert describe(name).available
+
+
+def test_mask_files_state_the_defaults_of_the_functions():
+    masks = registry.masks()
+    assert set(masks) == {*MASKS, "file"}
+    for name, function in MASKS.items():
+        assert masks[name]["params"] == (function.__kwdefaults__ or {})
+        assert masks[name]["name"] == name and masks[name]["title"]
+
+
+def test_unknown_name_suggests():
+    with pytest.raises(ConfigurationError, match="abalone"):
+        load_manifest("abalon")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"task": "ranking"}, "task='ranking' must be one of"),
+        ({"synthetic": "a:b"}, "exactly one of `sources`"),
+        ({"drop": ("title",)}, "'title' is missing"),
+        ({"drop": ("sources",)}, "exactly one of `sources`"),
+    ],
+)
+def test_wrong_manifests_say_what_is_wrong(workshop, changes, reason):
+    workshop.manifest(**changes)
+    with pytest.raises(DataError, match=reason):
+        load_manifest("toy")
+
+
+def test_broken_yaml(workshop):
+    (workshop.manifests / "toy.yaml").write_text("title: [")
+    with pytest.raises(DataError, match="not valid YAML"):
+        load_manifest("toy")
+
+
+def test_same_name_in_two_folders(workshop):
+    workshop.manifest("abalone")
+    with pytest.raises(ConfigurationError, match="two manifests"):
+        list_datasets()

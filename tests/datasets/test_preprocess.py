@@ -1,0 +1,105 @@
+"""From raw columns to the canonical table: each step on a table small enough to do by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.preprocess import prepare
+from lpbench.errors import DataError
+
+RAW = pd.DataFrame(
+    {
+        "id": ["r1", "r2", "r3", "r4"],
+        "sex": ["F", "M", "F", " M"],
+        "age": [30, 40, np.nan, 50],
+        "year": [2012, 2013, 2012.0, 2014],
+        "out": ["yes", "no", "no", "yes"],
+    },
+    index=pd.MultiIndex.from_tuples([("old", 0), ("old", 1), ("new", 0), ("new", 1)]),
+)
+
+
+def table(raw=RAW, **changes):
+    keys = {
+        "name": "toy",
+        "title": "Toy",
+        "task": "classification",
+        "rows": ({"drop_missing": "all"},),
+        "target": {"column": "out", "positive": ["yes"], "negative": ["no"]},
+        "features": ({"column": "sex", "map": {"F": 0, "M": 1}}, "age"),
+    }
+    return prepare(raw, Manifest(**{**keys, **changes}))
+
+
+def test_map_numbers_and_target():
+    result = table()
+    np.testing.assert_array_equal(result.X, [[0, 30], [1, 40], [1, 50]])
+    np.testing.assert_array_equal(result.y, [1, 0, 1])
+    assert result.columns == ("sex", "age")
+    assert result.public is None
+
+
+def test_one_hot_follows_the_listed_categories():
+    result = table(features=({"column": "year", "one_hot": [2014, 2012, 2013]},))
+    assert result.columns == ("year=2014", "year=2012", "year=2013")
+    np.testing.assert_array_equal(result.X, [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+
+
+def test_all_except_keeps_the_file_order():
+    raw = RAW[["year", "id", "out", "age"]]
+    result = table(raw, features={"all_except": ["id"]})
+    assert result.columns == ("year", "age")
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"first": 2}, [1, 1, 0]),
+        ({"column": "year", "values": [2012, 2014]}, [1, 0, 1]),
+        ({"column": "sex", "size": 2}, [0, 1, 1]),
+        ({"file": "new"}, [0, 0, 1]),
+    ],
+)
+def test_public_rows_are_chosen_after_rows_are_dropped(rule, expected):
+    np.testing.assert_array_equal(table(public=rule).public, np.array(expected, bool))
+
+
+def test_sampled_public_rows_are_the_same_every_time():
+    raw = pd.concat([RAW[RAW.age.notna()]] * 50, ignore_index=True)
+    first, second = (table(raw, public={"sample": 60, "seed": 3}).public for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert first.sum() == 60
+    assert (first != table(raw, public={"sample": 60, "seed": 4}).public).any()
+
+
+@pytest.mark.parametrize(
+    ("step", "ages"),
+    [
+        ({"keep": {"column": "year", "values": [2012, 2013]}}, [30, 40]),
+        ({"drop": {"column": "sex", "values": ["M"]}}, [30]),
+        ({"drop_missing": ["sex"]}, [30, 40, 50]),
+    ],
+)
+def test_rows(step, ages):
+    np.testing.assert_array_equal(table(rows=({"drop_missing": "all"}, step)).X[:, 1], ages)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"features": ("height",)}, "column 'height' is missing; the file has id, sex"),
+        ({"features": ("id",)}, "column 'id', row 0 holds 'r1', expected a number"),
+        ({"rows": ()}, "column 'age', row 2 holds nothing, expected a number"),
+        ({"features": ({"column": "sex", "map": {"F": 0}},)}, "column 'sex' holds 'M', expected one of F"),
+        ({"features": ({"column": "year", "one_hot": [2012]},)}, "column 'year' holds '2013'"),
+        ({"target": {"column": "out", "positive": ["yes"], "negative": []}}, "column 'out' holds 'no'"),
+        ({"rows": ({"shuffle": 1},)}, "rows step 'shuffle'"),
+        ({"public": {"last": 2}}, "public rule"),
+    ],
+)
+def test_errors_name_the_column_the_cell_and_what_was_expected(changes, reason):
+    with pytest.raises(DataError, match=reason):
+        table(**changes)

@@ -1,0 +1,245 @@
+"""make_problem and describe on data that need no file: pairing, options, scaling, agreement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.model_selection import train_test_split
+
+from lpbench.datasets import describe, list_datasets, load_manifest, load_table, make_problem
+from lpbench.datasets.problems import check_scaled
+from lpbench.datasets.splits import first_occurrences, min_max_scale
+from lpbench.errors import ConfigurationError, DataError
+from tests.datasets.conftest import CSV
+
+FAMILIES = [name for name in list_datasets() if load_manifest(name).synthetic.startswith("lpbench.datasets.synthetic")]
+EMBEDDED = ["diabetes_progression", "breast_cancer"]
+SIZES = {"synthetic_taxi": {"n_private": 300, "n_public": 40, "n_test": 50}}
+
+
+@pytest.mark.parametrize("name", FAMILIES + EMBEDDED)
+def test_describe_agrees_with_the_draw(name):
+    params = SIZES.get(name, {})
+    facts, problem = describe(name, params), make_problem(name, params, "aligned")
+    assert problem.X_train.shape == (facts.n_train, facts.n_features)
+    assert problem.X_test.shape == (facts.n_test, facts.n_features)
+    assert facts.n_public == (0 if problem.X_public is None else len(problem.X_public))
+    assert problem.metric == facts.metric == ("mse" if facts.task == "regression" else "accuracy")
+    assert len(problem.context["columns"]) == facts.n_features
+    if facts.y_range is not None:
+        assert problem.y_range == facts.y_range
+    if problem.y_range is not None:
+        assert problem.y_range[0] <= problem.y_train.min() and problem.y_train.max() <= problem.y_range[1]
+    assert facts.available and facts.how_to_get == ""
+
+
+@pytest.mark.parametrize("name", ["sine_sum", *EMBEDDED])
+def test_the_mask_does_not_move_the_data(name):
+    bare = make_problem(name, replication=3, seed=7)
+    assert bare.mask is None
+    for mask in ("aligned", "personalized", "label_only", "all_private"):
+        masked = make_problem(name, {}, mask, {}, replication=3, seed=7)
+        np.testing.assert_array_equal(masked.X_train, bare.X_train)
+        np.testing.assert_array_equal(masked.y_test, bare.y_test)
+        assert masked.mask.shape == bare.X_train.shape
+
+
+def test_the_order_of_users_depends_on_mask_name_and_replication_only():
+    def mask(name="power_law", replication=0, **params):
+        return make_problem("sine_sum", {"n": 300}, name, params, replication=replication).mask
+
+    assert (mask(gamma=1.0) >= mask(gamma=2.0)).all()
+    assert (mask() != mask(replication=1)).any()
+    assert (mask()[:, 1].argsort() != mask("personalized", personalized_index=0)[:, 0].argsort()).any()
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_split_is_a_partition_of_the_private_rows(name):
+    table = load_table(name)
+    problem = make_problem(name, replication=2)
+    rows = problem.context["rows"]
+    private = np.arange(table.y.size) if table.public is None else np.flatnonzero(~table.public)
+    test = np.setdiff1d(private, rows)
+    assert set(rows) <= set(private)
+    assert len(rows) + len(test) == private.size
+    np.testing.assert_array_equal(np.sort(problem.y_test), np.sort(table.y[test]))
+    assert (make_problem(name, replication=3).context["rows"] != rows).any()
+
+
+def test_regression_is_scaled_on_all_rows_and_ordered_by_sensitivity():
+    table = load_table("diabetes_progression")
+    problem = make_problem("diabetes_progression")
+    assert problem.context["columns"][:4] == ("sex", "age", "bmi", "bp")
+    age = problem.X_train[:, problem.context["columns"].index("age")]
+    expected = (table.X[:, 0] - table.X[:, 0].min()) / np.ptp(table.X[:, 0])
+    np.testing.assert_allclose(age, expected[problem.context["rows"]])
+    both = np.vstack([problem.X_train, problem.X_test])
+    np.testing.assert_array_equal(both.min(axis=0), 0)
+    np.testing.assert_array_equal(both.max(axis=0), 1)
+
+
+def test_classification_is_scaled_on_the_public_sample():
+    problem = make_problem("breast_cancer")
+    np.testing.assert_array_equal(problem.X_public.min(axis=0), 0)
+    np.testing.assert_array_equal(problem.X_public.max(axis=0), 1)
+    assert problem.X_train.max() > 1
+    assert set(problem.y_train) == {0, 1} and problem.y_train.dtype.kind == "i"
+    subset = make_problem("breast_cancer", {"n_public": 20})
+    np.testing.assert_array_equal(subset.X_public.max(axis=0), 1)
+    np.testing.assert_array_equal(subset.y_train, problem.y_train)
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("columns", ["age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"]),
+        ("manifest", ["sex", "age", "bmi", "bp", "s6", "s1", "s2", "s3", "s4", "s5"]),
+        ("reversed", ["s5", "s4", "s3", "s2", "s1", "s6", "bp", "bmi", "age", "sex"]),
+    ],
+)
+def test_orders_of_sensitivity(choice, expected):
+    problem = make_problem("diabetes_progression", {"sensitivity": choice})
+    assert list(problem.context["columns"]) == expected
+    reference = make_problem("diabetes_progression", {"sensitivity": "columns"})
+    position = [reference.context["columns"].index(name) for name in expected]
+    np.testing.assert_array_equal(problem.X_train, reference.X_train[:, position])
+
+
+def test_random_order_of_sensitivity_is_drawn_per_replication():
+    def columns(replication):
+        return make_problem("diabetes_progression", {"sensitivity": "random"}, replication=replication).context[
+            "columns"
+        ]
+
+    assert columns(0) == columns(0)
+    assert len({columns(r) for r in range(5)}) > 1
+    assert sorted(columns(0)) == sorted(columns(1))
+
+
+@pytest.mark.parametrize("choice", ["columns", "reversed"])
+def test_order_of_sensitivity_without_a_manifest_order(choice):
+    columns = make_problem("breast_cancer", {"sensitivity": choice}).context["columns"]
+    assert columns == load_table("breast_cancer").columns[:: 1 if choice == "columns" else -1]
+
+
+def test_manifest_that_ranks_an_unknown_feature(workshop):
+    workshop.manifest(sensitivity={"order": ["colour"], "reason": ""})
+    workshop.file()
+    with pytest.raises(DataError, match="sensitivity names 'colour'"):
+        make_problem("toy")
+
+
+def test_toy_by_hand(workshop):
+    """Size comes first (the manifest's order); it ranges over [-2, 1.5]."""
+    workshop.manifest()
+    workshop.file()
+    problem = make_problem("toy", {"test_size": 0.5})
+    both = np.vstack([problem.X_train, problem.X_test])
+    assert sorted(map(tuple, both.round(6))) == sorted(
+        [(round(2.5 / 3.5, 6), 0.0), (1.0, 1.0), (0.0, 0.0), (round(2.25 / 3.5, 6), 1.0)]
+    )
+    assert problem.y_range == (1.0, 5.0)
+
+
+def test_published_split_is_scikit_learns():
+    table = load_table("breast_cancer")
+    private = np.flatnonzero(~table.public)
+    train, test = train_test_split(private, test_size=0.2, random_state=4)
+    problem = make_problem("breast_cancer", {"split": "published"}, replication=4, seed=99)
+    np.testing.assert_array_equal(problem.context["rows"], train)
+    np.testing.assert_array_equal(problem.y_test, table.y[test])
+
+
+def test_fractions_of_the_private_rows_are_nested_and_share_the_test_rows():
+    whole, part = (make_problem("breast_cancer", {"private_fraction": f}) for f in (1.0, 0.2))
+    assert len(part.y_train) == round(0.2 * len(whole.y_train))
+    np.testing.assert_array_equal(part.X_train, whole.X_train[: len(part.y_train)])
+    np.testing.assert_array_equal(part.X_test, whole.X_test)
+
+
+def test_public_subsets_are_nested():
+    def labels(n_public):
+        return make_problem("breast_cancer", {"n_public": n_public}).y_public
+
+    np.testing.assert_array_equal(labels(30), labels(80)[:30])
+    assert len(labels(None)) == 100
+
+
+def test_deduplicate_keeps_one_of_each_and_prefers_public_rows(workshop):
+    a, b, c, d = CSV.splitlines()[1:]
+    rows = [a, b, a, c, d, d, b]
+    workshop.file("kind,size,label\n" + "\n".join(rows) + "\n", "toy/private.csv")
+    workshop.file(f"kind,size,label\n{b}\n{b}\n", "toy/public.csv")
+    source = {"kind": "file", "files": {"private": "toy/private.csv", "public": "toy/public.csv"}}
+    workshop.manifest(sources=[source], public={"file": "public"}, fingerprint={"features": 2})
+    facts = describe("toy", {"deduplicate": True, "test_size": 0.3})
+    assert (facts.n_train + facts.n_test, facts.n_public) == (3, 1)
+    problem = make_problem("toy", {"deduplicate": True})
+    np.testing.assert_array_equal(problem.y_public, [2.0])
+    assert sorted([*problem.y_train, *problem.y_test]) == [1.0, 3.0, 5.0]
+
+
+def test_same_features_with_another_label_are_not_duplicates():
+    X = np.array([[1.0, 0.0], [1.0, -0.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(first_occurrences(X, np.array([0.0, 0.0, 1.0])), [0, 2])
+
+
+def test_constant_column_is_shifted_to_zero():
+    X = np.array([[3.0, 1.0], [3.0, 5.0]])
+    np.testing.assert_array_equal(min_max_scale(X, X), [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(min_max_scale(np.array([[4.0, 3.0]]), X), [[1, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "reason"),
+    [
+        ("breast_cancer", {"spilt": "random"}, "split"),
+        ("breast_cancer", {"split": "odd"}, "split='odd' must be one of random, published"),
+        ("breast_cancer", {"test_size": 1.5}, "test_size=1.5 must be a number between 0 and 1"),
+        ("breast_cancer", {"private_fraction": 0}, r"private_fraction=0 must be a number in \(0, 1\]"),
+        ("breast_cancer", {"n_public": 101}, "n_public=101 must be a whole number from 1 to 100"),
+        ("breast_cancer", {"sensitivity": "mine"}, "sensitivity='mine' must be"),
+        ("breast_cancer", {"deduplicate": "yes"}, "deduplicate='yes' must be true or false"),
+        ("diabetes_progression", {"n_public": 10}, "no public rows"),
+        ("sine_sum", {"n": 0}, "n=0 must be a whole number >= 1"),
+        ("sine_sum", {"n": 10.5}, "n=10.5 must be a whole number"),
+        ("sine_sum", {"size": 10}, "unknown parameter of data set sine_sum"),
+        ("sin_sum", {}, "did you mean sine_sum"),
+    ],
+)
+def test_impossible_requests(name, params, reason):
+    with pytest.raises(ConfigurationError, match=reason):
+        make_problem(name, params)
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, np.nan])
+def test_unscaled_features_are_refused(bad):
+    problem = make_problem("sine_sum", {"n": 20, "n_test": 20})
+    spoiled = problem.X_test.copy()
+    spoiled[3, 2] = bad
+    with pytest.raises(DataError, match=r"X_test has values in .* expected \[0, 1\]; scale the features"):
+        check_scaled(replace(problem, X_test=spoiled), "sine_sum")
+
+
+def test_a_family_that_forgets_to_scale_is_refused(workshop):
+    workshop.manifest("wild", drop=("sources",), synthetic="tests.datasets.wild:wild", params={"n": 5}, shape={})
+    with pytest.raises(DataError, match="X_train has values in"):
+        make_problem("wild")
+
+
+def test_fingerprints_tell_data_sets_apart_and_ignore_parameters():
+    prints = {name: describe(name).fingerprint for name in list_datasets()}
+    assert len(set(prints.values())) == len(prints)
+    assert describe("sine_sum", {"n": 7}).fingerprint == prints["sine_sum"]
+
+
+def test_fingerprint_follows_what_decides_the_draws(workshop):
+    workshop.manifest("one")
+    workshop.manifest("two", y_range=[0, 5], draws_as="one")
+    workshop.manifest("three", sensitivity={"order": "columns", "reason": ""}, draws_as="one")
+    workshop.manifest("four", title="Another title", draws_as="one")
+    one, two, three, four = (describe(name).fingerprint for name in ("one", "two", "three", "four"))
+    assert len({one, two, three}) == 3
+    assert four == one

@@ -1,0 +1,183 @@
+"""Where tables come from: order of the sources, the parsed copy in the cache, and refusals."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.datasets import describe, load_table, make_problem
+from lpbench.datasets.sources import load_table as load
+from lpbench.errors import DataError, MissingDataError
+from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
+
+
+def same_as_toy(name="toy"):
+    table = load_table(name)
+    np.testing.assert_array_equal(table.X, TABLE.X)
+    np.testing.assert_array_equal(table.y, TABLE.y)
+    assert table.columns == TABLE.columns
+    return table
+
+
+def parsed(workshop):
+    return sorted((workshop.cache / "tables").glob("toy-*.npz"))
+
+
+def test_mirror_then_cache(workshop):
+    workshop.manifest()
+    workshop.file()
+    same_as_toy()
+    (workshop.mirror / "toy" / "toy.csv").unlink()
+    assert not describe("toy").available
+    (workshop.cache / "files" / "toy").mkdir(parents=True)
+    (workshop.cache / "files" / "toy" / "toy.csv").write_text(CSV)
+    same_as_toy()
+
+
+def test_without_a_mirror_the_cache_serves(workshop, monkeypatch):
+    monkeypatch.delenv("LPBENCH_DATA_MIRROR")
+    workshop.manifest()
+    (workshop.cache / "openml").mkdir()
+    (workshop.cache / "openml" / "7.arff").write_text(ARFF)
+    same_as_toy()
+
+
+def test_missing_data_say_how_to_get_them(workshop):
+    workshop.manifest()
+    with pytest.raises(MissingDataError, match=r"ask the toymaker.*toy/toy\.csv"):
+        make_problem("toy")
+    facts = describe("toy")
+    assert not facts.available
+    assert "make datasets" in facts.how_to_get
+    assert str(workshop.cache) not in facts.how_to_get
+    assert (facts.n_train, facts.n_test, facts.n_features) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            CSV.replace("0.25", "0.26"),
+            rf"hash of the values is [0-9a-f]{{64}}, .* promises {TABLE.fingerprint['values']}",
+        ),
+        (CSV + "a,1.0,1\n", "number of rows is 5, but .* promises 4"),
+        (CSV.replace("size", "length"), "column 'size' is missing; the file has kind, length, label"),
+        (CSV.replace("1.5", "wide"), "column 'size', row 1 holds 'wide', expected a number"),
+        ("", "cannot be read as csv"),
+    ],
+)
+def test_files_that_are_not_what_was_promised(workshop, text, reason):
+    workshop.manifest()
+    workshop.file(text)
+    with pytest.raises(DataError, match=reason):
+        load_table("toy")
+
+
+def test_a_partial_file_is_refused(workshop):
+    workshop.manifest(raw_rows=5, fingerprint={"features": 2})
+    workshop.file()
+    with pytest.raises(DataError, match=r"toy\.csv has 4 rows, expected 5; it is not the whole file"):
+        load_table("toy")
+
+
+def test_number_of_columns(workshop):
+    workshop.manifest(columns=["kind", "size"])
+    workshop.file()
+    with pytest.raises(DataError, match=r"toy\.csv has 3 columns, expected 2"):
+        load_table("toy")
+
+
+def test_parsed_table_is_kept_and_reused(workshop, monkeypatch):
+    workshop.manifest()
+    workshop.file()
+    same_as_toy()
+    (kept,) = parsed(workshop)
+    assert load("toy") is load("toy")
+    monkeypatch.setattr("lpbench.datasets.sources.build_table", None)
+    (workshop.mirror / "toy" / "toy.csv").touch()  # new time, same content: read again, from the cache
+    same_as_toy()
+    assert parsed(workshop) == [kept]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "other values"])
+def test_damaged_parsed_table_is_built_again(workshop, damage):
+    workshop.manifest()
+    workshop.file()
+    load_table("toy")
+    (kept,) = parsed(workshop)
+    if damage == "other values":
+        np.savez(kept, X=TABLE.X + 1, y=TABLE.y, columns=np.array(TABLE.columns))
+    else:
+        kept.write_bytes(kept.read_bytes()[: 100 if damage == "truncated" else 0])
+    (workshop.mirror / "toy" / "toy.csv").touch()
+    with pytest.warns(UserWarning, match="is built again"):
+        same_as_toy()
+
+
+def test_changed_file_is_read_again(workshop):
+    workshop.manifest(fingerprint={"features": 2})
+    workshop.file()
+    same_as_toy()
+    workshop.file(CSV.replace("0.25", "0.75"))
+    assert load_table("toy").X[3, 1] == 0.75
+
+
+def test_cache_that_cannot_be_written(workshop, monkeypatch):
+    workshop.manifest()
+    workshop.file()
+    (workshop.cache / "blocked").write_text("a file where a folder should be")
+    monkeypatch.setenv("LPBENCH_CACHE", str(workshop.cache / "blocked"))
+    with pytest.warns(UserWarning, match="cannot be kept"):
+        same_as_toy()
+
+
+def test_formats_give_the_same_table(workshop):
+    folder = workshop.mirror / "toy"
+    folder.mkdir()
+    (folder / "toy.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    (folder / "semicolon.csv").write_text("| a remark\n" + CSV.split("\n", 1)[1].replace(",", ";"))
+    (folder / "toy.arff").write_text(ARFF)
+    with pd.ExcelWriter(folder / "toy.xlsx") as book:
+        pd.DataFrame([["toys", "", ""]]).to_excel(book, sheet_name="front", index=False)
+        frame = pd.read_csv(folder / "toy.csv.gz")
+        frame.to_excel(book, sheet_name="data", index=False)
+    columns = ["kind", "size", "label"]
+    for name, path, form in [
+        ("gz", "toy/toy.csv.gz", {}),
+        ("csv", "toy/semicolon.csv", {"sep": ";", "header": False, "comment": "|"}),
+        ("arff", "toy/toy.arff", {"type": "arff"}),
+        ("xlsx", "toy/toy.xlsx", {"type": "excel", "sheet": "data"}),
+    ]:
+        workshop.manifest(f"toy_{name}", columns=columns,
+                          sources=[{"kind": "file", "files": {"data": path}, "format": form}])  # fmt: skip
+        same_as_toy(f"toy_{name}")
+
+
+def test_libsvm_format(workshop):
+    (workshop.mirror / "toy.svm").write_text("1 2:0.5\n2 1:1 2:1.5\n3 2:-2\n5 1:1 2:0.25\n")
+    source = {"kind": "file", "files": {"data": "toy.svm"}, "format": {"type": "svmlight"}}
+    workshop.manifest(sources=[source], columns=["label", "kind", "size"], features=["kind", "size"])
+    same_as_toy()
+
+
+def test_unknown_format(workshop):
+    workshop.manifest(sources=[{**MANIFEST["sources"][0], "format": {"type": "stone"}}])
+    workshop.file()
+    with pytest.raises(DataError, match="format type 'stone'"):
+        load_table("toy")
+
+
+def test_stacked_files(workshop):
+    workshop.file(CSV, "toy/a.csv")
+    workshop.file(CSV, "toy/b.csv")
+    source = {"kind": "file", "files": {"private": "toy/a.csv", "public": "toy/b.csv"}}
+    workshop.manifest(sources=[source], public={"file": "public"}, fingerprint={"features": 2})
+    np.testing.assert_array_equal(load_table("toy").public, [False] * 4 + [True] * 4)
+
+
+def test_synthetic_families_have_no_table():
+    with pytest.raises(DataError, match="synthetic"):
+        load_table("sine_sum")
