@@ -68,15 +68,15 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Row:
             return _present(manifest, location.place)
         except DataError as error:
             reasons.append(str(error))
-    damaged = location is not None
-    if settings is not None and served and (not damaged or location.place == "cache"):
+    replaceable = location is None or location.place == "cache"
+    if settings is not None and served and replaceable:
         place, failures = download(manifest, settings)
         reasons += failures
         if place is not None:
             return _present(manifest, f"downloaded from {place}")
-    state = "damaged" if damaged else "missing"
-    note = "; ".join([*reasons, how_to_get(manifest)])
-    return Row(manifest.name, "", state, note, failed=asked or damaged or (served and settings is not None))
+    state = "missing" if location is None else "damaged"
+    failed = asked or location is not None or (served and settings is not None)
+    return Row(manifest.name, "", state, "; ".join([*reasons, how_to_get(manifest)]), failed)
 
 
 def _present(manifest: Manifest, place: str) -> Row:

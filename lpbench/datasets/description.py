@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pkgutil import resolve_name
+from importlib import import_module
 
 from lpbench.datasets import splits
 from lpbench.datasets.manifest import Manifest, load_manifest
@@ -61,7 +61,7 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
         title=manifest.title,
         task=manifest.task,
         metric=manifest.score,
-        y_range=None if manifest.y_range is None else tuple(map(float, manifest.y_range)),
+        y_range=manifest.label_range,
         fingerprint=_identity(manifest, available),
         available=available,
         how_to_get="" if available else how_to_get(manifest),
@@ -99,9 +99,13 @@ def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None
 
 
 def _identity(manifest: Manifest, available: bool) -> str:
-    facts = {"task": manifest.task, "metric": manifest.score, "draws_as": manifest.draws_as or manifest.name}
+    facts: dict[str, object] = {
+        "task": manifest.task,
+        "metric": manifest.score,
+        "draws_as": manifest.draws_as or manifest.name,
+    }
     if manifest.synthetic:
-        module = inspect.getmodule(resolve_name(manifest.synthetic))
+        module = import_module(manifest.synthetic.partition(":")[0])
         facts |= {"function": manifest.synthetic, "params": manifest.params, "source": inspect.getsource(module)}
     else:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.

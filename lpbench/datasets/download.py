@@ -80,7 +80,7 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
         Why the sources before it did not.
     """
     fetchers = {"openml": fetch_openml, "uci": fetch_uci}
-    reasons = []
+    reasons: list[str] = []
     for source in manifest.sources:
         if source["kind"] not in fetchers:
             continue
@@ -193,7 +193,7 @@ def _fetch_openml_once(data_id: int, path: Path, settings: Settings) -> None:
         # openml treats whatever lies in its cache as complete, so each attempt gets an empty one.
         with TemporaryDirectory(dir=path.parent) as scratch, _openml_configured(settings, scratch):
             dataset = openml.datasets.get_dataset(data_id, download_data=True)
-            os.replace(dataset.data_file, path)
+            os.replace(str(dataset.data_file), path)
     except (requests.RequestException, openml.exceptions.OpenMLHashException) as error:
         raise PassingError(f"{settings.openml_url}: {_first_line(error)}") from error
     except (openml.exceptions.PyOpenMLError, KeyError, ValueError) as error:
@@ -213,7 +213,7 @@ def _openml_configured(settings: Settings, scratch: str) -> Iterator[None]:
     import openml
     import requests
 
-    plain, saved = requests.Session.request, dict(os.environ)
+    plain, skip_parquet = requests.Session.request, os.environ.get("OPENML_SKIP_PARQUET")
     config = {key: getattr(openml.config, key) for key in ("server", "retry_policy", "connection_n_retries")}
     root = openml.config._root_cache_directory
 
@@ -222,16 +222,17 @@ def _openml_configured(settings: Settings, scratch: str) -> Iterator[None]:
         return plain(self, *args, **kwargs)
 
     try:
-        requests.Session.request = timed
+        requests.Session.request = timed  # type: ignore[method-assign]
         os.environ["OPENML_SKIP_PARQUET"] = "true"
         openml.config.server = f"{settings.openml_url.rstrip('/')}/api/v1/xml"
         openml.config.set_retry_policy("human", n_retries=1)
         openml.config.set_root_cache_directory(scratch)
         yield
     finally:
-        requests.Session.request = plain
-        os.environ.pop("OPENML_SKIP_PARQUET", None)
-        os.environ.update({k: v for k, v in saved.items() if k == "OPENML_SKIP_PARQUET"})
+        requests.Session.request = plain  # type: ignore[method-assign]
+        os.environ.pop("OPENML_SKIP_PARQUET")
+        if skip_parquet is not None:
+            os.environ["OPENML_SKIP_PARQUET"] = skip_parquet
         for key, value in config.items():
             setattr(openml.config, key, value)
         openml.config.set_root_cache_directory(root)

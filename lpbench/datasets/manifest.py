@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -85,6 +86,11 @@ class Manifest:
     draws_as: str = ""
 
     @property
+    def label_range(self) -> tuple[float, float] | None:
+        """The public range of the label as a pair of floats."""
+        return None if self.y_range is None else (float(self.y_range[0]), float(self.y_range[1]))
+
+    @property
     def score(self) -> str:
         """Metric by which predictions are scored."""
         return self.metric or ("mse" if self.task == "regression" else "accuracy")
@@ -143,5 +149,5 @@ def _read(path: Path, modified: int) -> Manifest:
         raise DataError(f"{path}: task={content['task']!r} must be one of {', '.join(TASKS)}")
     if bool(content.get("synthetic")) == bool(content.get("sources")):
         raise DataError(f"{path}: exactly one of `sources` (real data) and `synthetic` (a family) must be given")
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
     return Manifest(name=path.stem, **frozen)

@@ -76,11 +76,11 @@ class _Frame:
     def categories(self, column: str, known: Sequence) -> pd.Series:
         """Return the column as text, having checked that every cell is one of the known categories."""
         text = _text(self.column(column))
-        known = {str(v) for v in known}
-        if unknown := sorted(set(text.unique()) - known):
+        allowed = {str(v) for v in known}
+        if unknown := sorted(set(text.unique()) - allowed):
             raise DataError(
                 f"data set {self.name!r}: column {column!r} holds {unknown[0]!r}, expected one of "
-                f"{', '.join(sorted(known))}"
+                f"{', '.join(sorted(allowed))}"
             )
         return text
 

@@ -194,17 +194,15 @@ def _content_key(manifest: Manifest, location: Location) -> str:
 
 def _read_table(path: Path) -> Table:
     with np.load(path, allow_pickle=False) as stored:
-        public = stored["public"] if "public" in stored else None
+        public = stored["public"] if stored["public"].size else None
         X = np.ascontiguousarray(stored["X"], dtype=np.float64)
         return Table(X, stored["y"].astype(np.float64), tuple(stored["columns"].tolist()), public)
 
 
 def _write_table(path: Path, table: Table) -> None:
-    arrays = {"X": _smallest(table.X), "y": table.y, "columns": np.array(table.columns)}
-    if table.public is not None:
-        arrays["public"] = table.public
+    public = np.empty(0, dtype=bool) if table.public is None else table.public
     with atomic_write(path) as file:
-        np.savez(file, **arrays)
+        np.savez(file, X=_smallest(table.X), y=table.y, columns=np.array(table.columns), public=public)
 
 
 def _smallest(X: np.ndarray) -> np.ndarray:

@@ -109,7 +109,7 @@ def test_damaged_parsed_table_is_built_again(workshop, damage):
     load_table("toy")
     (kept,) = parsed(workshop)
     if damage == "other values":
-        np.savez(kept, X=TABLE.X + 1, y=TABLE.y, columns=np.array(TABLE.columns))
+        np.savez(kept, X=TABLE.X + 1, y=TABLE.y, columns=np.array(TABLE.columns), public=np.empty(0, bool))
     else:
         kept.write_bytes(kept.read_bytes()[: 100 if damage == "truncated" else 0])
     (workshop.mirror / "toy" / "toy.csv").touch()
