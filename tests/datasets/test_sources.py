@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from lpbench.datasets import describe, load_table, make_problem
+from lpbench.datasets.files import atomic_write
 from lpbench.datasets.sources import load_table as load
 from lpbench.errors import DataError, MissingDataError
 from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
@@ -123,6 +125,24 @@ def test_changed_file_is_read_again(workshop):
     same_as_toy()
     workshop.file(CSV.replace("0.25", "0.75"))
     assert load_table("toy").X[3, 1] == 0.75
+
+
+def test_many_at_once(workshop):
+    """Threads that parse and store the same table at the same time all get it, and leave one whole file."""
+    workshop.manifest()
+    workshop.file()
+    with ThreadPoolExecutor(8) as pool:
+        tables = list(pool.map(lambda _: load_table("toy"), range(32)))
+    assert all(table.fingerprint == TABLE.fingerprint for table in tables)
+    (kept,) = parsed(workshop)
+    assert [p.name for p in kept.parent.iterdir()] == [kept.name]
+
+
+def test_interrupted_write_leaves_nothing(tmp_path):
+    with pytest.raises(RuntimeError), atomic_write(tmp_path / "deep" / "file") as file:
+        file.write(b"half")
+        raise RuntimeError("interrupted")
+    assert list((tmp_path / "deep").iterdir()) == []
 
 
 def test_cache_that_cannot_be_written(workshop, monkeypatch):
