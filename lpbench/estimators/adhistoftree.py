@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 
 import numpy as np
@@ -114,9 +113,9 @@ class AdHistOfTree(CellRegressor):
 
     def _setting(self, params: Mapping, mask: np.ndarray, epsilon: float) -> Setting:
         constant, offset = params["constant"], params["bins_offset"]
-        if isinstance(constant, bool) or not isinstance(constant, numbers.Real) or not 0 < constant < math.inf:
+        if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not 0 < constant < math.inf:
             raise ConfigurationError(f"constant={constant!r} must be a finite number > 0")
-        if isinstance(offset, bool) or not isinstance(offset, numbers.Integral):
+        if isinstance(offset, bool) or not isinstance(offset, (int, np.integer)):
             raise ConfigurationError(f"bins_offset={offset!r} must be a whole number")
         n_private, depth, bins = choose_partition(mask, epsilon, constant)
         names = ("label_share", "rule", "mechanism", "split_score")

@@ -8,7 +8,6 @@ sum and its estimated count, H eqs. (6) and (9).
 from __future__ import annotations
 
 import math
-import numbers
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -210,7 +209,7 @@ class HistOfTree(CellRegressor):
             n_private = int(mask.all(axis=0).sum())
         elif n_private == "s*":
             n_private = sensitive_count(d)
-        elif isinstance(n_private, bool) or not isinstance(n_private, numbers.Integral) or not 0 <= n_private <= d:
+        elif isinstance(n_private, bool) or not isinstance(n_private, (int, np.integer)) or not 0 <= n_private <= d:
             raise ConfigurationError(
                 f"n_private={n_private!r} must be a whole number from 0 to {d}, 's*' (ceil ln sqrt d) or None (as many "
                 "features as everybody protects)"

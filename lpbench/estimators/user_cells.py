@@ -28,7 +28,8 @@ class ReportDraws:
     """
 
     def __init__(self, streams: Streams, n: int):
-        self._streams, self._n, self._bins = streams, n, {}
+        self._streams, self._n = streams, n
+        self._bins: dict[int, np.ndarray] = {}
         self.keep = streams.generator("report", draw="keep").random(n)
         self.leaf = streams.generator("report", draw="leaf").random(n)
         self.bits_seed = streams.child("report", draw="bits").seed

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 CRITERIA = ("variance", "gini", "entropy")
 SCORES = ("weighted", "algorithm1")
 
 
-class SplitStatistics:
+class SplitStatistics(ABC):
     """Collects sufficient statistics of a cut's two sides and turns them into scores (larger is better).
 
     Attributes
@@ -18,6 +20,9 @@ class SplitStatistics:
     tolerance : float
         Scores closer than this are ties: sums of the same samples in another order differ by less.
     """
+
+    width: int
+    tolerance: float
 
     @staticmethod
     def of(y, criterion: str, n_classes: int | None = None, score: str = "weighted") -> SplitStatistics:
@@ -30,23 +35,41 @@ class SplitStatistics:
             return _Moments(y, score)
         return _ClassCounts(y, criterion, n_classes, score)
 
+    @abstractmethod
+    def add(self, total: np.ndarray, key: np.ndarray, select) -> None:
+        """Add the labels of the selected samples to the sums.
+
+        Parameters
+        ----------
+        total : ndarray of shape (n_cells, width), changed in place
+        key : int ndarray of shape (n_selected, d)
+            Row of ``total`` for each sample and dimension.
+        select : slice or int ndarray
+            The samples.
+        """
+
+    @abstractmethod
+    def score(self, stats: np.ndarray) -> np.ndarray:
+        """Score cuts from their sums of shape (..., 2, width); -inf where no sample is available."""
+
 
 class _Moments(SplitStatistics):
     def __init__(self, y, score):
         y = np.asarray(y, dtype=np.float64)
         self.y = y - y.mean()
-        self.score = self._weighted if score == "weighted" else self._algorithm1
         self.width = 2 if score == "weighted" else 3
         self.tolerance = 1e-10 * float(np.mean(self.y**2))
 
     def add(self, total, key, select):
-        """Add the labels of the selected samples to ``total`` (n_cells, width) at ``key`` (n_selected, d)."""
         y = self.y[select]
         flat, n_cells, d = key.reshape(-1), total.shape[0], key.shape[1]
         total[:, 0] += np.bincount(flat, minlength=n_cells)
         total[:, 1] += np.bincount(flat, weights=np.repeat(y, d), minlength=n_cells)
         if self.width == 3:
             total[:, 2] += np.bincount(flat, weights=np.repeat(y * y, d), minlength=n_cells)
+
+    def score(self, stats):
+        return self._weighted(stats) if self.width == 2 else self._algorithm1(stats)
 
     @staticmethod
     def _weighted(stats):
@@ -67,13 +90,15 @@ class _ClassCounts(SplitStatistics):
         self.y = np.asarray(y, dtype=np.intp)
         self.width = int(n_classes or self.y.max() + 1)
         self.impurity = _gini if criterion == "gini" else _entropy
-        self.score = self._weighted if score == "weighted" else self._algorithm1
+        self._kind = score
         self.tolerance = 1e-10
 
     def add(self, total, key, select):
-        """Add the classes of the selected samples to ``total`` (n_cells, width) at ``key`` (n_selected, d)."""
         flat = (key * self.width + self.y[select][:, None]).reshape(-1)
         total += np.bincount(flat, minlength=total.size).reshape(total.shape)
+
+    def score(self, stats):
+        return self._weighted(stats) if self._kind == "weighted" else self._algorithm1(stats)
 
     def _weighted(self, stats):
         count = stats.sum(axis=-1)

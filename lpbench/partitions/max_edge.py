@@ -78,10 +78,13 @@ def grow_max_edge(
     lower, upper = check_bounds(bounds, d)
     if rule not in ("max_edge", "random"):
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
-    if rule == "random" and rng is None:
-        raise ValueError("rule='random' needs rng, a numpy Generator")
-    seed = int(rng.integers(2**63)) if rule == "random" else None
-    statistics = SplitStatistics.of(y, criterion, n_classes, score) if rule == "max_edge" and n else None
+    seed, statistics = None, None
+    if rule == "random":
+        if rng is None:
+            raise ValueError("rule='random' needs rng, a numpy Generator")
+        seed = int(rng.integers(2**63))
+    elif n:
+        statistics = SplitStatistics.of(y, criterion, n_classes, score)
 
     frontier = _Frontier(lower, upper)
     rows, node = np.arange(n), np.zeros(n, dtype=np.intp)
@@ -89,9 +92,9 @@ def grow_max_edge(
     for _ in range(max_depth if d else 0):
         size = np.bincount(node, minlength=frontier.size)
         candidates, middle = frontier.candidates(), frontier.middle()
-        if rule == "random":
+        if seed is not None:
             cut = frontier.random_choice(candidates, seed)
-        elif n == 0:
+        elif statistics is None:
             cut = candidates.argmax(axis=1)
         else:
             scores = statistics.score(_collect(X, rows, node, mask, middle, statistics))
