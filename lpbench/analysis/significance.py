@@ -19,27 +19,42 @@ DIGITS = 12
 ZERO_METHOD = "wilcox"
 
 
-def signed_rank(difference: np.ndarray) -> float:
-    """One-sided p-value of the Wilcoxon signed-rank test that the differences are positive.
+def signed_ranks(differences: np.ndarray) -> np.ndarray:
+    """One-sided p-values of the Wilcoxon signed-rank test that the differences are positive.
 
     Parameters
     ----------
-    difference : ndarray of shape (R,)
-        One value a replication.
+    differences : ndarray of shape (R, k)
+        One row a replication, one column a test.
 
     Returns
     -------
-    float
-        1 where all differences are zero.
+    ndarray of shape (k,)
+        1 where all differences of a column are zero.
     """
-    difference = np.round(np.asarray(difference, dtype=float), DIGITS)
-    difference = difference[difference != 0]
-    if difference.size == 0:
-        return 1.0
-    ties = np.unique(np.abs(difference)).size < difference.size
-    method = "approx" if ties else "exact"
-    result = stats.wilcoxon(difference, alternative="greater", method=method, zero_method=ZERO_METHOD, correction=ties)
-    return float(result.pvalue)
+    differences = np.round(np.asarray(differences, dtype=float), DIGITS)
+    sizes = np.sort(np.abs(differences), axis=0)
+    plain = (differences != 0).all(axis=0) & (np.diff(sizes, axis=0) != 0).all(axis=0)
+    p = np.ones(differences.shape[1])
+    if plain.any():
+        p[plain] = _test(differences[:, plain], "exact")
+    for k in np.flatnonzero(~plain):
+        column = differences[differences[:, k] != 0, k]
+        if column.size:
+            ties = np.unique(np.abs(column)).size < column.size
+            p[k] = _test(column[:, None], "approx" if ties else "exact")[0]
+    return p
+
+
+def _test(differences: np.ndarray, method: str) -> np.ndarray:
+    correction = method == "approx"
+    options = {"method": method, "zero_method": ZERO_METHOD, "correction": correction}
+    return stats.wilcoxon(differences, alternative="greater", axis=0, **options).pvalue
+
+
+def signed_rank(difference: np.ndarray) -> float:
+    """The test of :func:`signed_ranks` for one column of shape (R,)."""
+    return float(signed_ranks(np.asarray(difference, dtype=float)[:, None])[0])
 
 
 def better(a: np.ndarray, b: np.ndarray, *, larger_is_better: bool) -> float:
@@ -80,10 +95,9 @@ class Marks:
 
 def _against(scores: np.ndarray, column: int, larger_is_better: bool) -> np.ndarray:
     """p-values that ``column`` beats each other column; NaN for itself."""
-    p = np.full(scores.shape[1], np.nan)
-    for other in range(scores.shape[1]):
-        if other != column:
-            p[other] = better(scores[:, column], scores[:, other], larger_is_better=larger_is_better)
+    sign = 1.0 if larger_is_better else -1.0
+    p = signed_ranks(sign * (scores[:, [column]] - scores))
+    p[column] = np.nan
     return p
 
 

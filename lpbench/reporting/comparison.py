@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -36,7 +38,10 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
     """
     published = published_cells(experiment)
     ours = _reproduced(experiment, summary)
-    rows = [row for cell in published.to_dict("records") for row in _match(cell, ours)]
+    by_method: dict[str, list[dict]] = {}
+    for row in ours.to_dict("records"):
+        by_method.setdefault(row["base"], []).append(row)
+    rows = [r for cell in published.to_dict("records") for r in _match(cell, by_method.get(cell["method"], []))]
     frame = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
     frame["experiment"] = experiment
     frame["difference"] = frame["reproduced"] - frame["published"]
@@ -49,6 +54,7 @@ def _reproduced(experiment: str, summary: Summary) -> pd.DataFrame:
     """Our oracle rows in the unit of the paper (ratio to the non-private tree, ratio of seconds, or the mean)."""
     table = summary.table[summary.table["selection"] == "oracle"].copy()
     table["base"] = [parse_selector(m)[0] for m in table["method"]]
+    table["paradigm"] = [parse_selector(m)[0] if m else "" for m in table["mask"]]
     table["data"] = [parse_selector(d)[0] for d in table["dataset"]]
     table["value"], table["error"] = table["mean"], table["se"]
     if experiment in HISTOFTREE_TABLES:
@@ -65,35 +71,34 @@ def ratio_errors(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
     """Standard errors of the ratios to the baseline, paired by replication."""
     chosen = chosen[chosen["selection"] == "oracle"]
     keys = ["dataset", "mask", "method", "epsilon"]
-    scores = {key: rows.set_index("replication")["value"] for key, rows in chosen.groupby(keys)}
-    base: dict[str, pd.Series] = {}
+    wide = chosen.pivot_table(index="replication", columns=keys, values="value")
+    scores = dict(zip(wide.columns, wide.to_numpy().T, strict=True))
+    base: dict[str, np.ndarray] = {}
     for (dataset, _, method, _), values in scores.items():
         if method == BASELINE:
             base.setdefault(dataset, values)
     errors = []
-    for row in table.itertuples():
-        a, b = scores.get((row.dataset, row.mask, row.method, row.epsilon)), base.get(row.dataset)
-        errors.append(np.nan if a is None or b is None else ratio_of_means(*a.align(b, join="inner"))[1])
+    for key in zip(*(table[k] for k in keys), strict=True):
+        known = key in scores and key[0] in base
+        errors.append(ratio_of_means(scores[key], base[key[0]])[1] if known else np.nan)
     return errors
 
 
-def _match(cell: dict, ours: pd.DataFrame) -> list[dict]:
-    found = ours[ours["base"] == cell["method"]]
-    if cell["dataset"]:
-        found = found[found["data"] == cell["dataset"]]
-    if cell["mask"]:
-        found = found[[parse_selector(m)[0] == cell["mask"] for m in found["mask"]]]
+def _match(cell: dict, ours: list[dict]) -> list[dict]:
+    """Rows of the comparison for one published cell, from our rows of the same method."""
+    for key, column in (("dataset", "data"), ("mask", "paradigm")):
+        if cell[key]:
+            ours = [row for row in ours if row[column] == cell[key]]
     for axis in ("epsilon", "x"):
         if cell[axis] == cell[axis]:
-            found = found[np.isclose(found[axis], cell[axis])]
-    if (found["method"] == cell["method"]).any():
-        # the method itself was run: its restricted variants are not what the paper prints
-        found = found[found["method"] == cell["method"]]
+            ours = [row for row in ours if math.isclose(row[axis], cell[axis])]
+    # where the method itself was run, its restricted variants are not what the paper prints
+    ours = [row for row in ours if row["method"] == cell["method"]] or ours
     keys = {k: cell[k] for k in ("panel", "dataset", "mask", "method", "epsilon", "x", "published")}
-    if found.empty:
+    if not ours:
         return [keys | {"reproduced": np.nan, "se": np.nan, "note": _join(cell["note"], "not run")}]
     rows = []
-    for row in found.to_dict("records"):
+    for row in ours:
         reason = "" if row["value"] == row["value"] else row["reason"] if isinstance(row["reason"], str) else "no value"
         printed = "" if cell["published"] == cell["published"] else "the paper prints -"
         names = {k: row[k] for k in ("panel", "dataset", "mask", "method")}

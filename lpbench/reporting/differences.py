@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 #: Differences between L's public code (repository Karlmyh/LPCT, commits 7f81694 and cab5bc8) and its text.
 CODE_FACTS = (
-    "The partition minimises entropy, not Gini, and `min_samples_leaf` is searched over 1, 5, 10, 50, 100 (in "
-    "simulations) or powers of 2 (real data); the weights λ searched are not the printed ones. Our figures show this variant and the "
-    "text's.",
+    "The partition minimises entropy, not Gini; `min_samples_leaf` is searched over 1, 5, 10, 50, 100 (simulations) or "
+    "powers of 2 (real data), and the weights λ searched are not the printed ones. Our figures show this variant and "
+    "that of the text.",
     "LPCT-P and LPCT-Q are searched over depths 1 to 6, LPCT-R over 68 settings against LPCT's 800.",
     "LPCT-prune asks once with the whole budget and never raises Algorithm 2's flag; the released pruning of the last "
     "commit returns before it prunes.",

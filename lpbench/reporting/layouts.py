@@ -98,10 +98,9 @@ def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Mapping]) 
 def _histoftree(table: pd.DataFrame, cards: Mapping, epsilon: float) -> Layout:
     columns = []
     for mask, methods in _HISTOFTREE.items():
-        ours = table[[parse_selector(m)[0] == mask for m in table["mask"]]]
-        masks = sorted(set(ours["mask"])) or [mask]
+        masks = sorted({m for m in table["mask"] if parse_selector(m)[0] == mask}) or [mask]
         for name in masks:
-            present = sorted(set(ours.loc[ours["mask"] == name, "method"]))
+            present = sorted(set(table.loc[table["mask"] == name, "method"]))
             group = mask if name == mask else name
             columns += _paper_columns(group, name, mask, methods, present, cards)
     datasets = _paper_rows("H", table)

@@ -53,6 +53,11 @@ def published_cells(experiment: str) -> pd.DataFrame:
         Columns :data:`COLUMNS`; empty for an experiment without published numbers. ``published`` is NaN where the
         paper prints ``-``. ``starred`` is the paper's star.
     """
+    return _cells(experiment).copy()
+
+
+@cache
+def _cells(experiment: str) -> pd.DataFrame:
     if experiment in HISTOFTREE_TABLES:
         cells = _histoftree(HISTOFTREE_TABLES[experiment][0])
     elif experiment in LPCT_FIGURES:
@@ -61,8 +66,7 @@ def published_cells(experiment: str) -> pd.DataFrame:
         cells = {"1": _lpct_table1, "2": _lpct_table2, "3": _lpct_table3}[experiment[-1]]()
     else:
         return pd.DataFrame(columns=COLUMNS)
-    cells["note"] = [_note(experiment, row) for row in cells.to_dict("records")]
-    return cells[COLUMNS]
+    return cells.assign(note=_notes(experiment, cells))[COLUMNS]
 
 
 def _histoftree(table: int) -> pd.DataFrame:
@@ -157,15 +161,20 @@ def _lpct_figure(figure: str) -> pd.DataFrame:
     )
 
 
-def _note(experiment: str, cell: dict) -> str:
-    """Errata of a cell: the rows of ``notes.csv`` whose filled-in keys all agree with it."""
+def _notes(experiment: str, cells: pd.DataFrame) -> list[str]:
+    """Errata of each cell: the rows of ``notes.csv`` whose filled-in keys all agree with it."""
     notes = read("notes.csv")
-    found = []
+    found: list[list[str]] = [[] for _ in range(len(cells))]
     for row in notes[notes["experiment"] == experiment].itertuples():
-        same = all(not getattr(row, key) or getattr(row, key) == cell[key] for key in ("dataset", "mask", "method"))
-        if same and (not row.epsilon or float(row.epsilon) == cell["epsilon"]):
-            found.append(row.note)
-    return "; ".join(found)
+        same = np.ones(len(cells), dtype=bool)
+        for key in ("dataset", "mask", "method"):
+            if getattr(row, key):
+                same &= (cells[key] == getattr(row, key)).to_numpy()
+        if row.epsilon:
+            same &= (cells["epsilon"] == float(row.epsilon)).to_numpy()
+        for k in np.flatnonzero(same):
+            found[k].append(row.note)
+    return ["; ".join(texts) for texts in found]
 
 
 def published_rank_sums(experiment: str) -> pd.DataFrame:

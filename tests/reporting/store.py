@@ -1,0 +1,31 @@
+"""Write fake results the way a run does, without drawing figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.analysis import write_csv
+from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.claims import DECIDERS, Results, Verdict
+from lpbench.reporting.comparison import compare
+from tests.reporting.fake import CARDS, scores_of
+
+
+def put(folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores: bool = True) -> None:
+    """Write summary, comparison and scores of one experiment."""
+    target = folder / experiment["name"]
+    summary = summarise_experiment(experiment, scores, CARDS)
+    write_csv(summary.table, target / "summary.csv")
+    write_csv(compare(experiment["name"], summary), target / "comparison.csv")
+    if with_scores:
+        scores.to_parquet(target / "scores.parquet", index=False)
+
+
+def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: Callable, **options) -> Verdict:
+    """Make results of some experiments by a formula and decide one claim."""
+    for experiment in experiments.values():
+        put(folder, experiment, scores_of(experiment, mean, **options))
+    return DECIDERS[claim](Results(folder))

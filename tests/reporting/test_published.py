@@ -1,0 +1,95 @@
+"""The published files under our names, and the errata computed from them."""
+
+import numpy as np
+import pytest
+
+from lpbench.paths import PUBLISHED
+from lpbench.reporting import errata as errata_module
+from lpbench.reporting.claims.lpct_tables import published_above_bound
+from lpbench.reporting.published import published_cells, published_rank_sums, read
+
+TABLES = {f"histoftree/table{k}": 120 for k in (1, 2, 3)}
+COUNTS = TABLES | {"lpct/table1": 33, "lpct/table2": 363, "lpct/table3": 121}
+COUNTS |= {"lpct/figure4a": 24, "lpct/figure5a": 35, "lpct/figure7c": 50}
+
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+def test_every_published_cell_is_there_once(name, count):
+    cells = published_cells(name)
+    assert len(cells) == count
+    assert not cells.duplicated(["panel", "dataset", "mask", "method", "epsilon", "x"]).any()
+
+
+def test_the_figures_file_has_no_other_figure():
+    assert sum(len(published_cells(n)) for n in ("lpct/figure4a", "lpct/figure5a", "lpct/figure7c")) == len(
+        read("lpct_figures.csv")
+    )
+
+
+def test_cells_carry_printed_values_stars_and_notes():
+    cells = published_cells("histoftree/table1").set_index(["dataset", "mask", "method"])
+    assert cells.loc[("abalone", "personalized", "histoftree_max_edge"), "published"] == 1.61
+    assert cells.loc[("abalone", "personalized", "histoftree_max_edge"), "starred"]
+    assert not cells.loc[("abalone", "personalized", "adhistoftree_max_edge"), "starred"]
+    assert "same 6.69" in cells.loc[("istanbul_stock", "aligned", "histoftree_max_edge"), "note"]
+    assert cells.loc[("abalone", "aligned", "krr"), "note"] == ""
+
+
+def test_minus_is_a_missing_value():
+    cells = published_cells("lpct/table2").set_index(["epsilon", "dataset", "method"])["published"]
+    assert np.isnan(cells[0.5, "email", "phist"]) and cells[8.0, "taxi", "lpct_cart"] == 0.9610
+
+
+def test_seconds_are_multiples_of_the_non_private_tree():
+    cells = published_cells("lpct/table3").set_index(["dataset", "method"])["published"]
+    assert cells["email", "ct_w"] == 1 and cells["email", "psgd_neural"] == pytest.approx(1000)
+
+
+def test_unknown_experiment_has_no_published_cell():
+    assert published_cells("extensions/floor").empty and published_rank_sums("lpct/figure4a").empty
+
+
+def test_notes_refer_to_published_cells():
+    for row in read("notes.csv").itertuples():
+        cells = published_cells(row.experiment)
+        for key in ("dataset", "mask", "method"):
+            value = getattr(row, key)
+            assert not value or value in set(cells[key]), row
+        assert row.note in " ".join(cells["note"]), row
+
+
+def test_every_file_is_described():
+    text = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    for path in PUBLISHED.glob("*.csv"):
+        assert f"`{path.name}`" in text, path.name
+
+
+def test_rank_sums_of_the_first_paper_mix_two_tie_rules():
+    counts = errata_module.histoftree_tie_rules()
+    assert counts["aligned"]["max"] == counts["aligned"]["of"] == 15
+    assert counts["personalized"]["min"] == counts["personalized"]["of"] == 21
+    assert counts["aligned"]["min"] < 15 and counts["personalized"]["max"] < 21
+
+
+def test_rank_sums_of_the_second_paper_are_out_of_reach():
+    outside = {}
+    for epsilon in (0.5, 2.0, 8.0):
+        table = errata_module.lpct_reachable(epsilon)
+        outside[epsilon] = int(((table["printed"] < table["min"]) | (table["printed"] > table["max"])).sum())
+        assert table["printed"].sum() == 605
+    assert outside == {0.5: 3, 2.0: 8, 8.0: 6}
+
+
+def test_upper_bound_is_exceeded_in_the_published_table():
+    assert published_above_bound() == 24
+
+
+def test_printed_regression_function_leaves_the_unit_interval():
+    low, high = errata_module.printed_eta_range()
+    assert low < 0 and high > 1
+
+
+def test_every_erratum_has_a_computation():
+    found = errata_module.errata()
+    assert {e["paper"] for e in found} == {"H", "L", "Z"}
+    assert all(e["computation"] and e["what"] for e in found)
