@@ -5,8 +5,11 @@ from lpbench.estimators.histoftree import HistOfTree
 from lpbench.estimators.label_dp_knn import KNNMean, LabelLDPKNN
 from lpbench.estimators.label_dp_mean import CDPMean, CubeMean, LabelCDPMean
 from lpbench.estimators.label_dp_vote import CDPVote, CubeVote, LabelCDPVote, LabelLDPVote
+from lpbench.estimators.lpct import LPCT
+from lpbench.estimators.lpct_prune import LPCTPrune
 
 __all__ = [
+    "LPCT",
     "AdHistOfTree",
     "CDPMean",
     "CDPVote",
@@ -14,6 +17,7 @@ __all__ = [
     "CubeVote",
     "HistOfTree",
     "KNNMean",
+    "LPCTPrune",
     "LabelCDPMean",
     "LabelCDPVote",
     "LabelLDPKNN",

@@ -1,0 +1,177 @@
+"""LPCT's partition of the feature space: grown from public data alone, read at every depth and leaf size at once."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from lpbench.partitions.max_edge import grow_max_edge
+from lpbench.partitions.tree import TreePartition
+from lpbench.seeds import Streams
+
+RULES = ("max_edge", "cart", "random")
+CRITERIA = ("gini", "entropy")
+
+
+class PublicTree:
+    """A tree grown from the public sample, and its truncations.
+
+    A max-edge tree of any smaller depth or larger ``min_samples_leaf`` is a part of the tree that was grown, with the
+    same node numbers. For CART (scikit-learn breaks ties by its random state, so a shallower fit need not be a
+    truncation) every setting needs its own tree.
+
+    Parameters
+    ----------
+    tree : TreePartition
+    """
+
+    def __init__(self, tree: TreePartition):
+        self.tree = tree
+
+    @classmethod
+    def grow(
+        cls,
+        X: np.ndarray | None,
+        codes: np.ndarray | None,
+        *,
+        n_features: int,
+        n_classes: int,
+        depth: int,
+        min_samples_leaf: int,
+        rule: str,
+        criterion: str,
+        streams: Streams,
+    ) -> PublicTree:
+        """Grow the partition (L section 3.2; "CART" is L section 7.2's criterion reduction over all thresholds).
+
+        Parameters
+        ----------
+        X : ndarray of shape (q, d) or None
+            Public features. None: max-edge cuts at midpoints by the smallest index (L: "feasible even if there is no
+            public data"), and nothing stops it before ``depth``.
+        codes : int ndarray of shape (q,) or None
+            Public classes.
+        depth : int
+            Greatest depth.
+        min_samples_leaf : int
+            A cut that would leave a child with fewer public samples is not made. The paper does not mention it, the
+            authors' code searches it. 0 allows empty children.
+        rule : {"max_edge", "cart", "random"}
+        criterion : {"gini", "entropy"}
+        streams : Streams
+            Source of random cuts and of scikit-learn's tie-breaking.
+        """
+        if X is None:
+            X, codes = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
+        if rule == "cart":
+            return cls(_grow_cart(X, codes, depth, min_samples_leaf, criterion, streams))
+        rng = streams.generator("tree") if rule == "random" else None
+        return cls(
+            grow_max_edge(
+                X,
+                codes,
+                depth,
+                criterion=criterion,
+                n_classes=n_classes,
+                min_samples_leaf=min_samples_leaf,
+                rule=rule,
+                rng=rng,
+            )
+        )
+
+    @cached_property
+    def _levels(self) -> list[np.ndarray]:
+        """Internal nodes of each depth, from the root down."""
+        inner = np.flatnonzero(self.tree.feature >= 0)
+        return np.split(inner, np.flatnonzero(np.diff(self.tree.depth[inner])) + 1) if inner.size else []
+
+    @cached_property
+    def _limit(self) -> np.ndarray:
+        """Largest ``min_samples_leaf`` under which each node still exists (inf for the root, or without samples)."""
+        tree = self.tree
+        limit = np.full(tree.n_nodes, np.inf)
+        if tree.n_samples[0] > 0:
+            for inner in self._levels:
+                left = tree.left[inner]
+                smaller = np.minimum(tree.n_samples[left], tree.n_samples[left + 1])
+                limit[left] = limit[left + 1] = np.minimum(limit[inner], smaller)
+        return limit
+
+    def is_leaf(self, depth: np.ndarray, min_samples_leaf: np.ndarray) -> np.ndarray:
+        """Tell which nodes are leaves of the tree cut off at each of several settings.
+
+        Parameters
+        ----------
+        depth, min_samples_leaf : arrays of shape (n_settings,)
+
+        Returns
+        -------
+        boolean ndarray of shape (n_settings, n_nodes)
+        """
+        tree, limit = self.tree, self._limit
+        depth, size = np.asarray(depth)[:, None], np.asarray(min_samples_leaf)[:, None]
+        uncut = (tree.depth == depth) | (tree.feature < 0) | (limit[tree.left] < size)
+        return uncut & (tree.depth <= depth) & (limit >= size)
+
+    def leaves(self, depth: int, min_samples_leaf: int = 0) -> np.ndarray:
+        """Return the leaves of the tree cut off at ``depth`` and ``min_samples_leaf``, in increasing order."""
+        return np.flatnonzero(self.is_leaf([depth], [min_samples_leaf])[0])
+
+    def truncated(self, depth: int) -> TreePartition:
+        """Return the tree cut off at ``depth``; nodes keep their numbers."""
+        keep = self.tree.depth <= depth
+        feature = np.where(self.tree.depth < depth, self.tree.feature, -1)[keep]
+        tree = self.tree
+        return TreePartition(feature, tree.threshold[keep], tree.n_samples[keep], tree.lower, tree.upper)
+
+    def sum_upwards(self, values: np.ndarray) -> np.ndarray:
+        """Add to every node the values of its descendants, in place; ``values`` has shape (..., n_nodes)."""
+        for inner in reversed(self._levels):
+            left = self.tree.left[inner]
+            values[..., inner] += values[..., left] + values[..., left + 1]
+        return values
+
+    def ancestors(self, nodes: np.ndarray, climbs: int) -> np.ndarray:
+        """Return the nodes 0, 1, ..., ``climbs`` levels above; -1 beyond the root.
+
+        Returns
+        -------
+        int ndarray of shape (climbs + 1, n)
+        """
+        parent = np.append(self.tree.parent, -1)
+        result = [np.asarray(nodes)]
+        for _ in range(climbs):
+            result.append(parent[result[-1]])
+        return np.array(result)
+
+
+def _grow_cart(X, codes, depth, min_samples_leaf, criterion, streams) -> TreePartition:
+    if X.shape[0] == 0:
+        raise ValueError("rule='cart' needs a public sample: pass X_public and y_public, or use rule='max_edge'")
+    bounds = np.minimum(X.min(axis=0), 0.0), np.maximum(X.max(axis=0), 1.0)
+    if depth == 0:
+        leaf = ([np.array([-1])], [np.zeros(1)], [np.array([X.shape[0]])])
+        return TreePartition.from_levels(*leaf, bounds)
+    model = DecisionTreeClassifier(
+        criterion=criterion,
+        max_depth=depth,
+        min_samples_leaf=max(1, min_samples_leaf),
+        random_state=streams.integer("tree"),
+    )
+    return TreePartition.from_sklearn(model.fit(X, codes), bounds)
+
+
+def rate_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
+    """Depth 2^p = 1/delta of Theorem 4 for a Lipschitz regression function (alpha = 1) and P = Q (gamma = 1).
+
+    It uses sample sizes and budget only. Beyond epsilon = n_P^{d/(4+2d)}, where the theorem's range ends, the rate is
+    that of non-private learning and the depth stays. ``n_private = 0`` or ``n_public = 0`` leaves that sample out.
+    """
+    d = n_features
+    log = math.log(max(n_private + n_public, 3))
+    epsilon = min(epsilon, max(n_private, 1) ** (d / (4 + 2 * d)))
+    effective = n_private * epsilon**2 / log + (n_public / log) ** ((2 + 2 * d) / (2 + d))
+    return max(1, math.floor(d / (2 + 2 * d) * math.log2(max(effective, 1.0))))

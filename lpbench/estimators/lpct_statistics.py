@@ -1,0 +1,186 @@
+"""How LPCT-prune judges a node: estimate, statistic |eta - 1/2| / r, best weight (L Algorithm 2, Proposition 6, A.2).
+
+Everything works on arrays of votes summed over the leaves below a node and broadcasts over nodes. "Levels climbed" a
+counts from the leaf that is being pruned, so a leaf of the full tree of depth p0 has its depth-k ancestor at
+a = p0 - k, and 2^a leaves lie below that. Where the tree stopped early, a and k = p0 - a still count from the leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+CONSTANTS = ("paper", "tight", "exact")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeVotes:
+    """Votes of nodes, as arrays that broadcast against one another.
+
+    Attributes
+    ----------
+    users, ones : ndarrays
+        Noisy sums U_P and V_P of the private users.
+    public, public_ones : ndarrays
+        U_Q and V_Q.
+    climbed : int ndarray
+        Levels a above the leaf.
+    n_leaves : int ndarray
+        Leaves below the node, each of which carries its own noise.
+    """
+
+    users: np.ndarray
+    ones: np.ndarray
+    public: np.ndarray
+    public_ones: np.ndarray
+    climbed: np.ndarray
+    n_leaves: np.ndarray
+
+
+@dataclass(frozen=True)
+class Query:
+    """What the curator knows about the query.
+
+    Attributes
+    ----------
+    epsilon : float
+        Budget of this query.
+    depth : int
+        p0.
+    n_private, n_public : int
+    """
+
+    epsilon: float
+    depth: int
+    n_private: int
+    n_public: int
+
+    @property
+    def log_n(self) -> float:
+        """log(n_P + n_Q)."""
+        return math.log(self.n_private + self.n_public)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Verdict on each node.
+
+    Attributes
+    ----------
+    eta : ndarray
+        Estimate of P(Y = 1) that the node would predict.
+    statistic : ndarray
+        |eta - 1/2| / r; a node with 1 or more is good enough (15).
+    private_wins : boolean ndarray
+        The noise switch is on and P beats Q (what raises Algorithm 2's flag).
+    """
+
+    eta: np.ndarray
+    statistic: np.ndarray
+    private_wins: np.ndarray
+
+
+def judge(votes: NodeVotes, query: Query, constants: str) -> Judgement:
+    """Judge nodes with the constants of Algorithm 2 (``paper``), of the authors' code (``tight``), or ``exact`` ones.
+
+    Without any public sample there is nothing to weigh, and ``tight``, whose rule is Q first, looks at P alone as the
+    other two do.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {"paper": _paper, "tight": _tight, "exact": _exact}[constants](votes, query)
+
+
+def _ratio(numerator, denominator, empty=0.0):
+    """Divide, with ``empty`` where the denominator is 0."""
+    return np.where(denominator != 0, numerator / np.where(denominator != 0, denominator, 1.0), empty)
+
+
+def _paper(votes: NodeVotes, query: Query) -> Judgement:
+    """Algorithm 2 as printed; r uses the budget of the query.
+
+    With u = 8 U_P the lambda that maximises the algorithm's own statistic is 8 (eta_Q - 1/2) / (eta_P - 1/2); the
+    closed form of A.2 belongs to the r of (14).
+    """
+    noise = 2.0 ** (votes.climbed + 3) * query.n_private / query.epsilon**2
+    eta_p, eta_q = _ratio(votes.ones, votes.users), _ratio(votes.public_ones, votes.public)
+    excess_p, excess_q = votes.ones - votes.users / 2, votes.public_ones - votes.public / 2
+    statistic_q = _ratio(np.abs(excess_q), np.sqrt(4 * query.log_n * votes.public))
+    noisy = noise >= votes.users
+    alone_p = _ratio(np.abs(excess_p), np.sqrt(4 * query.log_n * noise))
+    eta_c, statistic_c = _combine(votes, 8 * np.maximum(votes.users, 0.0), 4 * query.log_n, 4 * query.log_n)
+    p_wins = statistic_q <= alone_p
+    return Judgement(
+        np.where(noisy, np.where(p_wins, eta_p, eta_q), eta_c),
+        np.where(noisy, np.where(p_wins, alone_p, statistic_q), statistic_c),
+        noisy & p_wins,
+    )
+
+
+def _combine(votes: NodeVotes, spread, factor_p, factor_q):
+    """Best of the weighted averages, r^2 = factor_p (spread + lambda^2 U_Q) / (U_P + lambda U_Q)^2.
+
+    Excesses of equal sign: the lambda of Cauchy's inequality (A.2). Otherwise an end point, lambda = 0 or infinity.
+    ``factor_q`` is the factor of Q alone.
+
+    Returns
+    -------
+    eta, statistic : ndarrays
+    """
+    excess_p, excess_q = votes.ones - votes.users / 2, votes.public_ones - votes.public / 2
+    square_p, square_q = _ratio(excess_p**2, spread), _ratio(excess_q**2, votes.public)
+    q_alone = np.sqrt(square_q / factor_q)
+    p_alone = np.sqrt(square_p / factor_p)
+    weight = _ratio(spread * _ratio(excess_q, votes.public), excess_p)
+    both = np.sqrt((square_p + square_q) / factor_p)
+    agree = excess_p * excess_q > 0
+    take_q = np.where(agree, both < q_alone, p_alone < q_alone)
+    eta_p, eta_q = _ratio(votes.ones, votes.users), _ratio(votes.public_ones, votes.public)
+    eta_both = _ratio(votes.ones + weight * votes.public_ones, votes.users + weight * votes.public)
+    return (
+        np.where(take_q, eta_q, np.where(agree, eta_both, eta_p)),
+        np.where(take_q, q_alone, np.where(agree, both, p_alone)),
+    )
+
+
+def _tight(votes: NodeVotes, query: Query) -> Judgement:
+    """The constants of the authors' code ("we use constants that yield a tighter bound", L section 6.1).
+
+    P counts only where its noise term u is below U_P (or V_P exceeds U_P, which is then cut back to U_P). A node
+    without public rows has statistic 0 and class 1.
+    """
+    if query.n_public == 0:
+        return _exact(votes, query)
+    k = query.depth - votes.climbed
+    c2 = query.log_n + k + 1
+    c2_q = math.log(query.n_public) + k + 1
+    root = 2 * math.log(2 * query.n_private) / query.epsilon + 2.0 ** (-k / 2) * np.sqrt(c2)
+    noise = 2.0 ** (votes.climbed + 1) * root**2 * query.n_private / c2
+    eta_q = _ratio(votes.public_ones, votes.public, empty=np.nextafter(0.5, 1.0))
+    statistic_q = np.abs(eta_q - 0.5) * np.sqrt(votes.public / c2_q)
+
+    overflow = votes.ones > votes.users
+    votes = replace(votes, ones=np.minimum(votes.ones, votes.users))
+    usable = (votes.public > 0) & (votes.users > 0) & (votes.ones > 0) & (overflow | (noise <= votes.users))
+    eta, statistic = _combine(votes, np.where(overflow, noise, votes.users), c2, c2_q)
+    return Judgement(
+        np.where(usable, eta, eta_q), np.where(usable, statistic, statistic_q), np.zeros(np.shape(usable), dtype=bool)
+    )
+
+
+def _exact(votes: NodeVotes, query: Query) -> Judgement:
+    """Variances by their actual law, in place of bounds (ours).
+
+    V_P - U_P/2 has variance U_P/4 at most by the labels, and by the Laplace noise 2 (4/epsilon)^2 (1 + 1/4) =
+    40/epsilon^2 for each user and leaf; V_Q - U_Q/2 has U_Q/4 at most. r is sqrt(2 log(n_P + n_Q)) standard deviations,
+    so that no switch between regimes is needed. P is left out where U_P <= 0 and there is a public row.
+    """
+    noise = 40.0 * votes.n_leaves * query.n_private / query.epsilon**2
+    eta, statistic = _combine(votes, np.maximum(votes.users, 0.0) + 4 * noise, query.log_n / 2, query.log_n / 2)
+    q_only = (votes.users <= 0) & (votes.public > 0)
+    eta_q = _ratio(votes.public_ones, votes.public)
+    statistic_q = np.abs(eta_q - 0.5) * np.sqrt(2 * votes.public / query.log_n)
+    return Judgement(
+        np.where(q_only, eta_q, eta), np.where(q_only, statistic_q, statistic), np.zeros(np.shape(eta), dtype=bool)
+    )

@@ -1,0 +1,158 @@
+"""Partitions of one pair of samples with the true votes of every node, grown when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lpbench.estimators.lpct_partition import PublicTree
+from lpbench.estimators.lpct_votes import count_votes
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+
+class Samples(NamedTuple):
+    """Checked training data: prepared features and class codes; the public pair is (None, None) where there is none."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    X_public: np.ndarray | None
+    public_codes: np.ndarray | None
+
+    @property
+    def n_private(self) -> int:
+        """Number of private users."""
+        return self.codes.size
+
+    @property
+    def n_public(self) -> int:
+        """Number of public rows."""
+        return 0 if self.public_codes is None else self.public_codes.size
+
+
+class ScoredRows:
+    """Test rows of a problem as counts, which is all that accuracy needs.
+
+    The test rows of each class in a leaf are counted once; a leaf that predicts class k gets that many right.
+    """
+
+    def __init__(self, model, problem: Problem):
+        X = model._prepare(np.asarray(problem.X_test, dtype=np.float64))
+        outside = model._outside(X)
+        labels = np.asarray(problem.y_test)
+        code = np.minimum(np.searchsorted(model.classes_, labels), model.classes_.size - 1)
+        known = model.classes_[code] == labels
+        self.n = labels.size
+        #: Rows outside the unit cube that are right because class 0 is predicted there.
+        self.outside_hits = int(np.count_nonzero(outside & known & (code == 0)))
+        counted = known & ~outside
+        self.X, self.code = X[counted], code[counted]
+
+
+def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """Count the test rows that each leaf gets right.
+
+    Parameters
+    ----------
+    decision : int ndarray of shape (..., n_leaves)
+        Chosen class.
+    hits : ndarray of shape (n_classes, n_leaves)
+        Test rows of each class.
+
+    Returns
+    -------
+    ndarray of shape (..., n_leaves)
+    """
+    if hits.shape[0] == 2:
+        return hits[0] + decision * (hits[1] - hits[0])
+    return hits[decision, np.arange(hits.shape[1])]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """A partition and what lies in its nodes.
+
+    Attributes
+    ----------
+    tree : PublicTree
+    private, public : ndarrays of shape (n_classes, n_nodes)
+        True votes, see :mod:`lpbench.estimators.lpct_votes`.
+    hits : ndarray of shape (n_classes, n_nodes) or None
+        Test rows of each class.
+    """
+
+    tree: PublicTree
+    private: np.ndarray
+    public: np.ndarray
+    hits: np.ndarray | None
+
+
+class Tables:
+    """Tables of one sample for any depth and leaf size.
+
+    One max-edge tree serves all of them, a CART tree only its own.
+
+    Parameters
+    ----------
+    model : LPCT or LPCTPrune
+        Gives rule, criterion, classes and number of features.
+    samples : Samples
+    streams : Streams
+    deepest, smallest : int
+        Greatest depth and smallest ``min_samples_leaf`` that will be asked for.
+    rows : ScoredRows, optional
+    """
+
+    def __init__(
+        self, model, samples: Samples, streams: Streams, deepest: int, smallest: int, rows: ScoredRows | None = None
+    ):
+        self.model, self.samples, self.streams, self.rows = model, samples, streams, rows
+        self.widest = (deepest, smallest)
+        self._tables: dict[tuple[int, int], NodeTable] = {}
+
+    def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
+        """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""
+        key = (depth, min_samples_leaf) if self.model.rule == "cart" else self.widest
+        if key not in self._tables:
+            self._tables[key] = self._build(*key)
+        return self._tables[key]
+
+    def of_all(self, settings: Sequence[tuple[int, int]]) -> Iterator[tuple[NodeTable, Sequence[tuple[int, int]]]]:
+        """Yield tables with the settings (depth, min_samples_leaf) that each of them serves, in the given order."""
+        if self.model.rule != "cart":
+            yield self.at(*self.widest), settings
+            return
+        for setting in settings:
+            yield self.at(*setting), [setting]
+
+    def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
+        model, samples = self.model, self.samples
+        tree = PublicTree.grow(
+            samples.X_public,
+            samples.public_codes,
+            n_features=model.n_features_in_,
+            n_classes=model.classes_.size,
+            depth=depth,
+            min_samples_leaf=min_samples_leaf,
+            rule=model.rule,
+            criterion=model.criterion,
+            streams=self.streams,
+        )
+        private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
+        if samples.X_public is not None:
+            public = self._count(tree, samples.X_public, samples.public_codes)
+        hits = None
+        if self.rows is not None:
+            hits = self._count(tree, self.rows.X, self.rows.code)
+            hits[0] -= hits[1:].sum(axis=0)
+        return NodeTable(tree, private, public, hits)
+
+    def _count(self, tree: PublicTree, X, codes) -> np.ndarray:
+        nodes, n_nodes = tree.tree.apply(X), tree.tree.n_nodes
+        return tree.sum_upwards(count_votes(nodes, codes, n_nodes, self.model.classes_.size))
+
+    def _empty(self, tree: PublicTree) -> np.ndarray:
+        return np.zeros((self.model.classes_.size, tree.tree.n_nodes))

@@ -1,0 +1,192 @@
+"""What LPCT's users send and what the curator adds up: noisy one-hot votes for (cell, class) (L eqs. (5)-(7)).
+
+A user's report is a table with one column per cell. Row 0 is U, one-hot in the user's cell. Rows 1, ..., K - 1 are V,
+one-hot in (class, cell), and empty for class 0, whose count is U minus the others. For two classes this is L's pair
+(U, V = Y U); for more ("an extension is straightforward", L section 3.1) the budget does not change, because another
+(cell, class) still moves at most two entries of U and two of V. Each half gets epsilon / 2: Laplace noise of scale
+4 / epsilon at sensitivity 2, or randomised response with epsilon / 4 per bit (L section 3.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lpbench.privacy import Laplace, RandomizedResponse
+from lpbench.seeds import Streams
+
+MECHANISMS = ("laplace", "rr")
+
+#: Report entries that are drawn at once by the per-user protocol.
+_CHUNK = 1 << 20
+
+
+def count_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int) -> np.ndarray:
+    """Add up the users' votes without noise.
+
+    Parameters
+    ----------
+    cells, codes : int ndarrays of shape (n,)
+        Cell and class of each user.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_cells)
+        Row 0: users in the cell (U); row k >= 1: those of class k (V).
+    """
+    counts = np.bincount(codes * n_cells + cells, minlength=n_classes * n_cells).reshape(n_classes, n_cells)
+    votes = counts.astype(np.float64)
+    votes[0] = counts.sum(axis=0)
+    return votes
+
+
+def one_hot_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int) -> np.ndarray:
+    """Return each user's table before randomisation: boolean ndarray of shape (n, n_classes, n_cells)."""
+    table = np.zeros((cells.size, n_classes, n_cells), dtype=bool)
+    users = np.arange(cells.size)
+    table[users, codes, cells] = True
+    table[users, 0, cells] = True
+    return table
+
+
+@dataclass(frozen=True)
+class VoteMechanism:
+    """The randomizer of a user's table and the curator's view of many of them.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the whole report; inf adds nothing.
+    kind : {"laplace", "rr"}
+    """
+
+    budget: float
+    kind: str = "laplace"
+
+    def __post_init__(self):
+        if self.kind not in MECHANISMS:
+            raise ValueError(f"mechanism={self.kind!r} must be one of {MECHANISMS}")
+
+    @cached_property
+    def half(self) -> Laplace | RandomizedResponse:
+        """The mechanism of either half of the report; a one-hot row moves in two entries."""
+        if self.kind == "laplace":
+            return Laplace.for_budget(self.budget / 2, sensitivity=2.0)
+        return RandomizedResponse.for_budget(self.budget / 2, changed_bits=2)
+
+    def spent(self, n_cells: int, n_classes: int) -> float:
+        """Exact epsilon of one report.
+
+        It is the budget, except where there is nothing to tell: with one cell U is constant, and V moves in one entry
+        for two classes and not at all for one.
+        """
+        moved_u = 2 if n_cells > 1 else 0
+        moved_v = 0 if n_classes == 1 else 2 if n_cells > 1 or n_classes > 2 else 1
+        return self.half.privacy_map(moved_u + moved_v)
+
+    def bits(self, n_cells: int, n_classes: int) -> float:
+        """Bits of one report."""
+        return self.half.bits * n_cells * n_classes
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance that one user's noise adds to one entry of the estimated votes."""
+        if self.kind == "laplace":
+            return self.half.variance
+        return self.half.keep * self.half.flip / (self.half.keep - self.half.flip) ** 2
+
+    def randomize(self, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Client: return reports for tables of shape (n, n_classes, n_cells)."""
+        return self.half.randomize(table, rng)
+
+    def estimate(self, sums: np.ndarray, n: int) -> np.ndarray:
+        """Curator: unbiased votes from the sums of ``n`` users' reports."""
+        return np.asarray(sums) if self.kind == "laplace" else self.half.estimate(sums, n)
+
+    def per_user(self, cells, codes, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+        """Run the protocol user by user: estimated votes of shape (n_classes, n_cells).
+
+        Costs one draw per user and table entry; :func:`noisy_votes` draws the sums by their law instead.
+        """
+        sums = np.zeros((n_classes, n_cells))
+        step = max(1, _CHUNK // sums.size)
+        for start in range(0, cells.size, step):
+            users = slice(start, start + step)
+            table = one_hot_votes(cells[users], codes[users], n_cells, n_classes)
+            sums += self.randomize(table, rng).sum(axis=0)
+        return self.estimate(sums, cells.size)
+
+
+def unit_noise(n: int, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the noise of ``n`` users' sums at unit scale, each a difference of two Gamma(n) variables.
+
+    The draws of one cell are consecutive, so a partition with fewer cells sees the first of those of a larger one.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_cells)
+    """
+    gamma = rng.standard_gamma(n, size=(n_cells, n_classes, 2))
+    return (gamma[..., 0] - gamma[..., 1]).T
+
+
+def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Streams, **axes) -> np.ndarray:
+    """Draw the curator's estimated votes by the law of the sums, whatever the number of users.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_classes, n_cells)
+        True votes of ``n`` users, see :func:`count_votes`.
+    **axes
+        What the draw depends on besides its purpose: the depth of the partition. Budgets and weights share it.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_cells)
+    """
+    rng = streams.generator("counts", **axes)
+    n_classes, n_cells = votes.shape
+    if mechanism.kind == "laplace":
+        return votes + mechanism.half.scale * unit_noise(n, n_cells, n_classes, rng)
+    return mechanism.estimate(mechanism.half.sum_of_reports(votes.astype(np.int64), n, rng), n)
+
+
+def regression_function(private: np.ndarray, public: np.ndarray, weight) -> np.ndarray:
+    """Estimate P(Y = k | cell) for the classes k >= 1 by eq. (8), as the raw ratio, which may leave [0, 1].
+
+    Parameters
+    ----------
+    private, public : ndarrays of shape (..., n_classes, n_cells)
+        Votes; the leading axes broadcast.
+    weight : float or ndarray
+        Lambda, broadcasts against the votes.
+
+    Returns
+    -------
+    ndarray of shape (..., n_classes - 1, n_cells)
+        0 where nobody voted (0/0 = 0).
+    """
+    total = private + weight * public
+    users = total[..., :1, :]
+    return np.divide(total[..., 1:, :], users, out=np.zeros_like(total[..., 1:, :]), where=users != 0)
+
+
+def decide(eta: np.ndarray) -> np.ndarray:
+    """Choose the class of each cell from eta of shape (..., n_classes - 1, n_cells), ties to the smaller class.
+
+    For two classes this is class 1 iff eta > 1/2.
+    """
+    if eta.shape[-2] == 0:
+        return np.zeros((*eta.shape[:-2], eta.shape[-1]), dtype=np.intp)
+    if eta.shape[-2] == 1:
+        return (eta[..., 0, :] > 0.5).astype(np.intp)
+    best = eta.argmax(axis=-2)
+    return np.where(eta.max(axis=-2) > 1.0 - eta.sum(axis=-2), best + 1, 0)
+
+
+def probabilities(eta: np.ndarray) -> np.ndarray:
+    """Turn eta of shape (n_classes - 1, n_cells) into probabilities (n_cells, n_classes): clip at 0, normalise."""
+    raw = np.maximum(np.vstack([1.0 - eta.sum(axis=0, keepdims=True), eta]), 0.0)
+    return (raw / raw.sum(axis=0)).T

@@ -1,0 +1,312 @@
+"""LPCT: eq. (8) by hand and without noise, its partition, one-pass sweeps, budgets and bad inputs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench import registry
+from lpbench.datasets import make_problem
+from lpbench.estimators import LPCT
+from lpbench.estimators.base import LocalEstimator, expand_grid
+from lpbench.estimators.lpct_partition import PublicTree, rate_depth
+from lpbench.estimators.lpct_votes import VoteMechanism
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+BUDGETS = [0.5, 4.0, math.inf]
+
+
+def drift(n_public=60, n_private=400, seed=0, **params):
+    sizes = {"n_private": n_private, "n_public": n_public, "n_test": 300}
+    return make_problem("posterior_drift", {**sizes, **params}, None, None, 0, seed)
+
+
+def three_classes(seed=0, outside=False):
+    rng = np.random.default_rng(seed)
+    spread = 1.3 if outside else 1.0
+    X = rng.random((500, 3)) * spread
+    y = np.array(["a", "b", "c"])[(X[:, 0] > 0.5).astype(int) + (rng.random(500) < 0.3 + 0.4 * (X[:, 1] > 0.5))]
+    return Problem(X[:300], y[:300], X[300:440], y[300:440], X_public=X[440:], y_public=y[440:], metric="accuracy")
+
+
+def fitted(model, problem):
+    return model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+
+
+def test_two_leaves_by_hand():
+    """One feature cut at 1/2. Left: 2 of 3 private and 0 of 1 public rows are 1; right: 1 of 2 and 2 of 2."""
+    X, y = np.array([[0.1], [0.2], [0.3], [0.7], [0.8]]), np.array([1, 1, 0, 1, 0])
+    X_public, y_public = np.array([[0.4], [0.6], [0.9]]), np.array([0, 1, 1])
+    shown = {0.5: (2 / 3.5, 2 / 3), 1.0: (2 / 4, 3 / 4), 2.0: (2 / 5, 5 / 6)}
+    for weight, (left, right) in shown.items():
+        model = LPCT(epsilon=math.inf, depth=1, public_weight=weight).fit(X, y, X_public=X_public, y_public=y_public)
+        assert model.predict_proba([[0.0], [1.0]])[:, 1] == pytest.approx([left, right], abs=1e-15)
+        assert model.predict([[0.49], [0.5]]).tolist() == [int(left > 0.5), 1]
+    alone = LPCT(epsilon=math.inf, depth=1, source="private").fit(X, y, X_public=X_public, y_public=y_public)
+    assert alone.predict_proba([[0.0], [1.0]])[:, 1] == pytest.approx([2 / 3, 1 / 2], abs=1e-15)
+    assert alone.predict([[1.0]]) == [0]  # 1/2 is not above 1/2
+    public = LPCT(epsilon=0.1, depth=1, source="public").fit(X, y, X_public=X_public, y_public=y_public)
+    assert public.predict_proba([[0.0], [1.0]])[:, 1].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "rr"])
+@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
+def test_without_noise_it_is_the_weighted_partition_estimate(rule, mechanism):
+    """Eq. (9), cell by cell, for three classes."""
+    problem = three_classes()
+    model = fitted(
+        LPCT(epsilon=math.inf, depth=3, public_weight=2.5, rule=rule, mechanism=mechanism, random_state=1), problem
+    )
+    cells, public = model.tree_.apply(problem.X_train), model.tree_.apply(problem.X_public)
+    found = model.predict_proba(problem.X_test)
+    for i, cell in enumerate(model.tree_.apply(problem.X_test)):
+        votes = [
+            np.sum(problem.y_train[cells == cell] == k) + 2.5 * np.sum(problem.y_public[public == cell] == k)
+            for k in model.classes_
+        ]
+        assert found[i] == pytest.approx(np.array(votes) / np.sum(votes), abs=1e-12)
+
+
+def test_large_weight_is_the_public_estimate():
+    problem = drift()
+    for rule in ("max_edge", "cart"):
+        both = fitted(LPCT(epsilon=1.0, depth=4, public_weight=1e12, rule=rule, random_state=3), problem)
+        public = fitted(LPCT(depth=4, source="public", rule=rule, random_state=3), problem)
+        np.testing.assert_allclose(both.leaf_probability_, public.leaf_probability_, atol=1e-6)
+        # where the public votes tie, the private ones decide however large the weight
+        clear = public.leaf_probability_[:, 1] != 0.5
+        assert np.array_equal(both.leaf_class_[clear], public.leaf_class_[clear])
+
+
+def test_weight_zero_is_the_private_estimate():
+    problem = drift()
+    zero = fitted(LPCT(depth=3, public_weight=0.0, random_state=5), problem)
+    private = fitted(LPCT(depth=3, source="private", random_state=5), problem)
+    assert np.array_equal(zero.leaf_probability_, private.leaf_probability_)
+
+
+def test_partition_ignores_the_private_sample():
+    problem = drift()
+    a = fitted(LPCT(depth=5, random_state=0), problem)
+    b = LPCT(depth=5, random_state=0).fit(
+        problem.X_train[::-1] ** 3, 1 - problem.y_train, X_public=problem.X_public, y_public=problem.y_public
+    )
+    assert np.array_equal(a.tree_.feature, b.tree_.feature)
+    assert np.array_equal(a.tree_.threshold, b.tree_.threshold)
+
+
+def test_without_public_data_cuts_are_midpoints_of_the_smallest_index():
+    problem = drift()
+    model = LPCT(depth=3).fit(problem.X_train, problem.y_train)
+    assert model.tree_.n_leaves() == 8
+    assert model.tree_.feature[:7].tolist() == [0, 1, 1, 0, 0, 0, 0]
+    assert model.tree_.threshold[:3].tolist() == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("rule", ["max_edge", "random"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_one_tree_holds_all_smaller_ones(rule, criterion):
+    problem = drift(n_public=120)
+
+    def grow(depth, size):
+        options = {"rule": rule, "criterion": criterion, "streams": Streams(4)}
+        return PublicTree.grow(
+            problem.X_public,
+            problem.y_public,
+            n_features=2,
+            n_classes=2,
+            depth=depth,
+            min_samples_leaf=size,
+            **options,
+        )
+
+    trunk = grow(7, 0)
+    for depth in range(8):
+        for size in (0, 1, 5, 20, 130):
+            ours, own = trunk.leaves(depth, size), grow(depth, size)
+            cells = [np.concatenate(trunk.tree.bounds(v)) for v in ours]
+            expected = [np.concatenate(own.tree.bounds(v)) for v in own.leaves(depth)]
+            assert np.array_equal(cells, expected)
+
+
+def test_sum_upwards_and_ancestors():
+    problem = drift()
+    tree = PublicTree.grow(
+        problem.X_public, problem.y_public, n_features=2, n_classes=2, depth=4, min_samples_leaf=1, rule="max_edge",
+        criterion="gini", streams=Streams(0),
+    )  # fmt: skip
+    values = np.zeros(tree.tree.n_nodes)
+    leaves = tree.leaves(4)
+    values[leaves] = np.arange(1, leaves.size + 1)
+    total = tree.sum_upwards(values.copy())
+    above = tree.ancestors(leaves, 5)
+    assert total[0] == values.sum()
+    for node in range(tree.tree.n_nodes):
+        below = (above == node).any(axis=0)
+        assert total[node] == values[leaves[below]].sum()
+    assert (above[5] == -1).all()
+
+
+GRID = {"depth": [1, 3, 6, None], "public_weight": [0, 0.5, 20, None], "min_samples_leaf": [1, 5]}
+
+
+@pytest.mark.parametrize(
+    "model, grid",
+    [
+        (LPCT(criterion="entropy"), GRID),
+        (LPCT(rule="random"), GRID),
+        (LPCT(rule="cart"), {"depth": [1, 4], "public_weight": [0.5, 20], "min_samples_leaf": [1, 5]}),
+        (LPCT(mechanism="rr"), {"depth": [2, 4], "public_weight": [1, None]}),
+        (LPCT(source="private"), {"depth": [1, 3, None], "min_samples_leaf": [1, 10]}),
+        (LPCT(source="public"), {"depth": [1, 3, None], "min_samples_leaf": [1, 10]}),
+        (LPCT(depth=2), {"source": ["both", "private"], "mechanism": ["laplace", "rr"], "rule": ["max_edge", "cart"]}),
+        (LPCT(depth=2), {"noise": ["sum", "per_user"]}),
+        (LPCT(outside="zero"), {"domain": [None, [0, 0.5], (0.0, 2.0)], "depth": [2, 4], "public_weight": [1.0]}),
+        (LPCT(), [{"depth": 2, "public_weight": 3.0}, {"depth": None, "public_weight": None}, {"min_samples_leaf": 4}]),
+    ],
+)
+def test_sweep_is_the_loop_over_fits(model, grid):
+    problem, streams = drift(), Streams(9)
+    swept = model.sweep(problem, BUDGETS, grid, streams).values
+    assert swept.shape == (len(BUDGETS), len(expand_grid(grid)))
+    np.testing.assert_array_equal(swept, LocalEstimator.sweep(model, problem, BUDGETS, grid, streams).values)
+
+
+def test_sweep_with_three_classes_points_outside_and_a_label_seen_in_no_sample():
+    problem = three_classes(outside=True)
+    problem.y_test[:5] = "unseen"
+    grid = {"depth": [2, 5], "public_weight": [0.1, 10.0], "outside": ["route", "zero"]}
+    swept = LPCT().sweep(problem, BUDGETS, grid, Streams(2)).values
+    np.testing.assert_array_equal(swept, LocalEstimator.sweep(LPCT(), problem, BUDGETS, grid, Streams(2)).values)
+
+
+def test_sweep_of_another_metric():
+    problem = drift()
+    other = Problem(**{**vars(problem), "metric": "excess_risk"})
+    swept = LPCT().sweep(other, [1.0, math.inf], {"depth": [2, 4]}, Streams(1)).values
+    assert (swept >= 0).all() and (swept[1] <= 0.4).all()
+
+
+def test_outside_points():
+    problem = drift()
+    far = np.array([[-0.2, 0.9], [0.9, 1.2]])
+    kept = {"epsilon": math.inf, "depth": 2, "random_state": 0}
+    route = fitted(LPCT(outside="route", **kept), problem)
+    zero = fitted(LPCT(outside="zero", **kept), problem)
+    assert np.array_equal(route.predict(far), route.predict(np.clip(far, 0, 1)))
+    assert np.array_equal(zero.predict(far), [0, 0])
+    assert np.array_equal(zero.predict_proba(far), [[1, 0], [1, 0]])
+    assert np.array_equal(zero.predict(problem.X_test), route.predict(problem.X_test))
+
+
+def test_domain_is_mapped_to_the_unit_cube_without_clipping():
+    problem = drift()
+    wide = Problem(**{**vars(problem), "X_train": 4 * problem.X_train - 1, "X_public": 4 * problem.X_public - 1})
+    unit = fitted(LPCT(depth=4, random_state=2), problem)
+    mapped = fitted(LPCT(depth=4, random_state=2, domain=(-1, 3)), wide)
+    assert np.array_equal(unit.predict(problem.X_test), mapped.predict(4 * problem.X_test - 1))
+    assert fitted(LPCT(depth=1, outside="zero", domain=(-1, 3)), wide).predict([[3.5, 0.0]]) == [0]
+
+
+def test_guarantee():
+    problem = drift()
+    model = fitted(LPCT(epsilon=1.5, depth=2), problem)
+    leaves = model.tree_.n_leaves()
+    assert model.guarantee_.model == "ldp"
+    assert model.guarantee_.epsilon == pytest.approx(1.5, rel=1e-12)
+    assert (model.guarantee_.rounds, model.guarantee_.delta) == (1, 0.0)
+    assert model.guarantee_.bits_up == 64 * 2 * leaves
+    assert fitted(LPCT(depth=2, mechanism="rr"), problem).guarantee_.bits_up == 2 * leaves
+    assert fitted(LPCT(epsilon=math.inf, depth=2), problem).guarantee_.epsilon == math.inf
+    # one cell: U says nothing, V moves in one entry of scale 4 / epsilon
+    assert fitted(LPCT(epsilon=1.0, depth=0), problem).guarantee_.epsilon == 0.25
+    unasked = fitted(LPCT(epsilon=1.0, depth=2, source="public"), problem).guarantee_
+    assert (unasked.epsilon, unasked.rounds, unasked.bits_up) == (0.0, 0, 0.0)
+
+
+def test_public_source_does_not_look_at_private_labels():
+    problem = drift()
+    flipped = Problem(**{**vars(problem), "y_train": 1 - problem.y_train})
+    for p in (problem, flipped):
+        p.y_train[:2] = [0, 1]
+    a, b = (fitted(LPCT(depth=3, source="public"), p).predict(problem.X_test) for p in (problem, flipped))
+    assert np.array_equal(a, b)
+
+
+def test_settings_from_sizes_and_budget():
+    problem = drift()
+    model = fitted(LPCT(epsilon=2.0, random_state=0), problem)
+    depth = rate_depth(400, 60, 2, 2.0)
+    weight = 1 + 160 * model.tree_.n_leaves() / 2.0**2  # 5 v n_cells with v = 32 / epsilon^2
+    same = fitted(LPCT(epsilon=2.0, depth=depth, public_weight=weight, random_state=0), problem)
+    assert model.tree_.n_leaves() == same.tree_.n_leaves()
+    np.testing.assert_allclose(model.leaf_probability_, same.leaf_probability_, rtol=1e-12)
+    assert LPCT.balanced_weight(8, VoteMechanism(2.0)) == 1 + 160 * 8 / 4
+    # n_P eps^2 / log = 10^4 / log(10050), (n_Q / log)^1.5: 2^p is the third root of their sum
+    log = math.log(10050)
+    assert rate_depth(10000, 50, 2, 1.0) == math.floor(math.log2(10000 / log + (50 / log) ** 1.5) / 3)
+    assert rate_depth(10000, 50, 2, 1000.0) == rate_depth(10000, 50, 2, math.inf) == rate_depth(10000, 50, 2, 10.0)
+    assert rate_depth(5, 0, 2, 0.01) == 1
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"epsilon": 0}, "epsilon=0 must be a number > 0"),
+        ({"epsilon": float("nan")}, "must be a number > 0"),
+        ({"depth": 1.5}, "depth=1.5 must be a whole number >= 0"),
+        ({"depth": -1}, "depth=-1 must be"),
+        ({"public_weight": -1}, "public_weight=-1 must be a finite number >= 0"),
+        ({"public_weight": math.inf}, "public_weight=inf must be"),
+        ({"min_samples_leaf": 0.5}, "min_samples_leaf=0.5 must be"),
+        ({"rule": "best"}, "rule='best' must be one of"),
+        ({"criterion": "variance"}, "criterion='variance' must be one of"),
+        ({"source": "all"}, "source='all' must be one of"),
+        ({"mechanism": "gauss"}, "mechanism='gauss' must be one of"),
+        ({"noise": "none"}, "noise='none' must be one of"),
+        ({"outside": "nan"}, "outside='nan' must be one of"),
+        ({"domain": (1, 0)}, "domain=.* must be a pair"),
+    ],
+)
+def test_bad_parameters(params, message):
+    problem = drift()
+    with pytest.raises(ValueError, match=message):
+        fitted(LPCT(**params), problem)
+    if "epsilon" not in params:
+        with pytest.raises(ValueError, match=message):
+            LPCT().sweep(problem, [1.0], {k: [v] for k, v in params.items()}, Streams(0))
+
+
+def test_bad_data():
+    problem = drift()
+    with pytest.raises(ValueError, match="source='public' needs a public sample"):
+        LPCT(source="public").fit(problem.X_train, problem.y_train)
+    with pytest.raises(ValueError, match="rule='cart' needs a public sample"):
+        LPCT(rule="cart").fit(problem.X_train, problem.y_train)
+    with pytest.raises(ValueError, match="must be given together"):
+        LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public)
+    with pytest.raises(ValueError, match="y_public has shape"):
+        LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public[:-1])
+    with pytest.raises(ValueError, match="no parameter 'lamda'"):
+        LPCT().sweep(problem, [1.0], {"lamda": [1.0]}, Streams(0))
+
+
+def test_accuracy_grows_with_the_budget():
+    """Means over 10 replications of 4000 users: far apart at epsilon 0.5 and infinity (0.1: 6 standard errors)."""
+    scores = [
+        LPCT(source="private", depth=3).sweep(drift(200, 4000, seed), [0.5, math.inf], {}, Streams(seed)).values[:, 0]
+        for seed in range(10)
+    ]
+    low, high = np.mean(scores, axis=0)
+    assert high > low + 0.1
+
+
+@pytest.mark.parametrize("name", ["lpct_max_edge", "lpct_cart", "lpct_random", "lpct_p", "lpct_q", "lpdt"])
+def test_method_files(name):
+    for selector in (name, f"{name}[variant=text]", f"{name}[variant=published_code]"):
+        spec = registry.method(selector)
+        model = spec.build()
+        assert isinstance(model, LPCT)
+        points = [*expand_grid(spec.grid)[:3], spec.tuning_free]
+        assert np.isfinite(model.sweep(drift(), [1.0], points, Streams(0)).values).all()

@@ -1,0 +1,138 @@
+"""Votes of LPCT: exact budgets, and the law of the sums against the protocol user by user."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from lpbench.estimators.lpct_votes import (
+    VoteMechanism,
+    count_votes,
+    decide,
+    noisy_votes,
+    one_hot_votes,
+    probabilities,
+    regression_function,
+    unit_noise,
+)
+from lpbench.privacy import exact_epsilon
+from lpbench.seeds import Streams
+
+KINDS = ["laplace", "rr"]
+SHAPES = [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 2), (2, 3)]
+
+
+def tables(n_cells, n_classes):
+    """All tables that a user may send before randomisation, one row each."""
+    cells, codes = np.array(list(itertools.product(range(n_cells), range(n_classes)))).T
+    return one_hot_votes(cells, codes, n_cells, n_classes).reshape(len(cells), -1)
+
+
+def exact(mechanism, n_cells, n_classes):
+    """Largest log-ratio of the densities of one report under two users."""
+    every = tables(n_cells, n_classes).astype(int)
+    if mechanism.kind == "laplace":
+        return max(mechanism.half.log_density_ratio_sup(a, b) for a in every for b in every)
+    reports = np.array(list(itertools.product([0, 1], repeat=n_cells * n_classes)))
+    kept, flipped = mechanism.half.log_channel()[0]
+    return exact_epsilon(np.where(every[:, None] == reports, kept, flipped).sum(axis=-1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_cells, n_classes", SHAPES)
+def test_spent_is_exact(kind, n_cells, n_classes):
+    mechanism = VoteMechanism(1.3, kind)
+    assert exact(mechanism, n_cells, n_classes) == pytest.approx(mechanism.spent(n_cells, n_classes), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_cells, n_classes", [(2, 2), (3, 2), (2, 3)])
+def test_budget_holds_and_a_smaller_one_fails(kind, n_cells, n_classes):
+    found = exact(VoteMechanism(0.7, kind), n_cells, n_classes)
+    assert found <= 0.7 * (1 + 1e-12)
+    assert found > 0.7 * (1 - 1e-9)
+
+
+def test_scale_is_that_of_the_paper():
+    # eqs. (5), (6): U and V each with noise of scale 4 / epsilon
+    assert VoteMechanism(0.5).half.scale == 8.0
+    assert VoteMechanism(math.inf).half.scale == 0.0
+    # H eq. (5), L section 3.3: epsilon / 4 per bit
+    assert VoteMechanism(2.0, "rr").half.bit_epsilon == 0.5
+
+
+def test_votes_are_the_sum_of_the_users_tables():
+    rng = np.random.default_rng(0)
+    cells, codes = rng.integers(0, 4, 50), rng.integers(0, 3, 50)
+    table = one_hot_votes(cells, codes, 4, 3)
+    assert np.array_equal(table.sum(axis=0), count_votes(cells, codes, 4, 3))
+    assert np.array_equal(table[:, 0].sum(axis=1), np.ones(50))
+    assert np.array_equal(table[:, 1:].sum(axis=(1, 2)), codes > 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_sums_have_the_law_of_the_protocol(kind, epsilon):
+    """Kolmogorov-Smirnov per entry, 3000 draws each; rejects with probability 6e-7 in all if the laws agree."""
+    cells, codes = np.array([0, 0, 1, 2, 2, 2, 2]), np.array([0, 1, 1, 0, 1, 1, 0])
+    mechanism = VoteMechanism(epsilon, kind)
+    votes = count_votes(cells, codes, 3, 2)
+    rng = np.random.default_rng(3)
+    by_user = np.array([mechanism.per_user(cells, codes, 3, 2, rng) for _ in range(3000)])
+    by_law = np.array([noisy_votes(votes, 7, mechanism, Streams(k), depth=2) for k in range(3000)])
+    for entry in np.ndindex(2, 3):
+        assert ks_2samp(by_user[(slice(None), *entry)], by_law[(slice(None), *entry)]).pvalue > 1e-7
+    # entries are independent: correlations of 3000 draws exceed 0.1 with probability below 1e-7
+    flat = by_law.reshape(3000, -1)
+    assert np.abs(np.corrcoef(flat.T) - np.eye(6)).max() < 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_variance(kind):
+    """Mean and variance of 4000 sums of 20 users against the stated ones, at 6 standard errors."""
+    mechanism = VoteMechanism(2.0, kind)
+    votes = np.array([[12.0, 8.0], [5.0, 7.0]])
+    draws = np.array([noisy_votes(votes, 20, mechanism, Streams(k)) for k in range(4000)])
+    variance = 20 * mechanism.noise_variance
+    assert np.abs(draws.mean(axis=0) - votes).max() < 6 * math.sqrt(variance / 4000)
+    assert np.abs(draws.var(axis=0) / variance - 1).max() < 6 * math.sqrt(5 / 4000)
+
+
+def test_infinite_budget_adds_nothing():
+    votes = np.array([[3.0, 0.0], [1.0, 0.0]])
+    for kind in KINDS:
+        assert np.array_equal(noisy_votes(votes, 3, VoteMechanism(math.inf, kind), Streams(0)), votes)
+
+
+def test_noise_is_shared_across_budgets_and_partitions():
+    votes, streams = np.zeros((2, 5)), Streams(1)
+    low = noisy_votes(votes, 100, VoteMechanism(1.0), streams, depth=3)
+    high = noisy_votes(votes, 100, VoteMechanism(2.0), streams, depth=3)
+    assert np.allclose(low, 2 * high, rtol=1e-14)
+    few = noisy_votes(votes[:, :3], 100, VoteMechanism(1.0), streams, depth=3)
+    assert np.array_equal(few, low[:, :3])
+    assert not np.allclose(low, noisy_votes(votes, 100, VoteMechanism(1.0), streams, depth=4))
+    assert unit_noise(10, 4, 3, np.random.default_rng(0)).shape == (3, 4)
+
+
+def test_unknown_mechanism():
+    with pytest.raises(ValueError, match="mechanism='gauss' must be one of"):
+        VoteMechanism(1.0, "gauss")
+
+
+def test_ratio_and_decisions_by_hand():
+    private = np.array([[4.0, 2.0, 0.0, -1.0], [1.0, 2.0, 0.0, -0.75]])
+    public = np.array([[2.0, 2.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]])
+    eta = regression_function(private, public, 1.0)
+    assert np.array_equal(eta, [[0.5, 0.5, 0.0, 0.75]])
+    # ties and 0/0 go to class 0
+    assert np.array_equal(decide(eta), [0, 0, 0, 1])
+    assert np.array_equal(regression_function(private, public, 2.0), [[5 / 8, 2 / 6, 0.0, 0.75]])
+    three = np.array([[0.5, 0.3, -0.2, 0.25], [0.1, 0.45, 1.5, 0.25]])
+    assert np.array_equal(decide(three), [1, 2, 2, 0])
+    shown = probabilities(three)
+    assert np.allclose(shown.sum(axis=1), 1) and (shown >= 0).all()
+    assert np.array_equal(shown.argmax(axis=1), decide(three))
+    assert np.array_equal(decide(np.zeros((0, 3))), [0, 0, 0])
