@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from lpbench import registry
 from lpbench.datasets import list_datasets
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError, LpbenchError, StoreError, unknown_name
 from lpbench.experiments import schema
 from lpbench.experiments.plan import Plan, plan_experiment, plan_single
 from lpbench.experiments.single import run_single
@@ -46,6 +46,12 @@ def main(argv: list[str]) -> int:
         _app()
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
+    except OSError as error:
+        if isinstance(error, LpbenchError):
+            raise
+        raise StoreError(
+            f"results_dir: cannot write there ({error}); choose another folder with results_dir=..."
+        ) from error
     finally:
         sys.argv = previous
     return max(_exit_codes, default=0)
@@ -136,7 +142,7 @@ def _single_plan(config: DictConfig, spec: MethodSpec, settings: Settings) -> Pl
     known = registry.masks()[config.mask.name].get("params") or {}
     given = OmegaConf.to_container(config.mask.params, resolve=True)
     mask = format_selector(config.mask.name, {k: v for k, v in given.items() if known.get(k) != v})
-    count = settings.replications or config.experiment.replications
+    count = config.experiment.replications if settings.replications is None else settings.replications
     return plan_single(dataset, mask, spec, config.epsilon, count, settings.seed)
 
 

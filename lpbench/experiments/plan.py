@@ -137,9 +137,7 @@ def plan_experiment(experiment: Mapping, *, replications: int | None = None, see
     ConfigurationError
         Unknown names, impossible budgets or axes; the message names the key.
     """
-    count = experiment.get("replications", 1) if replications is None else replications
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ConfigurationError(f"replications={count!r} must be a whole number >= 1")
+    count = _count(experiment.get("replications", 1) if replications is None else replications)
     entries: list[Entry] = []
     for group in experiment.get("groups", []):
         entries.extend(_plan_group(experiment["name"], group, count, seed))
@@ -148,7 +146,8 @@ def plan_experiment(experiment: Mapping, *, replications: int | None = None, see
 
 def plan_single(dataset: str, mask: str, method: MethodSpec, epsilon: float, replications: int, seed: int) -> Plan:
     """Plan one cell of the product data set x mask x method x budget."""
-    entry = _entry("single", "", dataset, mask, method, (_budget(epsilon),), None, None, {}, replications, seed)
+    count = _count(replications)
+    entry = _entry("single", "", dataset, mask, method, (_budget(epsilon),), None, None, {}, count, seed)
     return Plan((entry,))
 
 
@@ -253,6 +252,12 @@ def _file_hash(path: str | None) -> str | None:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigurationError(f"mask.params.path={path!r} cannot be read: {error.strerror}") from error
+
+
+def _count(replications) -> int:
+    if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
+        raise ConfigurationError(f"replications={replications!r} must be a whole number >= 1")
+    return replications
 
 
 def _budget(value) -> float:
