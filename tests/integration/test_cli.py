@@ -1,0 +1,138 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from lpbench.cli import main
+
+COMMON = ["tracking=none", "runner=serial", "replications=2"]
+
+
+@pytest.fixture
+def results(tmp_path):
+    return f"results_dir={tmp_path}"
+
+
+def test_no_argument_tells_a_newcomer_what_to_do(capsys):
+    assert main([]) == 0
+    assert "lpbench list methods" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argument", "named"),
+    [
+        ("dataset=abalon", "abalone"),
+        ("mask=personalised", "personalized"),
+        ("method=histoftree_kart", "histoftree_cart"),
+        ("experiment=histoftree/tabel1", "histoftree/table1"),
+        ("runner=loki", "loky"),
+        ("epsilom=2", "epsilom"),
+        ("runner.wrkers=2", "wrkers"),
+        ("epsilon=0", "epsilon=0"),
+        ("epsilon=nan", "epsilon=nan"),
+        ("epsilon=two", "two"),
+        ("seed=-1", "seed=-1"),
+        ("replications=0", "replications=0"),
+        ("runner.workers=many", "many"),
+        ("selection=best", "selection='best'"),
+        ("method.params.depth=-1", "depth"),
+        ("method.params.bins=0", "bins"),
+        ("method.params.label_share=1.5", "label_share"),
+        ("method.params.colour=1", "colour"),
+        ("dataset.params.splitt=random", "splitt"),
+        ("mask.params.n_privat=1", "n_privat"),
+    ],
+)
+def test_bad_argument_is_one_clear_sentence(results, capsys, argument, named):
+    code = main([*COMMON, results, argument])
+    captured = capsys.readouterr()
+    assert code != 0
+    assert named in captured.err
+    assert "Traceback" not in captured.err
+    assert len(captured.err.strip().splitlines()) <= 3
+
+
+def test_cell_keys_are_refused_beside_an_experiment(results, capsys):
+    assert main([*COMMON, results, "experiment=histoftree/table1", "epsilon=3"]) == 2
+    assert "epsilon=3" in capsys.readouterr().err
+
+
+def test_unwritable_results_folder(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main([*COMMON, f"results_dir={tmp_path / 'file'}"]) == 2
+    assert "results_dir" in capsys.readouterr().err
+
+
+def test_one_cell_writes_results_and_a_second_call_reuses_them(results, tmp_path, capsys):
+    argv = [*COMMON, results, "method=private_mean", "epsilon=2"]
+    assert main(argv) == 0
+    first = capsys.readouterr().out
+    assert "diabetes_progression aligned private_mean epsilon=2 oracle: mse" in first
+    (summary,) = tmp_path.rglob("summary.csv")
+    before = summary.read_bytes()
+    assert main(argv) == 0
+    assert "[stored]" in capsys.readouterr().out
+    assert summary.read_bytes() == before
+
+
+def test_multirun_runs_the_product(results, tmp_path):
+    argv = ["-m", *COMMON, results, "method=private_mean,par_dt", "mask=aligned,personalized", "epsilon=1,2"]
+    assert main(argv) == 0
+    assert len(list((tmp_path / "single").rglob("summary.csv"))) == 8
+
+
+def test_a_cell_has_the_same_numbers_inside_an_experiment(results, tmp_path):
+    assert main([*COMMON, results, "method=par_dt", "epsilon=1"]) == 0
+    assert (
+        main(
+            [
+                "reproduce",
+                "extensions/embedded_regression",
+                "--results",
+                str(tmp_path),
+                "--replications",
+                "2",
+                "--backend",
+                "serial",
+                "--tracking",
+                "none",
+            ]
+        )
+        == 0
+    )
+    (single,) = (tmp_path / "single").rglob("scores.parquet")
+    alone = pd.read_parquet(single)
+    table = pd.read_parquet(tmp_path / "extensions" / "embedded_regression" / "scores.parquet")
+    same = table[
+        (table["dataset"] == "diabetes_progression")
+        & (table["mask"] == "aligned")
+        & (table["method"] == "par_dt")
+        & (table["epsilon"] == 1.0)
+    ]
+    keys = ["params", "replication"]
+    pd.testing.assert_frame_equal(
+        alone.astype({"params": str}).sort_values(keys)[[*keys, "value"]].reset_index(drop=True),
+        same.astype({"params": str}).sort_values(keys)[[*keys, "value"]].reset_index(drop=True),
+    )
+
+
+def test_plan_prints_blocks_fits_and_time(results, capsys):
+    assert main(["plan", "experiment=extensions/embedded_regression", results]) == 0
+    out = capsys.readouterr().out
+    assert "blocks" in out and "fits" in out and " s\n" in out
+
+
+@pytest.mark.parametrize("what", ["methods", "datasets", "masks", "experiments"])
+def test_list(what, capsys):
+    assert main(["list", what]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 6
+
+
+def test_module_entry_point():
+    out = subprocess.run([sys.executable, "-m", "lpbench"], capture_output=True, text=True, check=True).stdout
+    assert out.startswith("lpbench - ")
