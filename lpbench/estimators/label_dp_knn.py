@@ -102,7 +102,7 @@ class LabelLDPKNN(BoundedRegressor):
 
     def _index(self, X: np.ndarray, reports: np.ndarray) -> None:
         if X.shape[1] == 1:
-            order = np.argsort(X[:, 0], kind="stable")
+            order = np.argsort(X[:, 0])
             self._places, self.reports_ = X[order, 0], reports[order]
         else:
             self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_).fit(X), reports

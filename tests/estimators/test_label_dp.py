@@ -21,8 +21,12 @@ from lpbench.estimators import (
     LabelCDPVote,
     LabelLDPKNN,
     LabelLDPVote,
+    LDPMean,
+    LDPVote,
 )
+from lpbench.estimators.hist import Hist
 from lpbench.estimators.label_dp_vote import difference_variance, project_on_simplex
+from lpbench.estimators.phist import PHIST
 from lpbench.privacy import GRR, BitVector
 from lpbench.seeds import Streams
 
@@ -199,3 +203,34 @@ def test_impossible_settings_of_votes_are_refused(model, message):
 def test_impossible_settings_of_means_are_refused(model, message):
     with pytest.raises(ValueError, match=message):
         model.set_params(y_range=(0.0, 1.0)).fit(np.linspace(0, 1, 9)[:, None], np.linspace(0, 1, 9))
+
+
+@pytest.mark.parametrize(
+    ("model", "reference"), [(LDPVote(beta=0.5, holder=0.4), PHIST), (LDPMean(beta=0.5, holder=0.4), Hist)]
+)
+def test_full_ldp_references_are_the_histograms_at_the_width_of_the_rates(model, reference):
+    task = "rough_classes" if reference is PHIST else "rough_regression"
+    bins = []
+    for n in (2000, 128_000):
+        problem = make_problem(task, {"n": n}, seed=2)
+        model = model.for_problem(problem).set_params(epsilon=8.0, random_state=Streams(3))
+        model.fit(problem.X_train, problem.y_train)
+        bins.append(model.histogram_.bins)
+        assert (model.guarantee_.model, model.guarantee_.epsilon) == ("ldp", pytest.approx(8.0))
+    # h ~ N^(-1/3) for beta = 1/2 and d = 1: 64 times the sample, 4 times the bins (up to rounding).
+    assert 3 * bins[0] < bins[1] < 6 * bins[0]
+    known = {"y_range": (-1.0, 1.0), "threshold": 0.5 / bins[1]} if reference is Hist else {}
+    plain = reference(epsilon=8.0, bins=bins[1], random_state=Streams(3), **known)
+    expected = plain.fit(problem.X_train, problem.y_train).predict(problem.X_test)
+    np.testing.assert_array_equal(model.predict(problem.X_test), expected)
+
+
+def test_heavy_tails_under_full_ldp_are_clipped_at_a_level_that_ignores_the_labels():
+    X = np.random.default_rng(0).random((4000, 1))
+    y = np.zeros(4000)
+    levels = []
+    for largest in (1.0, 1e6):
+        y[0] = largest
+        levels.append(LDPMean(1.0, moment=3, label_bound=2.0, random_state=0).fit(X, y).truncation_)
+    assert levels[0] == levels[1] > 0
+    assert LDPMean(math.inf, moment=3, bins=2, random_state=0).fit(X, y).truncation_ == 1e6
