@@ -18,6 +18,7 @@ from lpbench.analysis.scores import check_scores, read_csv, write_csv, write_tex
 from lpbench.analysis.selection import Selected, Setting, select
 from lpbench.analysis.significance import ALPHA, Marks, better, bolds, holm, signed_rank, stars
 from lpbench.analysis.summary import COMPARISON, SUMMARY_COLUMNS, Summary, is_ranked, summarise
+from lpbench.analysis.variants import competitors, is_preset, representatives
 
 __all__ = [
     "ALPHA",
@@ -33,7 +34,9 @@ __all__ = [
     "bootstrap",
     "bootstrap_means",
     "check_scores",
+    "competitors",
     "holm",
+    "is_preset",
     "is_ranked",
     "local_slopes",
     "loglog_slope",
@@ -41,6 +44,7 @@ __all__ = [
     "ranks",
     "ratio_of_means",
     "read_csv",
+    "representatives",
     "select",
     "signed_rank",
     "slope",

@@ -11,6 +11,7 @@ from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
 from lpbench.analysis.significance import DIGITS, RULES
+from lpbench.analysis.variants import competitors
 from lpbench.naming import parse_selector
 
 SUMMARY_COLUMNS = [
@@ -80,15 +81,6 @@ def is_ranked(method: str) -> bool:
     return parse_selector(method)[0] not in UNRANKED
 
 
-def _restricted(rows: pd.DataFrame) -> np.ndarray:
-    """Flag methods with fixed parameters where the same method competes without: they are shown, not ranked."""
-    full = set(zip(rows["group"], rows["method"], strict=True))
-    bare = [parse_selector(m)[0] for m in rows["method"]]
-    return np.array(
-        [b != m and (g, b) in full for g, m, b in zip(rows["group"], rows["method"], bare, strict=True)], dtype=bool
-    )
-
-
 def baseline_means(table: pd.DataFrame) -> pd.Series:
     """Oracle mean of the baseline for each row of a summary, NaN where it was not run.
 
@@ -109,7 +101,9 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
     """Fill rank, best, significant and p_value in place, one comparison at a time."""
     ranked = table[table["method"].map(is_ranked) & table["mean"].notna()]
     ranked = ranked.assign(group=ranked.groupby(COMPARISON, dropna=False).ngroup())
-    ranked = ranked[~_restricted(ranked)]
+    competing = ranked.groupby("group")["method"].agg(competitors)
+    competes = [m in competing[g] for g, m in zip(ranked["group"], ranked["method"], strict=True)]
+    ranked = ranked[np.array(competes, dtype=bool)]
     chosen = selected.chosen.merge(ranked[[*CELL, "selection", "group"]], on=[*CELL, "selection"])
     scores = dict(iter(chosen.groupby("group")))
     for group, rows in ranked.groupby("group"):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, ratio_of_means
+from lpbench.analysis import Summary, is_preset, ratio_of_means
 from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import BASELINE
 from lpbench.naming import parse_selector
@@ -23,8 +23,8 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
     """Put each published cell of an experiment beside ours.
 
     The published values are the best of a grid, so they are compared with our ``oracle`` rows. Every published cell
-    keeps at least one row, with a note where we have no number. A method that was run in named variants only gives
-    one row a variant.
+    keeps at least one row, with a note where we have no number. A method that was run in several named variants
+    gives one row a variant.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def _match(cell: dict, ours: list[dict]) -> list[dict]:
     for axis in ("epsilon", "x"):
         if cell[axis] == cell[axis]:
             ours = [row for row in ours if math.isclose(row[axis], cell[axis])]
-    # where the method itself was run, its restricted variants are not what the paper prints
-    ours = [row for row in ours if row["method"] == cell["method"]] or ours
+    # with parameters fixed by hand a method is not what the paper prints, unless it was run in no other way
+    ours = [row for row in ours if is_preset(row["method"])] or ours
     keys = {k: cell[k] for k in ("panel", "dataset", "mask", "method", "epsilon", "x", "published")}
     if not ours:
         return [keys | {"reproduced": np.nan, "se": np.nan, "note": _join(cell["note"], "not run")}]

@@ -20,14 +20,17 @@ from lpbench.reporting.curves import NON_PRIVATE, Curve, axis_of, curves, publis
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
+#: Panels side by side before a new row starts.
+_COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
 _UNDER = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
-_LOG_AXES = {"public_weight", "n_classes", "ln_n_classes"}
+_LOG_AXES = {"public_weight", "classes"}
 _AXIS_NAMES = {
     "epsilon": "privacy budget ε",
     "n": "sample size n",
     "n_private": "private sample size n_P",
     "n_public": "public sample size n_Q",
+    "classes": "number of classes K",
     "gamma": "exponent γ",
     "depth": "depth p",
     "public_weight": "weight λ of the public data",
@@ -61,19 +64,24 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
     panels = sorted({c.panel for c in found})
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
     with style.look():
-        figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 2.2, 3.6), squeeze=False)
+        columns = min(len(panels), _COLUMNS)
+        rows = -(-len(panels) // columns)
+        figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns + 2.2, 3.6 * rows), squeeze=False)
         looks = _looks(found)
         under = published_curves(get(experiment, "name"), found) if selection == "oracle" else []
-        for ax, panel in zip(axes[0], panels, strict=True):
+        for ax in axes.flat[len(panels) :]:
+            ax.set_axis_off()
+        for ax, panel in zip(axes.flat, panels, strict=False):
             _panel(ax, [c for c in found if c.panel == panel], under, axis_of(experiment, panel), metric, looks)
             if panel:
-                ax.set_title(f"({panel})", loc="left")
-        axes[0][0].set_ylabel(_METRIC_NAMES.get(metric, metric))
+                ax.set_title(f"({panel})" if len(panel) == 1 else panel.replace("_", " "), loc="left")
+        for ax in axes[:, 0]:
+            ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
         handles = _legend(found, looks, bool(under))
         figure.legend(handles=handles, loc="outside right upper", frameon=False, handlelength=2.8)
         suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
         # wrapped to the width of the axes, so that it stays clear of the legend
-        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * len(panels))
+        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns)
         figure.suptitle(title, fontsize=10, x=0.02, ha="left")
         return style.save(figure, folder, name)
 

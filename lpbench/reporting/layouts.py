@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lpbench.analysis import is_ranked
+from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.naming import parse_selector
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.published import HISTOFTREE_TABLES, names
@@ -121,10 +121,9 @@ def _lpct(experiment: str, table: pd.DataFrame, cards: Mapping, epsilon: float) 
 
 def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Column]:
     """The paper's columns, then whatever else was run (other variants, references), not ranked."""
-    columns, used = [], set()
+    columns, used, chosen = [], set(), representatives(present)
     for base in methods:
-        variants = [m for m in present if parse_selector(m)[0] == base]
-        name = base if base in variants or not variants else variants[0]
+        name = chosen.get(base, base)
         used.add(name)
         columns.append(Column(group, method_title(name, cards), mask, name, paper_mask, base, is_ranked(name)))
     extra = [m for m in present if m not in used and m != "dt"]
@@ -146,9 +145,9 @@ def _general(table: pd.DataFrame, cards: Mapping) -> list[Layout]:
     found = []
     for (panel, epsilon), rows in table.groupby(["panel", "epsilon"], dropna=False):
         pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)))
-        masks = {m for m, _ in pairs}
+        masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
         columns = tuple(
-            Column(mask if len(masks) > 1 else "", method_title(m, cards), mask, m, ranked=is_ranked(m))
+            Column(mask if len(masks) > 1 else "", method_title(m, cards), mask, m, ranked=is_ranked(m) and m in ranked)
             for mask, m in pairs
         )
         datasets = tuple((d, d) for d in sorted(set(rows["dataset"])))

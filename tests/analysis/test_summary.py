@@ -7,6 +7,7 @@ import pytest
 from lpbench.analysis.scores import write_csv
 from lpbench.analysis.selection import Setting
 from lpbench.analysis.summary import SUMMARY_COLUMNS, summarise
+from lpbench.analysis.variants import competitors, representatives
 from tests.analysis.tables import cell, row, table
 
 SMALL, LARGE = '{"depth":1}', '{"depth":2}'
@@ -136,3 +137,11 @@ def test_method_with_fixed_parameters_is_not_ranked_beside_itself():
     summary = summarise(scores)
     assert np.isnan(pick(summary, method="a[s=1]")["rank"])
     assert [pick(summary, method=m)["rank"] for m in ("a", "b", "c[s=1]")] == [1, 2, 3]
+
+
+def test_variants_of_one_method_compete_once():
+    names = ["p[variant=published_tables]", "p[variant=text]", "q", "q[s=1]", "q[variant=text]", "m[k=1]", "m[k=2]"]
+    assert competitors(names) == {"p[variant=text]", "q", "m[k=1]", "m[k=2]"}
+    assert representatives(names)["p"] == "p[variant=text]"
+    # named variants compete with selectors that fix parameters, if the method itself was not run
+    assert competitors(["p[variant=text]", "p[k=1]"]) == {"p[variant=text]", "p[k=1]"}

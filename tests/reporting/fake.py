@@ -39,7 +39,7 @@ def scores_of(
         Maps a dictionary (dataset, mask, method, epsilon, x, point) to the mean score.
     noise : float
         Standard deviation, relative to the mean, of the part that methods share in a replication; each method adds a
-        tenth of it of its own.
+        tenth of it of its own, the same at every budget and place, as common random numbers do.
     points : tuple of dict
         Grid points of every method; for an axis ``method.<param>`` the group's grid is used instead.
     """
@@ -56,7 +56,7 @@ def scores_of(
             key = {"dataset": dataset, "mask": mask, "method": method, "epsilon": float(epsilon), "x": x}
             center = mean(key | {"point": point})
             shared = np.random.default_rng(crc32(dataset.encode())).normal(size=replications)
-            own = np.random.default_rng(crc32(json.dumps([key, point]).encode())).normal(size=replications)
+            own = np.random.default_rng(crc32(f"{dataset} {method}".encode())).normal(size=replications)
             frames.append(
                 pd.DataFrame(
                     {

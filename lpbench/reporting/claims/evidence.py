@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import read_csv
+from lpbench.analysis import read_csv, representatives
 from lpbench.analysis.scores import CELL, canonical_params
 from lpbench.naming import parse_selector
 
@@ -138,7 +138,7 @@ class Results:
         """Means of a table: rows data sets, columns the named methods; data sets without any result left out."""
         rows = self.summary(name)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(_bare) == mask if mask else True)]
-        rows = rows[rows["method"].map(_plainest(rows["method"]))]
+        rows = rows[rows["method"].isin(representatives(rows["method"]).values())]
         wide = rows.pivot(index="dataset", columns="base", values="mean")
         absent = [m for m in methods if m not in wide.columns]
         if absent:
@@ -199,15 +199,6 @@ def _clean(params: pd.Series) -> pd.Series:
 
 def _bare(selector: str) -> str:
     return parse_selector(selector)[0] if selector else ""
-
-
-def _plainest(methods: pd.Series) -> dict[str, bool]:
-    """Tell which selector stands for its method in a table: the bare name, else the shortest selector."""
-    groups: dict[str, list[str]] = {}
-    for selector in sorted(set(methods)):
-        groups.setdefault(_bare(selector), []).append(selector)
-    kept = {min(group, key=lambda s: (len(s), s)) for group in groups.values()}
-    return {selector: selector in kept for selector in set(methods)}
 
 
 def _preferred(methods: pd.Series) -> dict[str, bool]:

@@ -81,7 +81,8 @@ def non_interactive_is_faster(results: Results) -> Verdict:
     ratio = (wide[slow].min(axis=1) / wide[quick].max(axis=1)).dropna()
     if ratio.empty:
         raise NotRunError(f"{name} has no data set with seconds of both kinds of method")
-    too_large = [d for d in wide.index if CELL_BYTES * 2.0 ** describe(d.split("[")[0]).n_features > MEMORY]
+    most = np.log2(MEMORY / CELL_BYTES)
+    too_large = [d for d in wide.index if describe(d.split("[")[0]).n_features > most]
     return Verdict.of(
         float(ratio.median()) >= 10,
         f"PSGD / slowest non-interactive method: median {ratio.median():.3g}, from {ratio.min():.3g} "
