@@ -15,6 +15,7 @@ from lpbench.estimators.pglm import PGLM
 from lpbench.estimators.phist import PHIST
 from lpbench.estimators.private_majority import PrivateMajority
 from lpbench.estimators.private_mean import PrivateMean
+from lpbench.estimators.psgd import PSGD
 from lpbench.estimators.trees import DT, LabelDT, ParDT
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "LPCT",
     "PGLM",
     "PHIST",
+    "PSGD",
     "AdHistOfTree",
     "CDPMean",
     "CDPVote",

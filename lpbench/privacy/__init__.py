@@ -13,7 +13,7 @@ from lpbench.privacy.mechanism import (
     check_epsilon,
     exact_epsilon,
 )
-from lpbench.privacy.privunit import PrivUnitG, privunit_reports, unit_vectors
+from lpbench.privacy.privunit import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
 from lpbench.privacy.randomized_response import (
     GRR,
     BitVector,
@@ -51,6 +51,7 @@ __all__ = [
     "grr_weights",
     "hashed_uniforms",
     "privunit_reports",
+    "report_coefficients",
     "rr_reports",
     "sum_of_laplace",
     "unit_vectors",

@@ -100,6 +100,33 @@ def privunit_reports(vectors: np.ndarray, along, spread, normals: np.ndarray) ->
     return (along - spread * inner)[..., None] * vectors + np.asarray(spread)[..., None] * normals
 
 
+def report_coefficients(slope, norm, inner, along, spread, u_sign) -> np.ndarray:
+    """Report gradients ``slope * v`` whose vectors v are never formed: the report is ``coefficient * v + spread * z``.
+
+    :func:`unit_vectors` followed by :func:`privunit_reports`, for gradients with a short description (a scalar times
+    the features, or products of a layer's inputs and outputs). A zero gradient becomes v with a random sign instead of
+    a uniform direction, which has mean zero and length 1 as well.
+
+    Parameters
+    ----------
+    slope : ndarray
+        Signed factor of the gradient.
+    norm, inner : ndarray
+        Length of v, > 0, and its inner product with the standard Gaussian vector z.
+    along, spread : float or ndarray
+        Of :class:`PrivUnitG`, as in :func:`privunit_reports`.
+    u_sign : float or ndarray
+        Uniforms on [0, 1), as in :func:`unit_vectors`.
+
+    Returns
+    -------
+    ndarray, the broadcast shape
+    """
+    positive = u_sign < (1.0 + np.minimum(np.abs(slope) * norm, 1.0)) / 2.0
+    sign = np.where(positive, 1.0, -1.0) * np.copysign(1.0, slope)
+    return (sign * along - spread * inner / norm) / norm
+
+
 @dataclass(frozen=True)
 class PrivUnitG(ContinuousMechanism):
     """Unbiased report of a unit vector of d coordinates; unbounded, mean squared length ``second_moment``.

@@ -1,0 +1,33 @@
+"""What the linear and neural baselines share: exactly two classes, and a constant feature for the intercept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpbench.estimators.base import LocalClassifier
+
+
+class BinaryClassifier(LocalClassifier):
+    """Base of classifiers that know two classes only."""
+
+    def _check_fit(self, X, y, mask=None, X_public=None, y_public=None):
+        result = super()._check_fit(X, y, mask, X_public, y_public)
+        n_classes = self.classes_.size
+        if n_classes > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is multiclass: {n_classes} classes; "
+                "use LPCT, PHIST or CT for more than two"
+            )
+        if n_classes < 2:
+            raise ValueError(f"two classes are needed, the labels hold one class only: {self.classes_[0]!r}")
+        return result
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def with_constant(X: np.ndarray) -> np.ndarray:
+    """Append a column of ones: (n, d) -> (n, d + 1)."""
+    return np.column_stack([X, np.ones(X.shape[0])])

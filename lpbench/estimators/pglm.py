@@ -1,0 +1,229 @@
+"""PGLM: the locally private generalised linear model with one message per user (Wang et al. 2023; L sec. 7.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.special import expit
+from sklearn.base import clone
+
+from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.binary import BinaryClassifier, with_constant
+from lpbench.privacy import Gaussian
+from lpbench.privacy.guarantee import Guarantee
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+#: Largest L2 distance between the vectors (x x^T, x y) of two users with |x| = 1, y = +-1. With c = <x, x'> its square
+#: is (2 - 2 c^2) + (2 - 2 y y' c), at most 4.5, attained at c = 1/2, y y' = -1.
+SENSITIVITY = math.sqrt(4.5)
+
+#: Smallest eigenvalue left to the moment matrix, relative to the number of users, where there is no noise to speak of.
+_RELATIVE_FLOOR = 1e-9
+
+
+def unit_rows(X: np.ndarray) -> np.ndarray:
+    """Append the intercept's constant and scale every row to length 1, which moves no point across a hyperplane."""
+    rows = with_constant(X)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@dataclass
+class Moments:
+    """Sums of the users' vectors (x x^T, x y) and their noise at unit scale.
+
+    Attributes
+    ----------
+    gram, noise_gram : ndarrays of shape (D, D)
+    cross, noise_cross : ndarrays of shape (D,)
+    n : int
+        Number of users.
+    """
+
+    gram: np.ndarray
+    cross: np.ndarray
+    noise_gram: np.ndarray
+    noise_cross: np.ndarray
+    n: int
+
+    @classmethod
+    def collect(cls, X: np.ndarray, signs: np.ndarray, streams: Streams) -> Moments:
+        """Add up the vectors of the users and draw one unit noise for all budgets.
+
+        A user adds N(0, sigma^2) to the D^2 + D entries of its vector; the sum of n users' noise is N(0, n sigma^2).
+        The curator makes the matrix symmetric, which halves the variance off the diagonal and costs no privacy.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, D)
+            Rows of length 1.
+        signs : ndarray of shape (n,)
+            Labels -1 and 1.
+        """
+        rng = streams.generator("moments")
+        square = rng.standard_normal((X.shape[1], X.shape[1]))
+        return cls(X.T @ X, X.T @ signs, (square + square.T) / 2.0, rng.standard_normal(X.shape[1]), X.shape[0])
+
+    def solve(self, mechanism: Gaussian) -> tuple[np.ndarray, float]:
+        """Return the least-squares coefficients (D,) from noisy sums, and the ridge that was needed.
+
+        The noisy matrix may have negative eigenvalues. The ridge is the smallest one that leaves every eigenvalue at or
+        above the standard deviation of an entry's noise (nothing is known below it), 0 where none is smaller.
+        """
+        scale = math.sqrt(self.n) * mechanism.sigma
+        gram = self.gram + scale * self.noise_gram
+        smallest = eigh(gram, eigvals_only=True, subset_by_index=[0, 0])[0]
+        ridge = max(0.0, max(scale, _RELATIVE_FLOOR * self.n) - smallest)
+        gram[np.diag_indices_from(gram)] += ridge
+        return cho_solve(cho_factor(gram, overwrite_a=True), self.cross + scale * self.noise_cross), ridge
+
+
+def moment_scale(scores: np.ndarray) -> tuple[float, bool]:
+    """Solve the moment equation 2 c mean(s'(c z)) = 1 for the scale c of logistic coefficients (s: logistic function).
+
+    With labels -1 and 1, E[Y | x] = 2 s(x w) - 1, and w is about c times the least-squares coefficients (Stein's
+    lemma). Newton's method starts at c = 2, a lower bound of every root, and climbs; where the left side stops growing
+    before it reaches 1 there is no root nearby, and c stays there. A step is at most c / 4.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (q,)
+        Linear scores z of public features.
+
+    Returns
+    -------
+    c : float
+    found : bool
+        Whether c solves the equation.
+    """
+    c = 2.0
+    for _ in range(200):
+        s = expit(c * scores)
+        slope = s * (1.0 - s)
+        gap = 2.0 * c * slope.mean() - 1.0
+        growth = 2.0 * (slope * (1.0 + c * scores * (1.0 - 2.0 * s))).mean()
+        if abs(gap) < 1e-12:
+            return c, True
+        if growth <= 0.0:
+            break
+        c += min(-gap / growth, c / 4.0)
+    return c, False
+
+
+class PGLM(BinaryClassifier):
+    """Logistic regression from noisy second moments: (epsilon, delta)-LDP, non-interactive.
+
+    Each user scales (x, 1) to length 1 and sends x x^T and x y, y = -1 or 1, once, as one vector with Gaussian noise at
+    its joint L2 sensitivity (analytic Gaussian mechanism). The curator solves least squares; class 1 iff the score is
+    positive. The scale of the logistic model (:func:`moment_scale`) is read from public features and cannot change the
+    class.
+
+    The authors of L code the labels 0 and 1 and cut at 1/2, and multiply the variance of a user's noise by sqrt(n)
+    instead of n; neither is followed here.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    delta : float, optional
+        Failure probability. None: 1 / n^2 (L sec. 7.2).
+    domain : (float, float) or None
+        Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (d + 1,)
+        Least-squares coefficients of the scaled rows, the intercept last.
+    ridge_ : float
+        What was added to the diagonal to make the noisy matrix positive definite (:meth:`Moments.solve`).
+    scale_ : float
+        c; 2, the value at vanishing scores, without public features.
+    scale_found_ : bool
+        Whether ``scale_`` solves the moment equation.
+    guarantee_ : Guarantee
+    """
+
+    uses_public = True
+
+    def __init__(self, epsilon=1.0, delta=None, domain=None, random_state=None):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.random_state = random_state
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Solve for the coefficients.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Labels of two classes.
+        mask : ignored
+            Every feature is protected.
+        X_public : ndarray of shape (q, d), optional
+            Sets the scale of the probabilities.
+        y_public : ndarray of shape (q,), optional
+            Only its classes are read.
+
+        Returns
+        -------
+        self
+        """
+        moments, X_public = self._collect(X, y, mask, X_public, y_public)
+        mechanism = self._mechanism(moments.n)
+        self.coef_, self.ridge_ = moments.solve(mechanism)
+        self.scale_, self.scale_found_ = 2.0, False
+        if X_public is not None:
+            self.scale_, self.scale_found_ = moment_scale(unit_rows(X_public) @ self.coef_)
+        width = self.coef_.size
+        bits = mechanism.bits * (width * (width + 1) / 2 + width)
+        self.guarantee_ = Guarantee("ldp", float(self.epsilon), mechanism.delta, bits_up=bits)
+        return self
+
+    def _collect(self, X, y, mask, X_public, y_public) -> tuple[Moments, np.ndarray | None]:
+        X, codes, X_public, _ = self._check_fit(X, y, mask, X_public, y_public)
+        return Moments.collect(unit_rows(X), 2.0 * codes - 1.0, self._streams()), X_public
+
+    def _mechanism(self, n: int) -> Gaussian:
+        epsilon = check_epsilon(self.epsilon)
+        if self.delta is None and n < 2:
+            raise ValueError("delta=None means 1 / n^2, which needs more than 1 sample; pass delta in (0, 1)")
+        delta = 1.0 / n**2 if self.delta is None else self.delta
+        return Gaussian.for_budget(epsilon, delta, SENSITIVITY)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return linear scores of X of shape (m, d): ndarray of shape (m,), positive for the second class."""
+        X = self._check_predict(X)
+        return unit_rows(X) @ self.coef_
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, 2)."""
+        scores = self.decision_function(X)
+        positive = expit(self.scale_ * scores)
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X) -> np.ndarray:
+        """Predict class labels for X of shape (m, d): the second class iff the score is positive."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int)]
+
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+        """Score the grid; all points and budgets share sums and unit noise."""
+        points = expand_grid(grid)
+        values = np.full((len(budgets), len(points)), np.nan)
+        model = clone(self).set_params(random_state=streams)
+        moments, _ = model._collect(problem.X_train, problem.y_train, **problem.fit_arguments)
+        test = unit_rows(model._prepare(problem.X_test))
+        for g, point in enumerate(points):
+            for b, epsilon in enumerate(budgets):
+                model.set_params(epsilon=epsilon, **point)
+                coef, _ = moments.solve(model._mechanism(moments.n))
+                values[b, g] = problem.score(model.classes_[(test @ coef > 0).astype(int)])
+        return SweepResult(values)

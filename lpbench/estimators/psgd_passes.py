@@ -1,0 +1,118 @@
+"""Locally private SGD, many runs at once: users, runs and the pass of a linear model (Lowy et al. 2023; L sec. 7.2).
+
+Each user sends its whole clipped gradient through PrivUnitG. Written with the vector v that the gradient is a multiple
+of, the report is c v + spread z with a standard Gaussian z (:func:`lpbench.privacy.report_coefficients`). A run is a
+budget with a learning rate; the runs of a replication share z, and replications are stacked in front, so that a step is
+a few array operations for all of them.
+
+Shapes: R replications, B runs, n users, D inputs (the last one constant).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from lpbench.privacy import report_coefficients
+
+
+@dataclass(frozen=True)
+class Users:
+    """The private users in the order of the pass, and what they draw; X sets the precision of the pass.
+
+    Attributes
+    ----------
+    X : ndarray of shape (R, n, D)
+    y : ndarray of shape (R, n)
+        Labels 0 and 1.
+    u_sign : ndarray of shape (R, n)
+    along : ndarray of shape (R, B, n)
+        Components of the reports along the gradients, from PrivUnitG.
+    normals : sequence of R Generators
+        Streams of z.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    u_sign: np.ndarray
+    along: np.ndarray
+    normals: Sequence[np.random.Generator]
+
+    def draw(self, *shape: int) -> np.ndarray:
+        """Standard Gaussians of shape (R, *shape)."""
+        result = np.empty((len(self.normals), *shape), dtype=self.X.dtype)
+        for rng, part in zip(self.normals, result, strict=True):
+            rng.standard_normal(out=part, dtype=self.X.dtype)
+        return result
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Learning rates and noise of the runs.
+
+    Attributes
+    ----------
+    rates, spread : ndarrays of shape (B,)
+        Step length; spread of PrivUnitG at the run's budget.
+    start : int ndarray of shape (B,)
+        Which of the initial weights the run starts from.
+    """
+
+    rates: np.ndarray
+    spread: np.ndarray
+    start: np.ndarray
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Weights of a linear model, shape (D,)."""
+
+    weights: np.ndarray
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return the logits of X (m, D): ndarray of shape (m,)."""
+        return X @ self.weights
+
+
+class LinearPass:
+    """Recursion of logistic regression.
+
+    Parameters
+    ----------
+    users : Users
+    runs : Runs
+    weights : ndarray of shape (R, starts, D)
+        Initial weights.
+    """
+
+    def __init__(self, users: Users, runs: Runs, weights: np.ndarray):
+        self.users, self.runs = users, runs
+        self.weights = weights[:, runs.start]
+        self._norms = np.linalg.norm(users.X, axis=2)
+
+    def run(self) -> LinearPass:
+        """Visit all users."""
+        for t in range(self.users.X.shape[1]):
+            self._visit(t)
+        return self
+
+    def final(self, replication: int, run: int) -> Linear:
+        """Weights of one run at the end."""
+        return Linear(self.weights[replication, run])
+
+    def scores(self, replication: int, X: np.ndarray) -> np.ndarray:
+        """Logits of X (m, D) under the final weights of all runs: ndarray of shape (B, m)."""
+        return self.weights[replication] @ X.T
+
+    def _visit(self, t: int) -> None:
+        x, z, norm = self.users.X[:, t], self.users.draw(self.users.X.shape[2]), self._norms[:, t, None]
+        slope = expit(np.einsum("rbi,ri->rb", self.weights, x)) - self.users.y[:, t, None]
+        inner = np.einsum("ri,ri->r", x, z)[:, None]
+        along, u_sign = self.users.along[:, :, t], self.users.u_sign[:, t, None]
+        coefficient = report_coefficients(slope, norm, inner, along, self.runs.spread, u_sign)
+        spread = np.broadcast_to(self.runs.spread, coefficient.shape)
+        steps = self.runs.rates[:, None] * np.stack([coefficient, spread], axis=2)
+        self.weights = self.weights - steps @ np.stack([x, z], axis=1)
