@@ -17,7 +17,8 @@ from sklearn.base import clone
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalRegressor, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.cell_sweep import Job, sweep_cells
-from lpbench.estimators.two_rounds import Rounds, Setting, TooManyCellsError, predict_cells, sensitive_count
+from lpbench.estimators.two_rounds import Rounds, Setting, Split, TooManyCellsError, predict_cells, sensitive_count
+from lpbench.partitions import TreePartition
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -69,13 +70,17 @@ class CellRegressor(LocalRegressor):
         [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
         [leaves] = split.leaves(tree, depths)
         grid = split.grid(setting.bins)
-        self._reports = rounds.collect(grid, leaves, labels, setting.mechanism, cell_budget)
-
-        self.tree_, self.grid_columns_, self.tree_columns_ = tree, split.grid_columns, split.tree_columns
-        self.n_private_, self.depth_, self.bins_ = setting.n_private, setting.depth, setting.bins
-        self._grid, self._leaf_means = grid, leaves.means(labels)
+        reports = rounds.collect(grid, leaves, labels, setting.mechanism, cell_budget)
+        self._assemble(setting, split, tree, (grid, leaves), labels, reports)
         self.guarantee_ = _guarantee(setting, epsilon, mask, grid.choices * leaves.choices, tree, self._leak_note)
         return self
+
+    def _assemble(self, setting: Setting, split: Split, tree: TreePartition, cells, labels, reports) -> None:
+        """Keep what prediction needs, all of it the curator's; ``cells`` is the pair of UserGrid and UserLeaves."""
+        grid, leaves = cells
+        self.tree_, self.grid_columns_, self.tree_columns_ = tree, split.grid_columns, split.tree_columns
+        self.n_private_, self.depth_, self.bins_ = setting.n_private, setting.depth, setting.bins
+        self._grid, self._leaf_means, self._reports = grid, leaves.means(labels), reports
 
     def predict(self, X) -> np.ndarray:
         """Predict labels for complete features X of shape (m, d)."""

@@ -96,16 +96,17 @@ class Rounds:
     label_range : float
         Width R of the public range of the labels.
     streams : Streams
+    draws : ReportDraws, optional
+        The users' randomness; None: drawn from ``streams``.
     """
 
-    def __init__(self, X, y, mask, label_range: float, streams: Streams):
+    def __init__(self, X, y, mask, label_range: float, streams: Streams, draws: ReportDraws | None = None):
         self.X, self.y, self.mask, self.label_range, self.streams = X, y, mask, label_range, streams
-        self.draws = ReportDraws(streams, y.size)
-        self._noise = streams.generator("label").laplace(size=y.size)
+        self.draws = ReportDraws(streams, y.size) if draws is None else draws
 
     def labels(self, budget: float) -> np.ndarray:
         """Round 1, on the device: add Laplace noise of scale R / budget (H eq. (4) with M = R / 2)."""
-        return self.y + (self.label_range / budget) * self._noise
+        return self.y + (self.label_range / budget) * self.draws.label
 
     def split(self, order: np.ndarray, n_private: int) -> Split:
         """Divide the features: the first ``n_private`` of ``order`` to the grid, the others to the tree."""

@@ -17,10 +17,12 @@ from lpbench.seeds import Streams
 
 
 class ReportDraws:
-    """The unit-scale randomness of n users' cell reports, shared by all budgets, partitions and mechanisms.
+    """The unit-scale randomness of n users' reports, shared by all budgets, partitions and mechanisms.
 
     Attributes
     ----------
+    label : ndarray of shape (n,)
+        Standard Laplace noise of the labels.
     keep, leaf : ndarrays of shape (n,)
         Uniforms that decide whether a report is the truth, and which leaf is shown if not.
     bits_seed : int
@@ -30,6 +32,7 @@ class ReportDraws:
     def __init__(self, streams: Streams, n: int):
         self._streams, self._n = streams, n
         self._bins: dict[int, np.ndarray] = {}
+        self.label = streams.generator("label").laplace(size=n)
         self.keep = streams.generator("report", draw="keep").random(n)
         self.leaf = streams.generator("report", draw="leaf").random(n)
         self.bits_seed = streams.child("report", draw="bits").seed
