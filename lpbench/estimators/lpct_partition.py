@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -100,21 +101,21 @@ class PublicTree:
                 limit[left] = limit[left + 1] = np.minimum(limit[inner], smaller)
         return limit
 
-    def is_leaf(self, depth: np.ndarray, min_samples_leaf: np.ndarray) -> np.ndarray:
+    def is_leaf(self, depth: Sequence[int], min_samples_leaf: Sequence[int]) -> np.ndarray:
         """Tell which nodes are leaves of the tree cut off at each of several settings.
 
         Parameters
         ----------
-        depth, min_samples_leaf : arrays of shape (n_settings,)
+        depth, min_samples_leaf : sequences of length n_settings
 
         Returns
         -------
         boolean ndarray of shape (n_settings, n_nodes)
         """
         tree, limit = self.tree, self._limit
-        depth, size = np.asarray(depth)[:, None], np.asarray(min_samples_leaf)[:, None]
-        uncut = (tree.depth == depth) | (tree.feature < 0) | (limit[tree.left] < size)
-        return uncut & (tree.depth <= depth) & (limit >= size)
+        deep, size = np.asarray(depth)[:, None], np.asarray(min_samples_leaf)[:, None]
+        uncut = (tree.depth == deep) | (tree.feature < 0) | (limit[tree.left] < size)
+        return uncut & (tree.depth <= deep) & (limit >= size)
 
     def leaves(self, depth: int, min_samples_leaf: int = 0) -> np.ndarray:
         """Return the leaves of the tree cut off at ``depth`` and ``min_samples_leaf``, in increasing order."""

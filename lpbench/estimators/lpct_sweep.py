@@ -13,6 +13,7 @@ import numpy as np
 
 from lpbench.estimators.lpct_tables import ScoredRows, Tables, hits_of
 from lpbench.estimators.lpct_votes import VoteMechanism, decide, noisy_votes, regression_function, unit_noise
+from lpbench.privacy import Laplace
 from lpbench.problem import Problem
 
 _ABSENT = object()
@@ -115,8 +116,9 @@ class Sweep:
         streams, n = self.model._streams(), self.samples.n_private
         if self.model.source == "public":
             return np.zeros((len(mechanisms), *forest.private.shape))
+        halves = [m.half for m in mechanisms]
         if self.model.mechanism == "laplace":
-            scale = np.array([m.half.scale for m in mechanisms])
+            scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
             return forest.private + scale[:, None, None] * self._unit(forest, n, streams)
         result = np.empty((len(mechanisms), *forest.private.shape))
         for b, mechanism in enumerate(mechanisms):
@@ -145,10 +147,10 @@ def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]):
     others = sorted({name for point in points for name in point}.difference(cheap))
     # Most grids fix the others: comparing a column with its first entry is much faster than a key for each point.
     columns = [column(points, name, _ABSENT) for name in others]
+    groups: dict[tuple, list[int]] = {}
     if all(entries.count(entries[0]) == len(entries) for entries in columns):
-        groups = {(): range(len(points))}
+        groups = {(): list(range(len(points)))}
     else:
-        groups = {}
         for index, key in enumerate(zip(*[map(repr, entries) for entries in columns], strict=True)):
             groups.setdefault(key, []).append(index)
     for members in groups.values():

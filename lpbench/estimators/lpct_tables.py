@@ -80,14 +80,14 @@ class NodeTable:
     tree : PublicTree
     private, public : ndarrays of shape (n_classes, n_nodes)
         True votes, see :mod:`lpbench.estimators.lpct_votes`.
-    hits : ndarray of shape (n_classes, n_nodes) or None
+    hits : ndarray of shape (n_classes, n_nodes)
         Test rows of each class.
     """
 
     tree: PublicTree
     private: np.ndarray
     public: np.ndarray
-    hits: np.ndarray | None
+    hits: np.ndarray
 
 
 class Tables:
@@ -144,7 +144,7 @@ class Tables:
         private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
         if samples.X_public is not None:
             public = self._count(tree, samples.X_public, samples.public_codes)
-        hits = None
+        hits = self._empty(tree)
         if self.rows is not None:
             hits = self._count(tree, self.rows.X, self.rows.code)
             hits[0] -= hits[1:].sum(axis=0)

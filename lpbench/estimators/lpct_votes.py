@@ -93,9 +93,10 @@ class VoteMechanism:
     @property
     def noise_variance(self) -> float:
         """Variance that one user's noise adds to one entry of the estimated votes."""
-        if self.kind == "laplace":
-            return self.half.variance
-        return self.half.keep * self.half.flip / (self.half.keep - self.half.flip) ** 2
+        half = self.half
+        if isinstance(half, Laplace):
+            return half.variance
+        return half.keep * half.flip / (half.keep - half.flip) ** 2
 
     def randomize(self, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Client: return reports for tables of shape (n, n_classes, n_cells)."""
@@ -103,7 +104,7 @@ class VoteMechanism:
 
     def estimate(self, sums: np.ndarray, n: int) -> np.ndarray:
         """Curator: unbiased votes from the sums of ``n`` users' reports."""
-        return np.asarray(sums) if self.kind == "laplace" else self.half.estimate(sums, n)
+        return np.asarray(sums) if isinstance(self.half, Laplace) else self.half.estimate(sums, n)
 
     def per_user(self, cells, codes, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
         """Run the protocol user by user: estimated votes of shape (n_classes, n_cells).
@@ -148,9 +149,10 @@ def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: St
     """
     rng = streams.generator("counts", **axes)
     n_classes, n_cells = votes.shape
-    if mechanism.kind == "laplace":
-        return votes + mechanism.half.scale * unit_noise(n, n_cells, n_classes, rng)
-    return mechanism.estimate(mechanism.half.sum_of_reports(votes.astype(np.int64), n, rng), n)
+    half = mechanism.half
+    if isinstance(half, Laplace):
+        return votes + half.scale * unit_noise(n, n_cells, n_classes, rng)
+    return mechanism.estimate(half.sum_of_reports(votes.astype(np.int64), n, rng), n)
 
 
 def regression_function(private: np.ndarray, public: np.ndarray, weight) -> np.ndarray:

@@ -11,7 +11,7 @@ from lpbench.datasets import make_problem
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCTPrune
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.estimators.lpct_prune import _Pruning, private_depth, query_depth
+from lpbench.estimators.lpct_pruning import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct_statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct_tables import Tables
 from lpbench.estimators.lpct_votes import VoteMechanism, noisy_votes
@@ -135,7 +135,7 @@ def test_pruning_is_algorithm_2(constants, n_public, n_private, rule, size):
             model = LPCTPrune(epsilon, constants=constants, rule=rule, random_state=streams, **settings)
             samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
             tables = Tables(model, samples, streams, max(5, model._private_depth(samples)), size)
-            answer = _Pruning(tables, streams).answer(model)
+            answer = Pruning(tables, streams).answer(model)
 
             budget = epsilon / 2 if terminate else epsilon
             table = tables.at(5, size)
@@ -227,7 +227,7 @@ def test_second_query_is_a_plain_private_tree():
     samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
     streams = Streams(1)
     tables = Tables(model, samples, streams, 9, 1)
-    answer = _Pruning(tables, streams).answer(model)
+    answer = Pruning(tables, streams).answer(model)
     assert len(answer.asked) == 2
     depth = private_depth(500, 2, 1.0)
     leaves = answer.table.tree.leaves(depth, 1)

@@ -1,0 +1,29 @@
+"""LPCT's published curves (figures 4(a), 5(a), 7(c)), run as the experiments run them."""
+
+import copy
+
+import pandas as pd
+import pytest
+
+from lpbench import registry
+from lpbench.experiments.workflow import Settings, run_experiments
+
+
+@pytest.mark.slow
+def test_published_curves_are_met(tmp_path):
+    """At 100 replications 95 % of the published points lie within 0.015 (standard errors 0.002 to 0.008).
+
+    Known to miss: LPCT-P of figure 4(a) at epsilon 0.5, 1 and 2. The same estimator, as lambda = 0.5 of figure 7(c), is
+    met at epsilon 1 and 2.
+    """
+    experiments = [copy.deepcopy(registry.experiments()[f"lpct/figure{name}"]) for name in ("4a", "5a", "7c")]
+    for experiment in experiments:
+        for group in experiment["groups"]:
+            group["method"] = [name for name in group["method"] if "[" not in name]
+    result = run_experiments(experiments, Settings(tmp_path, backend="serial", progress=False))
+    assert result.exit_code == 0
+    rows = pd.concat(pd.read_csv(tmp_path / e["name"] / "comparison.csv") for e in experiments)
+    assert len(rows) == 109
+    assert rows["reproduced"].notna().all()
+    far = rows[rows["difference"].abs() > 0.015]
+    assert len(far) <= 0.05 * len(rows), far.to_string()
