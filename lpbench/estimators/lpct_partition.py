@@ -51,8 +51,8 @@ class PublicTree:
         Parameters
         ----------
         X : ndarray of shape (q, d) or None
-            Public features. None: max-edge cuts at midpoints by the smallest index (L: "feasible even if there is no
-            public data"), and nothing stops it before ``depth``.
+            Public features. None: nothing tells cuts apart, and every rule but ``random`` cuts the longest edge of the
+            smallest index at its midpoint (L section 3.2), down to ``depth``.
         codes : int ndarray of shape (q,) or None
             Public classes.
         depth : int
@@ -67,7 +67,7 @@ class PublicTree:
         """
         if X is None:
             X, codes = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
-        if rule == "cart":
+        if rule == "cart" and X.shape[0] > 0:
             return cls(_grow_cart(X, codes, depth, min_samples_leaf, criterion, streams))
         rng = streams.generator("tree") if rule == "random" else None
         return cls(
@@ -78,7 +78,7 @@ class PublicTree:
                 criterion=criterion,
                 n_classes=n_classes,
                 min_samples_leaf=min_samples_leaf,
-                rule=rule,
+                rule="random" if rule == "random" else "max_edge",
                 rng=rng,
             )
         )
@@ -150,8 +150,6 @@ class PublicTree:
 
 
 def _grow_cart(X, codes, depth, min_samples_leaf, criterion, streams) -> TreePartition:
-    if X.shape[0] == 0:
-        raise ValueError("rule='cart' needs a public sample: pass X_public and y_public, or use rule='max_edge'")
     bounds = np.minimum(X.min(axis=0), 0.0), np.maximum(X.max(axis=0), 1.0)
     if depth == 0:
         leaf = ([np.array([-1])], [np.zeros(1)], [np.array([X.shape[0]])])

@@ -96,9 +96,10 @@ def test_partition_ignores_the_private_sample():
     assert np.array_equal(a.tree_.threshold, b.tree_.threshold)
 
 
-def test_without_public_data_cuts_are_midpoints_of_the_smallest_index():
+@pytest.mark.parametrize("rule", ["max_edge", "cart"])
+def test_without_public_data_cuts_are_midpoints_of_the_smallest_index(rule):
     problem = drift()
-    model = LPCT(depth=3).fit(problem.X_train, problem.y_train)
+    model = LPCT(depth=3, rule=rule).fit(problem.X_train, problem.y_train)
     assert model.tree_.n_leaves() == 8
     assert model.tree_.feature[:7].tolist() == [0, 1, 1, 0, 0, 0, 0]
     assert model.tree_.threshold[:3].tolist() == [0.5, 0.5, 0.5]
@@ -282,8 +283,6 @@ def test_bad_data():
     problem = drift()
     with pytest.raises(ValueError, match="source='public' needs a public sample"):
         LPCT(source="public").fit(problem.X_train, problem.y_train)
-    with pytest.raises(ValueError, match="rule='cart' needs a public sample"):
-        LPCT(rule="cart").fit(problem.X_train, problem.y_train)
     with pytest.raises(ValueError, match="must be given together"):
         LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public)
     with pytest.raises(ValueError, match="y_public has shape"):
