@@ -45,7 +45,7 @@ class KRR(TreeRegressor):
 
     Attributes
     ----------
-    tree_ : DecisionTreeRegressor
+    tree_ : CutTree
     guarantee_ : Guarantee
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -11,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, expand_grid
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
+from lpbench.partitions.cart import GROWN_DEPTH
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -56,6 +58,52 @@ def _depth(setting: Mapping) -> float:
     return math.inf if depth is None else depth
 
 
+@dataclass(frozen=True)
+class CutTree:
+    """A fitted regression tree read at a smaller depth: every node predicts the mean of its labels.
+
+    It has the law of a tree grown with ``max_depth=depth``, for the reason given at ``GROWN_DEPTH``. ``fit`` reads its
+    tree in the same way, so that a sweep and a fit agree bit for bit.
+    """
+
+    grown: DecisionTreeRegressor
+    depth: float
+
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """Predict for float32 inputs of shape (m, d)."""
+        tree = self.grown.tree_
+        return tree.value[self._kept()[tree.apply(inputs)], 0, 0]
+
+    def _kept(self) -> np.ndarray:
+        """For each node its deepest ancestor (or itself) at depth <= ``depth``."""
+        tree = self.grown.tree_
+        parent, level = np.zeros(tree.node_count, dtype=np.intp), np.zeros(tree.node_count, dtype=np.intp)
+        inner = np.flatnonzero(tree.children_left >= 0)
+        parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
+        for _ in range(tree.max_depth):
+            level[1:] = level[parent[1:]] + 1
+        kept = np.arange(tree.node_count)
+        while (deep := level[kept] > self.depth).any():
+            kept[deep] = parent[kept[deep]]
+        return kept
+
+
+def cut_trees(
+    tree: DecisionTreeRegressor, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]
+) -> list[CutTree]:
+    """Grow one tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`)."""
+    grown: dict[tuple, DecisionTreeRegressor] = {}
+    cut = []
+    for setting in settings:
+        depth = _depth(setting)
+        limit = None if math.isinf(depth) else max(GROWN_DEPTH, depth)
+        key = (setting["min_samples_leaf"], limit)
+        if key not in grown:
+            grown[key] = clone(tree).set_params(**{**setting, "max_depth": limit}).fit(inputs, labels)
+        cut.append(CutTree(grown[key], depth))
+    return cut
+
+
 class TreeRegressor(LocalRegressor):
     """What tree baselines share: users' messages, one tree on them, and the sweep over tree sizes.
 
@@ -91,13 +139,13 @@ class TreeRegressor(LocalRegressor):
         """
         inputs, labels, streams = self._collect(X, y, mask)
         setting = {name: getattr(self, name) for name in TREE_PARAMETERS}
-        (self.tree_,) = grow_trees(_template(streams), inputs, labels, [setting])
+        (self.tree_,) = cut_trees(_template(streams), inputs, labels, [setting])
         return self
 
     def predict(self, X) -> np.ndarray:
         """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
-        return self._finish(self.tree_.predict(self._visible(X)))
+        return self._finish(self.tree_.predict(np.ascontiguousarray(self._visible(X), dtype=np.float32)))
 
     def _visible(self, X: np.ndarray) -> np.ndarray:
         """Columns that the tree was grown on."""
@@ -121,7 +169,7 @@ class TreeRegressor(LocalRegressor):
                 inputs, labels, _ = model._collect(problem.X_train, problem.y_train, problem.mask)
                 test = np.ascontiguousarray(model._visible(model._to_unit_cube(problem.X_test)), dtype=np.float32)
                 sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
-                trees = grow_trees(_template(streams), inputs, labels, sizes)
+                trees = cut_trees(_template(streams), inputs, labels, sizes)
                 values[b, members] = [problem.score(model._finish(tree.predict(test))) for tree in trees]
         return SweepResult(values)
 
@@ -150,7 +198,7 @@ class LabelDT(TreeRegressor):
 
     Attributes
     ----------
-    tree_ : DecisionTreeRegressor
+    tree_ : CutTree
     guarantee_ : Guarantee
     """
 
@@ -194,7 +242,7 @@ class ParDT(LabelDT):
     ----------
     features_ : int ndarray
         Columns that at least one user shows.
-    tree_ : DecisionTreeRegressor
+    tree_ : CutTree
     guarantee_ : Guarantee
     """
 
@@ -221,7 +269,7 @@ class DT(TreeRegressor):
 
     Attributes
     ----------
-    tree_ : DecisionTreeRegressor
+    tree_ : CutTree
     guarantee_ : Guarantee
     """
 

@@ -13,6 +13,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.user_cells import Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import TreePartition, grow_cart, grow_max_edge
+from lpbench.partitions.cart import GROWN_DEPTH
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
 
@@ -157,7 +158,7 @@ class Split:
 
         ``random`` uses neither labels nor features nor the mask (H section 3.4 (ii): the mask need not be released),
         so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
-        protected, are grown once per depth; all others once.
+        protected, are grown to ``GROWN_DEPTH`` and read at each depth.
 
         Yields
         ------
@@ -174,8 +175,12 @@ class Split:
         elif masked:
             yield grow_cart(self._X, labels, depths[-1], mask=self._mask), depths
         else:
+            grown: dict[int, TreePartition] = {}
             for depth in depths:
-                yield grow_cart(self._X, labels, depth, seed=streams.integer("tree")), [depth]
+                limit = max(GROWN_DEPTH, depth)
+                if limit not in grown:
+                    grown[limit] = grow_cart(self._X, labels, limit, seed=streams.integer("tree"))
+                yield grown[limit].truncate(depth), [depth]
 
     def leaves(self, tree: TreePartition, depths: Sequence[int]) -> Iterator[UserLeaves]:
         """The users' leaves at each of the increasing ``depths``."""

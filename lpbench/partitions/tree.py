@@ -275,6 +275,18 @@ class TreePartition:
             node = parent
         return lower, upper
 
+    def truncate(self, depth: int) -> TreePartition:
+        """Return the tree cut off at ``depth``."""
+        kept = self._level_ends[self._clip_depth(depth)]
+        inner = (self.feature[:kept] >= 0) & (self.depth[:kept] < depth)
+        return TreePartition(
+            np.where(inner, self.feature[:kept], -1),
+            np.where(inner, self.threshold[:kept], 0.0),
+            self.n_samples[:kept],
+            self.lower,
+            self.upper,
+        )
+
     def prune(self, min_samples_leaf: int) -> TreePartition:
         """Undo every cut that left a child with fewer than ``min_samples_leaf`` samples, and all cuts below it.
 

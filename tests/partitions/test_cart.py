@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.partitions import grow_cart, grow_personalized_cart
+from lpbench.partitions.cart import GROWN_DEPTH
 
 
 def same_tree(first, second):
@@ -119,3 +121,26 @@ def test_nothing_to_cut_leaves_the_root():
     assert grow_cart(np.ones((4, 2)), y, 3, mask=[[True, False]] * 4).n_nodes == 1
     with pytest.raises(ValueError, match="criterion='gini'"):
         grow_cart(np.ones((4, 2)), y, 3, criterion="gini", mask=np.ones((4, 2), bool))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 6])
+def test_truncation_of_scikit_learns_tree_is_the_shallower_tree_without_ties(depth):
+    rng = np.random.default_rng(3)
+    X, y, test = rng.random((400, 4)), rng.random(400), rng.random((200, 4))
+    # leaves of one or two samples would tie: two features can cut off the same sample
+    deep, shallow = (grow_cart(X, y, limit, seed=1, min_samples_leaf=10) for limit in (GROWN_DEPTH, depth))
+    assert same_tree(deep.truncate(depth), shallow)
+    np.testing.assert_array_equal(deep.truncate(depth).apply(test), deep.apply(test, depth))
+
+
+def test_truncation_has_the_law_of_the_shallower_tree_with_ties():
+    # two equal columns tie at every node: each cut takes either column with probability 1/2, whatever the limit
+    x = np.random.default_rng(0).random(64)
+    X, y = np.column_stack([x, x]), (x > 0.3) + 2.0 * (x > 0.7)
+    counts = np.zeros((2, 4))
+    for seed in range(2000):
+        for row, limit in enumerate((2, GROWN_DEPTH)):
+            tree = grow_cart(X, y, limit, seed=seed).truncate(2)
+            inner = tree.feature[tree.feature >= 0]
+            counts[row, int(inner @ (2 ** np.arange(inner.size))) % 4] += 1
+    assert chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue > 1e-6
