@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, expand_grid
+from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.trees import grow_trees
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -63,7 +64,7 @@ class CT(LocalClassifier):
         else:
             if X_public is not None:
                 X, codes = np.concatenate([X, X_public]), np.concatenate([codes, public_codes])
-            self.guarantee_ = Guarantee("none", math.inf, bits_up=64.0 * (X.shape[1] + 1))
+            self.guarantee_ = Guarantee("none", math.inf, bits_up=REAL_BITS * (X.shape[1] + 1))
         return np.ascontiguousarray(X, dtype=np.float32), codes
 
     def _template(self) -> DecisionTreeClassifier:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.partitions import KeyIndex, cell_keys, grid_digits
 from lpbench.privacy import Laplace, cell_noise
 from lpbench.privacy.guarantee import Guarantee
@@ -63,7 +64,8 @@ class GridSums:
 
 def grid_bits(bins: int, n_features: int, n_statistics: int) -> float:
     """Return the bits of a dense report of ``n_statistics`` real numbers per cell (inf beyond the largest float)."""
-    return float(64.0 * n_statistics * np.float_power(bins, n_features))
+    with np.errstate(over="ignore"):
+        return float(REAL_BITS * n_statistics * np.float_power(bins, n_features))
 
 
 def check_bins(bins) -> None:

@@ -1,0 +1,58 @@
+"""PrivateMean and PrivateMajority: the floors that use no feature."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.estimators import PrivateMajority, PrivateMean
+from lpbench.privacy import GRR
+
+X = np.zeros((400, 2))
+
+
+def test_private_mean_is_unbiased_with_the_stated_variance():
+    """2000 fits; mean and variance within 6 standard deviations, fixed seeds."""
+    y = np.linspace(0.0, 3.0, 400)
+    means = np.array([PrivateMean(2.0, y_range=(0.0, 3.0), random_state=s).fit(X, y).mean_ for s in range(2000)])
+    variance = 2 * (3.0 / 2.0) ** 2 / 400
+    assert abs(means.mean() - 1.5) < 6 * np.sqrt(variance / 2000)
+    assert means.var() == pytest.approx(variance, rel=6 * np.sqrt(2 / 2000))
+
+
+def test_private_mean_is_constant_and_clipped():
+    y = np.full(400, 3.0)
+    raw = PrivateMean(0.01, y_range=(0.0, 3.0), clip=False, random_state=1).fit(X, y)
+    predictions = raw.predict(X[:5])
+    assert np.unique(predictions).size == 1 and not 0 <= predictions[0] <= 3
+    clipped = PrivateMean(0.01, y_range=(0.0, 3.0), random_state=1).fit(X, y).predict(X[:5])
+    np.testing.assert_array_equal(clipped, np.clip(predictions, 0, 3))
+
+
+def test_private_majority_without_noise_is_the_majority():
+    y = np.array(["a", "b", "b", "c"] * 100)
+    model = PrivateMajority(math.inf, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.shares_, [0.25, 0.5, 0.25])
+    assert set(model.predict(X)) == {"b"}
+
+
+def test_private_majority_breaks_ties_to_the_smaller_class():
+    model = PrivateMajority(math.inf).fit(X, np.arange(400) % 2)
+    assert set(model.predict(X)) == {0}
+
+
+def test_private_majority_is_unbiased():
+    """1000 fits; the mean share within 6 standard deviations, fixed seeds."""
+    y = np.repeat([0, 1, 2], [100, 250, 50])
+    shares = np.array([PrivateMajority(1.0, random_state=s).fit(X, y).shares_ for s in range(1000)])
+    deviation = shares.std(axis=0) / np.sqrt(1000)
+    assert (np.abs(shares.mean(axis=0) - [0.25, 0.625, 0.125]) < 6 * deviation).all()
+
+
+def test_private_majority_spends_exactly_its_budget():
+    model = PrivateMajority(1.3).fit(X, np.arange(400) % 3)
+    assert model.guarantee_.epsilon == 1.3 == GRR(1.3, 3).epsilon
+    assert model.guarantee_.bits_up == pytest.approx(math.log2(3))
+    assert PrivateMajority(1.3).fit(X, np.zeros(400)).guarantee_.epsilon == 0.0

@@ -1,0 +1,80 @@
+"""KRR: obfuscated features, and how the budget is divided."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.estimators import KRR
+from lpbench.estimators.private_labels import noisy_labels
+from lpbench.privacy import GRR, Laplace
+from lpbench.seeds import Streams
+
+RNG = np.random.default_rng(1)
+N = 4000
+X = RNG.random((N, 3))
+Y = X[:, 0] - X[:, 2]
+MASK = RNG.random((N, 3)) < [1.0, 0.5, 0.0]
+
+
+def messages(epsilon=2.0, mask=MASK, **params):
+    model = KRR(epsilon=epsilon, y_range=(-1.0, 1.0), **params)
+    model.y_range_, model._leak_note = (-1.0, 1.0), ""
+    return model._messages(X, Y, mask, Streams(7))
+
+
+def test_without_noise_protected_entries_are_bin_centres():
+    shown, labels, _ = messages(math.inf, bins=4)
+    np.testing.assert_array_equal(shown[~MASK], X[~MASK])
+    np.testing.assert_allclose(shown[MASK], (np.floor(4 * X[MASK]) + 0.5) / 4)
+    np.testing.assert_array_equal(labels, Y)
+
+
+@pytest.mark.parametrize("bins", [2, 3, 5])
+def test_every_message_gets_an_equal_share(bins):
+    """The bin is kept as often as GRR at epsilon / (s + 1) says; 6 standard deviations, fixed seed."""
+    shown, labels, _ = messages(bins=bins)
+    messages_per_user = 1 + MASK.sum(axis=1)
+    unit = noisy_labels(Y, (-1.0, 1.0), 2.0, Streams(7)) - Y
+    np.testing.assert_allclose(labels - Y, unit * messages_per_user, rtol=1e-9)
+    for count in np.unique(messages_per_user):
+        users = messages_per_user == count
+        protected = MASK & users[:, None]
+        kept = np.mean(np.floor(bins * shown[protected]) == np.floor(bins * X[protected]))
+        expected = GRR(2.0 / count, bins).channel()[0, 0]
+        assert abs(kept - expected) < 6 * np.sqrt(expected * (1 - expected) / protected.sum())
+
+
+@pytest.mark.parametrize("n_protected", [0, 1, 4])
+def test_composition_spends_the_budget_exactly(n_protected):
+    epsilon, bins = 1.5, 3
+    share = epsilon / (n_protected + 1)
+    label = Laplace((n_protected + 1) * 2.0 / epsilon, 2.0).epsilon
+    features = n_protected * GRR(share, bins).epsilon
+    assert label + features == pytest.approx(epsilon)
+
+
+def test_per_attribute_says_that_it_spends_more():
+    _, _, composed = messages(budget="composed")
+    _, _, whole = messages(budget="per_attribute")
+    assert composed.epsilon == 2.0 and not composed.note
+    assert whole.epsilon == 3 * 2.0 and "each attribute" in whole.note
+
+
+def test_nothing_protected_leaves_the_features():
+    shown, _, _ = messages(mask=np.zeros_like(MASK))
+    np.testing.assert_array_equal(shown, X)
+
+
+def test_bins_and_budgets_share_their_uniforms():
+    coarse, fine = messages(1.0, bins=2)[0], messages(3.0, bins=2)[0]
+    truth = (np.floor(2 * X) + 0.5) / 2
+    assert (fine[MASK] == truth[MASK])[coarse[MASK] == truth[MASK]].all()
+
+
+@pytest.mark.parametrize("params", [{"bins": 1}, {"bins": 2.5}, {"budget": "all"}])
+def test_bad_parameters_are_named(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        KRR(y_range=(-1.0, 1.0), **params).fit(X, Y, mask=MASK)

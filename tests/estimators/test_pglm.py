@@ -1,0 +1,123 @@
+"""PGLM: sensitivity of the moments, law of the summed noise, least squares and the scale of the probabilities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from lpbench.estimators import PGLM
+from lpbench.estimators.pglm import SENSITIVITY, Moments, moment_scale, unit_rows
+from lpbench.privacy import Gaussian
+from lpbench.seeds import Streams
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((500, 4))
+Y = (X @ [2.0, -1.0, 0.0, 1.0] + 0.5 + RNG.logistic(size=500) > 0).astype(int)
+
+
+def vector(x, sign):
+    return np.append(np.outer(x, x), x * sign)
+
+
+def test_sensitivity_is_attained_and_never_exceeded():
+    rows = RNG.standard_normal((20000, 2, 3))
+    rows /= np.linalg.norm(rows, axis=2, keepdims=True)
+    signs = RNG.choice([-1, 1], (20000, 2))
+    outer = np.einsum("nki,nkj->nkij", rows, rows).reshape(20000, 2, 9)
+    vectors = np.concatenate([outer, rows * signs[..., None]], axis=2)
+    largest = np.linalg.norm(vectors[:, 0] - vectors[:, 1], axis=1).max()
+    assert 0.99 * SENSITIVITY < largest <= SENSITIVITY
+    worst = vector(np.array([1.0, 0.0]), 1) - vector(np.array([0.5, math.sqrt(0.75)]), -1)
+    assert np.linalg.norm(worst) == pytest.approx(SENSITIVITY)
+
+
+def test_the_stated_epsilon_holds_and_a_smaller_one_fails():
+    mechanism = PGLM(epsilon=1.5)._mechanism(500)
+    assert mechanism.delta == 1 / 500**2
+    assert mechanism.epsilon == pytest.approx(1.5, rel=1e-6)
+    assert mechanism.profile(1.5 * 0.99) > mechanism.delta
+
+
+def test_summed_noise_is_that_of_n_users_made_symmetric():
+    """Per user N(0, 1) in every entry, then (G + G^T) / 2: variance 1 on the diagonal, 1/2 off it; chi-square, 1e-6."""
+    D = 150
+    noise = Moments.collect(np.eye(D), np.ones(D), Streams(4)).noise_gram
+    np.testing.assert_array_equal(noise, noise.T)
+    upper = noise[np.triu_indices(D, 1)]
+    for draws, variance in ((np.diag(noise), 1.0), (upper, 0.5)):
+        total = (draws**2).sum() / variance
+        assert 1e-6 < chi2.cdf(total, draws.size) < 1 - 1e-6
+    n, sigma = 400, Gaussian.for_budget(1.0, 1e-4, SENSITIVITY).sigma
+    moments = Moments(np.eye(3) * 1e6, np.zeros(3), np.zeros((3, 3)), np.ones(3), n)
+    coef, ridge = moments.solve(Gaussian(sigma, 1e-4, SENSITIVITY))
+    assert ridge == 0.0
+    np.testing.assert_allclose(coef * 1e6, math.sqrt(n) * sigma)
+
+
+def test_without_noise_it_is_least_squares():
+    model = PGLM(epsilon=math.inf).fit(X, Y)
+    expected = np.linalg.lstsq(unit_rows(X), 2.0 * Y - 1, rcond=None)[0]
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6)
+    assert model.ridge_ == 0.0
+    assert model.score(X, Y) > 0.75
+
+
+def test_the_ridge_is_just_large_enough():
+    moments, _ = PGLM(random_state=2)._collect(X, Y, None, None, None)
+    mechanism = PGLM(epsilon=0.5)._mechanism(500)
+    scale = math.sqrt(500) * mechanism.sigma
+    _, ridge = moments.solve(mechanism)
+    noisy = moments.gram + scale * moments.noise_gram + ridge * np.eye(5)
+    assert ridge > 0
+    assert np.linalg.eigvalsh(noisy)[0] == pytest.approx(scale)
+
+
+def test_budgets_share_one_unit_noise():
+    first, second = (PGLM(epsilon=e, random_state=2)._collect(X, Y, None, None, None)[0] for e in (0.5, 8.0))
+    np.testing.assert_array_equal(first.noise_gram, second.noise_gram)
+
+
+def test_rows_of_length_one_keep_the_side_of_every_hyperplane():
+    w = RNG.standard_normal(5)
+    rows = unit_rows(X)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0)
+    np.testing.assert_array_equal(rows @ w > 0, X @ w[:4] + w[4] > 0)
+
+
+def test_scale_solves_the_moment_equation_where_it_has_a_root():
+    scores = 0.2 * RNG.standard_normal(1000)
+    c, found = moment_scale(scores)
+    s = 1 / (1 + np.exp(-c * scores))
+    assert found and c >= 2
+    assert 2 * c * np.mean(s * (1 - s)) == pytest.approx(1.0)
+    assert moment_scale(np.zeros(3)) == (2.0, True)
+
+
+def test_scale_is_capped_and_flagged_where_it_has_none():
+    scores = np.array([-3.0, 3.0])
+    c, found = moment_scale(scores)
+    grid = np.geomspace(0.1, 100, 2000)
+    s = 1 / (1 + np.exp(-grid * 3.0))
+    assert (2 * grid * s * (1 - s)).max() < 1
+    assert not found and math.isfinite(c)
+
+
+def test_public_features_change_no_class():
+    plain = PGLM(epsilon=50.0, random_state=1).fit(X[100:], Y[100:])
+    scaled = PGLM(epsilon=50.0, random_state=1).fit(X[100:], Y[100:], X_public=X[:100], y_public=Y[:100])
+    np.testing.assert_array_equal(plain.predict(X), scaled.predict(X))
+    assert plain.scale_ == 2.0 and not plain.scale_found_ and scaled.scale_ > 2.0
+
+
+def test_guarantee_counts_the_symmetric_matrix_once():
+    guarantee = PGLM(epsilon=2.0).fit(X, Y).guarantee_
+    assert (guarantee.epsilon, guarantee.delta) == (2.0, 1 / 500**2)
+    assert guarantee.bits_up == 64 * (15 + 5)
+
+
+def test_more_than_two_classes_are_refused():
+    with pytest.raises(ValueError, match="Only binary"):
+        PGLM().fit(X, np.arange(500) % 3)

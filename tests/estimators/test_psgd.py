@@ -1,0 +1,223 @@
+"""PSGD: the batched passes against the explicit recursion on whole parameter vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from lpbench.estimators import PSGD
+from lpbench.estimators.binary import with_constant
+from lpbench.estimators.psgd_neural import Layers, NeuralPass, OuterSums
+from lpbench.estimators.psgd_passes import LinearPass, Runs, Users
+from lpbench.estimators.psgd_start import curvature_rate, initial_layers, linear_start, neural_start
+from lpbench.privacy import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
+
+
+def setting(n=40, D=5, replications=2, parameters=5, seed=0):
+    """Users of a few replications and 2 budgets x 2 rates."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.random((replications, n, D - 1)), np.ones((replications, n, 1))], axis=2)
+    y = rng.integers(0, 2, (replications, n)).astype(float)
+    uniforms = rng.random((3, replications, n))
+    mechanisms = [PrivUnitG(e, parameters) for e in (1.0, 6.0)]
+    along = np.stack([m.along(*uniforms[1:]) for m in mechanisms for _ in range(2)], axis=1)
+    users = Users(X, y, uniforms[0], along, [np.random.default_rng([seed, r]) for r in range(replications)])
+    spread = np.repeat([m.spread for m in mechanisms], 2)
+    return users, Runs(np.array([0.005, 0.05, 0.005, 0.05]), spread, np.array([0, 1, 0, 1]))
+
+
+def explicit_step(weights, gradient, users, runs, replication, t, z):
+    """One step of all runs on whole parameter vectors (B, p), by the functions of the privacy room."""
+    unit = unit_vectors(gradient, users.u_sign[replication, t], np.ones_like(gradient))
+    reports = privunit_reports(unit, users.along[replication, :, t], runs.spread, z)
+    return weights - runs.rates[:, None] * reports
+
+
+@pytest.mark.parametrize("slope", [-3.0, -0.2, 0.4, 2.0])
+def test_factored_reports_are_privunit_reports(slope):
+    rng = np.random.default_rng(1)
+    v, z, u = rng.standard_normal((3, 50, 7))
+    unit = unit_vectors(slope * v, u[:, 0] % 1, z)
+    expected = privunit_reports(unit, u[:, 1], 0.7, z)
+    norm, inner = np.linalg.norm(v, axis=1), (v * z).sum(axis=1)
+    c = report_coefficients(slope, norm, inner, u[:, 1], 0.7, u[:, 0] % 1)
+    np.testing.assert_allclose(c[:, None] * v + 0.7 * z, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_zero_gradient_becomes_a_random_sign():
+    c = report_coefficients(np.zeros(2), 2.0, 0.0, 1.0, 0.0, np.array([0.49, 0.51]))
+    np.testing.assert_array_equal(c, [0.5, -0.5])
+
+
+def test_linear_pass_is_the_explicit_recursion():
+    users, runs = setting()
+    start = np.random.default_rng(9).standard_normal((2, 2, 5))
+    got = LinearPass(users, runs, start).run()
+    for r in range(2):
+        rng, weights = np.random.default_rng([0, r]), start[r, runs.start]
+        for t in range(40):
+            x = users.X[r, t]
+            gradient = (expit(weights @ x) - users.y[r, t])[:, None] * x
+            weights = explicit_step(weights, gradient, users, runs, r, t, rng.standard_normal(5))
+        np.testing.assert_allclose(got.weights[r], weights, rtol=1e-9)
+        np.testing.assert_allclose(got.scores(r, users.X[r]), weights @ users.X[r].T, rtol=1e-9)
+
+
+def neural_setting(D=5, h=3, n=40):
+    users, runs = setting(n=n, D=D, parameters=h * D + h + 1)
+    rng = np.random.default_rng(8)
+    return users, runs, Layers(rng.standard_normal((2, 2, h, D)), rng.standard_normal((2, 2, h + 1)))
+
+
+def explicit_network(users, runs, layers, replication, z_of_block, block):
+    """Recursion on vectors (hidden weights, output weights) with explicit z."""
+    h, D = layers.hidden.shape[2:]
+    parts = layers.hidden[replication, runs.start].reshape(-1, h * D), layers.output[replication, runs.start]
+    weights, z = np.concatenate(parts, axis=1), np.empty((0, h * D + h + 1))
+    for t in range(users.X.shape[1]):
+        if t % block == 0:
+            z = z_of_block(users.X[replication, t : t + block])
+        x, W, v = users.X[replication, t], weights[:, : h * D].reshape(-1, h, D), weights[:, h * D :]
+        hidden = np.maximum(W @ x, 0.0)
+        slope = expit((hidden * v[:, :-1]).sum(axis=1) + v[:, -1]) - users.y[replication, t]
+        back = (hidden > 0) * v[:, :-1]
+        outer = (back[:, :, None] * x).reshape(-1, h * D)
+        gradient = slope[:, None] * np.concatenate([outer, hidden, np.ones((len(v), 1))], axis=1)
+        weights = explicit_step(weights, gradient, users, runs, replication, t, z[t % block])
+    return weights[:, : h * D].reshape(-1, h, D), weights[:, h * D :]
+
+
+def test_neural_pass_is_the_explicit_recursion():
+    """With fewer inputs than users in a block the draws span all inputs, so that every z is explicit."""
+    users, runs, layers = neural_setting()
+    got = NeuralPass(users, runs, layers).run()
+    for r in range(2):
+        rng = np.random.default_rng([0, r])
+
+        def z_of_block(X, rng=rng):
+            basis, _ = np.linalg.qr(X.T)
+            inside = rng.standard_normal((len(X), 3, basis.shape[1])) @ basis.T
+            return np.concatenate([inside.reshape(len(X), -1), rng.standard_normal((len(X), 4))], axis=1)
+
+        hidden, output = explicit_network(users, runs, layers, r, z_of_block, got.block)
+        scores = got.scores(r, users.X[r])
+        for run in range(4):
+            final = got.final(r, run)
+            np.testing.assert_allclose(final.hidden, hidden[run], rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(final.output, output[run], rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(scores[run], final.scores(users.X[r]), rtol=1e-8, atol=1e-10)
+
+
+def test_blocks_narrower_than_the_inputs_draw_the_sum_of_independent_normals():
+    """Rows of N / sqrt(users) are standard normal and new blocks independent of old ones.
+
+    30000 rows: a sample covariance deviates by 0.05 with probability below 1e-15.
+    """
+    h, D = 30000, 7
+    users, _ = setting(n=8, D=D, replications=1, parameters=h * D + h + 1)
+    layers = Layers(np.zeros((1, 1, h, D)), np.zeros((1, 1, h + 1)))
+    one = Runs(np.array([0.1]), np.array([1.0]), np.array([0]))
+    pass_ = NeuralPass(Users(users.X, users.y, users.u_sign, users.along[:, :1], users.normals), one, layers)
+    pass_._visit(slice(0, 4))
+    first = pass_.noise[0].copy()
+    pass_._visit(slice(4, 8))
+    both = np.concatenate([first, pass_.noise[0] - first], axis=1) / 2.0
+    assert np.abs(both.T @ both / h - np.eye(2 * D)).max() < 0.05
+
+
+def test_the_sum_of_a_block_continues_what_its_users_saw(monkeypatch):
+    """Across the span of the block nothing may leak into it: N X^T is the sum of the products drawn inside."""
+    users, runs, layers = neural_setting(D=40, h=3, n=16)
+    seen = {}
+
+    def watch(self, members, before, inside, coordinates, factors):
+        seen["products"] = inside.sum(axis=1) @ coordinates
+        factors[:] = 0.0
+
+    monkeypatch.setattr(NeuralPass, "_steps", watch)
+    pass_ = NeuralPass(users, runs, layers).run()
+    np.testing.assert_allclose(pass_.noise @ users.X.swapaxes(1, 2), seen["products"], atol=1e-10)
+
+
+def test_outer_sums_do_not_depend_on_when_they_are_added_up():
+    rng = np.random.default_rng(4)
+    X, factors = rng.random((2, 30, 3)), rng.standard_normal((2, 5, 30, 4))
+    sums = OuterSums(X, 5, 4, block=4)
+    for first in range(0, 30, 4):
+        count = min(4, 30 - first)
+        sums.append(count)[:] = factors[:, :, first : first + count]
+    expected = np.einsum("rbth,rtd->rbhd", factors, X)
+    np.testing.assert_allclose(sums.matrix(1, 3), expected[1, 3])
+    query = rng.random((2, 6, 3))
+    np.testing.assert_allclose(sums.times(query), np.einsum("rqd,rbhd->rbqh", query, expected))
+    part = np.s_[1:2, 2:4]
+    np.testing.assert_allclose(sums.times(query[1:], part), np.einsum("rqd,rbhd->rbqh", query, expected)[part])
+
+
+def loss(scores, y):
+    return np.mean(np.logaddexp(0, -(2 * y - 1) * scores))
+
+
+def test_the_curvature_step_never_increases_the_linear_loss(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y = with_constant(rng.random((60, 4))), rng.integers(0, 2, 60)
+    losses = []
+    for steps in range(30):
+        monkeypatch.setattr("lpbench.estimators.psgd_start.STEPS", steps)
+        losses.append(loss(X @ linear_start(X, y, np.array([curvature_rate(X)]))[0], y))
+    assert (np.diff(losses) <= 1e-15).all() and losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("q", [6, 40])
+def test_network_start_is_plain_gradient_descent(q):
+    """Both in the span of few public rows and in all inputs."""
+    rng = np.random.default_rng(6)
+    X, y = with_constant(rng.random((q, 9))), rng.integers(0, 2, q)
+    start = initial_layers(10, 4, rng)
+    hidden, output = start.hidden.copy(), start.output.copy()
+    for _ in range(100):
+        active = np.maximum(X @ hidden.T, 0)
+        slope = (expit(active @ output[:-1] + output[-1]) - y) / q
+        step = ((slope[:, None] * output[:-1]) * (active > 0)).T @ X
+        output -= 0.5 * np.append(slope @ active, slope.sum())
+        hidden -= 0.5 * step
+    got = neural_start(X, y, 0.5, start)
+    np.testing.assert_allclose(got.hidden, hidden, atol=1e-10)
+    np.testing.assert_allclose(got.output, output, atol=1e-10)
+
+
+RNG = np.random.default_rng(7)
+X = RNG.random((1500, 3))
+Y = (X @ [3.0, -2.0, 0.0] + 0.3 * RNG.logistic(size=1500) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("hidden_ratio", [0, 2])
+def test_it_learns_when_the_budget_allows(hidden_ratio):
+    model = PSGD(50.0, hidden_ratio, learning_rate=0.05, random_state=0).fit(
+        X[200:], Y[200:], X_public=X[:200], y_public=Y[:200]
+    )
+    assert model.score(X, Y) > 0.8
+
+
+def test_an_infinite_budget_takes_steps_of_exact_length():
+    model = PSGD(math.inf, learning_rate=0.01, random_state=0).fit(X[:1], Y[:1], X_public=X[:50], y_public=Y[:50])
+    start = linear_start(with_constant(X[:50]), Y[:50], np.array([curvature_rate(with_constant(X[:50]))]))[0]
+    assert np.linalg.norm(model.model_.weights - start) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(("hidden_ratio", "parameters"), [(0, 4), (1, 3 * 4 + 3 + 1), (0.1, 4 + 1 + 1)])
+def test_one_vector_spends_the_whole_budget(hidden_ratio, parameters):
+    guarantee = PSGD(1.5, hidden_ratio).fit(X[:30], Y[:30]).guarantee_
+    assert (guarantee.model, guarantee.epsilon, guarantee.delta, guarantee.rounds) == ("ldp", 1.5, 0.0, 1)
+    assert guarantee.bits_up == guarantee.bits_down == 64 * parameters
+
+
+@pytest.mark.parametrize(
+    "params", [{"learning_rate": -1.0}, {"hidden_ratio": math.nan}, {"warm_rate": "none"}, {"epsilon": 0}]
+)
+def test_bad_parameters_are_named(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        PSGD(**params).fit(X, Y)
