@@ -39,9 +39,10 @@ def competitors(selectors: Iterable[str]) -> set[str]:
     A method run under its bare name, or under several variants, competes once: the others are shown beside it.
     Selectors that fix parameters compete with each other where the method itself was not run.
     """
-    chosen = representatives(selectors)
+    groups = by_method(selectors)
+    chosen = representatives(s for group in groups.values() for s in group)
     found = set()
-    for name, group in by_method(selectors).items():
+    for name, group in groups.items():
         if is_preset(chosen[name]):
             found.add(chosen[name])
         if name not in group:

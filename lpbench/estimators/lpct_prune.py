@@ -53,6 +53,8 @@ class LPCTPrune(LPCTBase):
         Whether the second query was made.
     depth_ : int
         p0.
+    leaves_, climbed_ : int ndarrays of shape (n_leaves,)
+        Nodes of ``tree_`` that are its cells, and the levels between each and the ancestor that answers for it.
     classes_, tree_, leaf_probability_, leaf_class_
         As in :class:`~lpbench.estimators.LPCT`.
     """
@@ -108,6 +110,7 @@ class LPCTPrune(LPCTBase):
         answer = Pruning(tables, streams).answer(self)
         self.depth_, self.flagged_ = self._query_depth(samples), len(answer.asked) > 1
         self._store_leaves(answer.table.tree.truncated(answer.depth), answer.eta[None])
+        self.leaves_, self.climbed_ = answer.leaves, answer.climbed
         self.guarantee_ = self._guarantee(answer)
         return self
 

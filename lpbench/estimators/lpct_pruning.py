@@ -45,6 +45,8 @@ class Answer:
     leaves : int ndarray of shape (n_leaves,)
         Its cells.
     eta : ndarray of shape (n_leaves,)
+    climbed : int ndarray of shape (n_leaves,)
+        Levels between a cell and the ancestor that answers for it.
     asked : tuple of (float, int)
         Budget and number of cells of each query.
     """
@@ -53,10 +55,11 @@ class Answer:
     depth: int
     leaves: np.ndarray
     eta: np.ndarray
+    climbed: np.ndarray
     asked: tuple[tuple[float, int], ...]
 
 
-def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> tuple[np.ndarray, bool]:
+def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> tuple[np.ndarray, np.ndarray, bool]:
     """Walk up from every leaf: the first node with statistic >= 1, else the best one (Algorithm 2, section 5.1).
 
     Parameters
@@ -71,6 +74,8 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
     Returns
     -------
     eta : ndarray of shape (n_leaves,)
+    chosen : int ndarray of shape (n_leaves,)
+        Levels climbed.
     flag : bool
     """
     statistic = np.where(exists, judgement.statistic, -np.inf)
@@ -78,12 +83,12 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
     chosen = np.where(good.any(axis=0), good.argmax(axis=0), statistic.argmax(axis=0))
     eta = np.take_along_axis(judgement.eta, chosen[None], axis=0)[0]
     if flag_from is None:
-        return eta, False
+        return eta, chosen, False
     climbed = np.arange(statistic.shape[0])[:, None]
     raises = judgement.private_wins & exists & (climbed >= flag_from)
     # A leaf stops at its first good node, unless the same node raises the flag, which Algorithm 2 looks at first.
     first_good = np.where(good.any(axis=0), good.argmax(axis=0), statistic.shape[0])
-    return eta, bool((raises & (climbed <= first_good)).any())
+    return eta, chosen, bool((raises & (climbed <= first_good)).any())
 
 
 class Pruning:
@@ -101,15 +106,15 @@ class Pruning:
         table, leaves, judgement, exists = self._judge(model, budget, depth)
         climbs = slice(0, depth - least + 1)
         part = Judgement(judgement.eta[climbs], judgement.statistic[climbs], judgement.private_wins[climbs])
-        eta, flag = select(part, exists[climbs], depth - handover if model.terminate else None)
+        eta, climbed, flag = select(part, exists[climbs], depth - handover if model.terminate else None)
         if not flag:
-            return Answer(table, depth, leaves, eta, ((budget, leaves.size),))
+            return Answer(table, depth, leaves, eta, climbed, ((budget, leaves.size),))
         first = (budget, leaves.size)
         table = self.tables.at(handover, model.min_samples_leaf)
         leaves = table.tree.leaves(handover, model.min_samples_leaf)
         noisy = self._noisy(table, leaves, budget, depth=handover, query=2)
         eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
-        return Answer(table, handover, leaves, eta, (first, (budget, leaves.size)))
+        return Answer(table, handover, leaves, eta, np.zeros_like(leaves), (first, (budget, leaves.size)))
 
     def _noisy(self, table: NodeTable, leaves: np.ndarray, budget: float, **axes) -> np.ndarray:
         votes = table.private[:, leaves]

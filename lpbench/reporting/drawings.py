@@ -8,13 +8,20 @@ from pathlib import Path
 from lpbench.errors import unknown_name
 from lpbench.reporting.cards import get
 from lpbench.reporting.drawings_histoftree import draw_masks
-from lpbench.reporting.drawings_lpct import draw_contours, draw_partition, draw_ranges, draw_two_partitions
+from lpbench.reporting.drawings_lpct import (
+    draw_contours,
+    draw_partition,
+    draw_pruning,
+    draw_ranges,
+    draw_two_partitions,
+)
 from lpbench.reporting.facts import write_facts
 
 #: Experiment -> function(experiment, folder, seed) that draws it.
 DRAWINGS: Mapping[str, Callable] = {
     "histoftree/figure1": draw_masks,
     "lpct/figure1": draw_partition,
+    "lpct/figure2": draw_pruning,
     "lpct/figure3": draw_contours,
     "lpct/figure8": draw_ranges,
     "lpct/figure9": draw_two_partitions,

@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
+from lpbench import registry
 from lpbench.datasets import eta_p, eta_q, make_problem
 from lpbench.estimators import LPCT
 from lpbench.naming import parse_selector
@@ -99,6 +100,48 @@ def draw_partition(experiment, folder: Path, seed: int) -> list[Path]:
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
         return style.save(figure, folder, "figure1")
+
+
+def draw_pruning(experiment, folder: Path, seed: int) -> list[Path]:
+    """Figure 2: the ancestor that answers for each leaf; then, a panel for each number of levels climbed, one leaf."""
+    settings = get(experiment, "settings", {})
+    problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
+    depth = int(settings.get("depth", 3))
+    model = registry.method(settings.get("method", "lpct_prune_max_edge[min_depth=1]")).build()
+    model.set_params(depth=depth, epsilon=float(settings.get("epsilon", 8)), random_state=seed)
+    model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
+    examples = [int(np.flatnonzero(model.climbed_ == c)[0]) for c in np.unique(model.climbed_)]
+    with style.look():
+        figure, axes = plt.subplots(1, 1 + len(examples), figsize=(3.1 * (1 + len(examples)) + 0.6, 3.6), squeeze=False)
+        _all_leaves(axes[0][0], model, depth)
+        for ax, k in zip(axes[0][1:], examples, strict=True):
+            leaf = node = int(model.leaves_[k])
+            for _ in range(model.climbed_[k]):
+                node = int(model.tree_.parent[node])
+            box(ax, model.tree_, node, facecolor=style.SELECTED, alpha=0.45)
+            draw_cells(ax, model.tree_, depth)
+            box(ax, model.tree_, leaf, inset=0.012, fill=False, edgecolor="black", linewidth=2.4)
+            square(ax)
+            ax.set_title(f"levels climbed: {model.climbed_[k]}", loc="left")
+        handles = [
+            Patch(fill=False, edgecolor="black", linewidth=2.4, label="a leaf"),
+            Patch(facecolor=style.SELECTED, alpha=0.45, label="the area whose labels answer for it"),
+        ]
+        figure.legend(handles=handles, loc="outside lower right", ncols=2, frameon=False)
+        return style.save(figure, folder, "figure2")
+
+
+def _all_leaves(ax, model, depth: int) -> None:
+    """Shade each leaf by its estimate and print the depth of the ancestor that answers for it."""
+    one = model.leaf_probability_[:, 1]
+    for leaf, climbed, probability in zip(model.leaves_, model.climbed_, one, strict=True):
+        box(ax, model.tree_, leaf, facecolor=SHADES(float(probability)), alpha=0.8)
+        low, high = model.tree_.bounds(int(leaf))
+        answering = model.tree_.depth[leaf] - climbed
+        ax.text(*(low + high) / 2, f"k = {answering}\n{probability:.2f}", ha="center", va="center", fontsize=8)
+    draw_cells(ax, model.tree_, depth, edgecolor="black", linewidth=1.0)
+    square(ax)
+    ax.set_title("depth k of the ancestor, estimate", loc="left")
 
 
 def draw_contours(experiment, folder: Path, seed: int) -> list[Path]:

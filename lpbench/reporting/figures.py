@@ -20,6 +20,8 @@ from lpbench.reporting.curves import NON_PRIVATE, Curve, axis_of, curves, publis
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
+#: Errors whose logarithms spread over more than this are drawn on a logarithmic axis.
+LOG_FROM = 1.5
 #: Panels side by side before a new row starts.
 _COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
@@ -128,7 +130,9 @@ def _panel(ax: Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, 
         ax.plot(x, curve.mean, zorder=3, **look)
     _x_axis(ax, axis, places, position, metric)
     values = np.concatenate([c.mean for c in found])
-    if metric == "excess_risk" or (metric in ("mse", "seconds") and values.min() > 0 and np.ptp(np.log(values)) > 2):
+    if metric == "excess_risk" or (
+        metric in ("mse", "seconds") and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM
+    ):
         ax.set_yscale("log")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lpbench.analysis import competitors, is_ranked, representatives
+from lpbench.analysis.summary import BASELINE
 from lpbench.naming import parse_selector
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.published import HISTOFTREE_TABLES, names
@@ -63,6 +64,13 @@ class Layout:
     style: str
 
 
+#: Order of methods in tables that no paper lays out.
+ORDER = [
+    *("histoftree_max_edge", "histoftree_cart", "adhistoftree_max_edge", "adhistoftree_cart", "par_dt", "hist", "krr"),
+    *("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "lpct_p", "lpct_q", "lpct_random"),
+    *("ct_q", "phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
+    *("private_mean", "private_majority", "label_dt", "dt", "ct_w"),
+]
 _HISTOFTREE = {
     "aligned": ["histoftree_max_edge", "histoftree_cart", "par_dt", "hist", "krr"],
     "personalized": [
@@ -126,7 +134,7 @@ def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Col
         name = chosen.get(base, base)
         used.add(name)
         columns.append(Column(group, method_title(name, cards), mask, name, paper_mask, base, is_ranked(name)))
-    extra = [m for m in present if m not in used and m != "dt"]
+    extra = [m for m in present if m not in used and m != BASELINE]
     return columns + [Column(group, method_title(m, cards), mask, m, ranked=False) for m in extra]
 
 
@@ -141,17 +149,25 @@ def _paper_rows(paper: str, table: pd.DataFrame) -> tuple[tuple[str, str], ...]:
     return tuple(rows + [(s, s) for s in present if s not in known])
 
 
+def _place(method: str) -> tuple:
+    """Order of columns: proposed methods, competitors, references; anything else at the end by name."""
+    name = parse_selector(method)[0]
+    return ORDER.index(name) if name in ORDER else len(ORDER), method
+
+
 def _general(table: pd.DataFrame, cards: Mapping) -> list[Layout]:
     found = []
     for (panel, epsilon), rows in table.groupby(["panel", "epsilon"], dropna=False):
-        pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)))
+        ratio = (rows["metric"] == "mse").all() and rows["ratio"].notna().any()
+        pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)), key=lambda p: (p[0], _place(p[1])))
+        # the ratio of the baseline to itself says nothing
+        pairs = [p for p in pairs if not (ratio and p[1] == BASELINE)]
         masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
         columns = tuple(
             Column(mask if len(masks) > 1 else "", method_title(m, cards), mask, m, ranked=is_ranked(m) and m in ranked)
             for mask, m in pairs
         )
         datasets = tuple((d, d) for d in sorted(set(rows["dataset"])))
-        ratio = (rows["metric"] == "mse").all() and rows["ratio"].notna().any()
         seconds = (rows["metric"] == "seconds").all()
         value = "ratio" if ratio else "seconds" if seconds else "mean"
         text = {"ratio": "MSE relative to the non-private tree", "seconds": "seconds relative to CT-W"}

@@ -174,16 +174,25 @@ def to_markdown(title: str, experiment: str, grids: Sequence[Grid], selection: s
     lines = [f"# {title}", ""]
     for grid in grids:
         lines += [_legend(grid, experiment, selection), ""]
-        heads = [f"{c.group} {c.label}".strip() for c in grid.layout.columns]
-        lines.append("| | " + " | ".join(heads) + " |")
-        lines.append("|---" * (len(heads) + 1) + "|")
-        for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
-            lines.append(f"| {label} | " + " | ".join(_markdown_cell(c) for c in row) + " |")
-        for label, row in grid.footer:
-            lines.append(f"| {label} | " + " | ".join(row) + " |")
+        lines += _markdown_list(grid) if len(grid.layout.datasets) == 1 else _markdown_table(grid)
         lines += ["", *(f"- Not run: {reason}" for reason in grid.reasons), ""]
     lines += [f"- {note}" for note in notes]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _markdown_table(grid: Grid) -> list[str]:
+    heads = [f"{c.group} {c.label}".strip() for c in grid.layout.columns]
+    lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
+        lines.append(f"| {label} | " + " | ".join(_markdown_cell(c) for c in row) + " |")
+    return lines + [f"| {label} | " + " | ".join(row) + " |" for label, row in grid.footer]
+
+
+def _markdown_list(grid: Grid) -> list[str]:
+    """One data set reads better from top to bottom; rank sums over one data set say nothing."""
+    lines = [f"| mask | method | {grid.layout.datasets[0][0]} |", "|---|---|---|"]
+    columns = zip(grid.layout.columns, grid.cells[0], strict=True)
+    return lines + [f"| {column.group} | {column.label} | {_markdown_cell(cell)} |" for column, cell in columns]
 
 
 def _markdown_cell(cell: Cell) -> str:

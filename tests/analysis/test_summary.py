@@ -141,7 +141,7 @@ def test_method_with_fixed_parameters_is_not_ranked_beside_itself():
 
 def test_variants_of_one_method_compete_once():
     names = ["p[variant=published_tables]", "p[variant=text]", "q", "q[s=1]", "q[variant=text]", "m[k=1]", "m[k=2]"]
-    assert competitors(names) == {"p[variant=text]", "q", "m[k=1]", "m[k=2]"}
+    assert competitors(iter(names)) == {"p[variant=text]", "q", "m[k=1]", "m[k=2]"}
     assert representatives(names)["p"] == "p[variant=text]"
     # named variants compete with selectors that fix parameters, if the method itself was not run
     assert competitors(["p[variant=text]", "p[k=1]"]) == {"p[variant=text]", "p[k=1]"}

@@ -1,0 +1,98 @@
+"""The report over a folder with some results, and the drawings."""
+
+import pandas as pd
+import pytest
+
+from lpbench.analysis import read_csv
+from lpbench.reporting import write_drawing, write_report
+from lpbench.reporting.differences import explain
+from tests.reporting.fake import experiment, placeholder, scores_of
+from tests.reporting.store import put
+
+ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Results of figure 2(c) and of a part of table 1; table 2 was not run."""
+    folder = tmp_path_factory.mktemp("results")
+    figure = experiment("histoftree/figure2c")
+    put(folder, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=4))
+    (folder / "histoftree/figure2c/figure2c.svg").write_text("<svg/>")
+    table = experiment("histoftree/table1")
+    for group in table["groups"]:
+        group["dataset"] = ["abalone", "red_wine"]
+    scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
+    slow = placeholder(table, "building", "krr", 2, "timeout", "over the time limit of 3 s")
+    put(folder, table, pd.concat([scores, slow], ignore_index=True))
+    experiments = [figure, table, experiment("histoftree/table2")]
+    write_report(folder, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT)
+    return folder, experiments
+
+
+def test_report_has_every_part(folder):
+    text = (folder[0] / "report.md").read_text(encoding="utf-8")
+    for part in (
+        "2 of 3 experiments have results",
+        "![figure2c](histoftree/figure2c/figure2c.svg)",
+        "published cells have a counterpart",
+        "Data set **taxi** is not at hand. Ask the owner.",
+        "No results yet (run `lpbench experiment=<name>`): histoftree/table2.",
+        "building krr: timeout, over the time limit of 3 s",
+        "## Errata found in the papers",
+        "- versions: numpy 2.4",
+    ):
+        assert part in text, part
+
+
+def test_claims_are_a_table_of_their_own(folder):
+    claims = read_csv(folder[0] / "claims.csv").set_index("claim")
+    assert claims.loc["H6", "verdict"] == "holds"
+    assert claims.loc["H9", "verdict"] == "not_run" and "table2" in claims.loc["H9", "evidence"]
+    assert claims.loc["H6", "paper"] == "H"
+
+
+def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
+    results, experiments = folder
+    path = write_report(results, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT, folder=tmp_path)
+    assert path == tmp_path / "report.md"
+    for name in ("report.md", "claims.csv"):
+        assert (tmp_path / name).read_bytes() == (results / name).read_bytes()
+
+
+def test_report_without_any_result(tmp_path):
+    text = write_report(tmp_path, [experiment("histoftree/table1")], [], {}).read_text(encoding="utf-8")
+    assert "0 of 1 experiments have results" in text
+
+
+def test_differences_are_explained_by_errata_and_known_deviations():
+    row = {"experiment": "histoftree/table1", "dataset": "building", "mask": "aligned", "method": "krr", "note": "n"}
+    assert explain(row).startswith("n; our KRR divides the budget")
+    assert explain(row | {"method": "hist", "dataset": "abalone", "note": ""}) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("lpct/figure1", "figure1"),
+        ("lpct/figure2", "figure2"),
+        ("lpct/figure3", "figure3"),
+        ("lpct/figure8", "figure8a"),
+        ("lpct/figure9", "figure9a"),
+    ],
+)
+def test_drawings_of_the_second_paper(tmp_path, name, file):
+    written = write_drawing(experiment(name), tmp_path, 7)
+    assert [p.name for p in written] == [f"{file}.svg", f"{file}.png"]
+    first = written[0].read_bytes()
+    assert b"Date" not in first and write_drawing(experiment(name), tmp_path, 7)[0].read_bytes() == first
+
+
+def test_facts_of_the_data_sets(tmp_path):
+    write_drawing(experiment("lpct/table1"), tmp_path, 0)
+    rows = read_csv(tmp_path / "comparison.csv").set_index(["panel", "dataset"])
+    assert len(rows) == 33
+    assert rows.loc[("n_private", "rice"), "reproduced"] == 240
+    assert "swapped" in rows.loc[("n_public", "census"), "note"]
+    assert rows.loc[("n_features", "census"), "note"].find("swapped") < 0
+    assert "| Census | 41292 / 3144 | 3144 / 41292 | 46 / 46 |" in (tmp_path / "table1.md").read_text(encoding="utf-8")
