@@ -136,6 +136,8 @@ def tables(tmp_path_factory):
         folder = tmp_path_factory.mktemp(name)
         for artefact in TABLES:
             body = experiment(artefact)
+            for group in body["groups"]:
+                group["dataset"] = ["abalone", "building", "red_wine"]
             scores = scores_of(body, lambda k, c=choice: table(k, **c), replications=2, points=({"depth": 1},))
             put(folder, body, scores, with_scores=False)
         made[name] = Results(folder)

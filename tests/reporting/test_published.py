@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from lpbench.paths import PUBLISHED
-from lpbench.reporting import errata as errata_module
 from lpbench.reporting.claims.lpct_tables import published_above_bound
+from lpbench.reporting.errata import errata
+from lpbench.reporting.errata_histoftree import histoftree_tie_rules
+from lpbench.reporting.errata_lpct import lpct_reachable, printed_eta_range
 from lpbench.reporting.published import published_cells, published_rank_sums, read
 
 TABLES = {f"histoftree/table{k}": 120 for k in (1, 2, 3)}
@@ -65,7 +67,7 @@ def test_every_file_is_described():
 
 
 def test_rank_sums_of_the_first_paper_mix_two_tie_rules():
-    counts = errata_module.histoftree_tie_rules()
+    counts = histoftree_tie_rules()
     assert counts["aligned"]["max"] == counts["aligned"]["of"] == 15
     assert counts["personalized"]["min"] == counts["personalized"]["of"] == 21
     assert counts["aligned"]["min"] < 15 and counts["personalized"]["max"] < 21
@@ -74,7 +76,7 @@ def test_rank_sums_of_the_first_paper_mix_two_tie_rules():
 def test_rank_sums_of_the_second_paper_are_out_of_reach():
     outside = {}
     for epsilon in (0.5, 2.0, 8.0):
-        table = errata_module.lpct_reachable(epsilon)
+        table = lpct_reachable(epsilon)
         outside[epsilon] = int(((table["printed"] < table["min"]) | (table["printed"] > table["max"])).sum())
         assert table["printed"].sum() == 605
     assert outside == {0.5: 3, 2.0: 8, 8.0: 6}
@@ -85,11 +87,11 @@ def test_upper_bound_is_exceeded_in_the_published_table():
 
 
 def test_printed_regression_function_leaves_the_unit_interval():
-    low, high = errata_module.printed_eta_range()
+    low, high = printed_eta_range()
     assert low < 0 and high > 1
 
 
 def test_every_erratum_has_a_computation():
-    found = errata_module.errata()
+    found = errata()
     assert {e["paper"] for e in found} == {"H", "L", "Z"}
     assert all(e["computation"] and e["what"] for e in found)

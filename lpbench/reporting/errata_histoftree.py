@@ -1,0 +1,118 @@
+"""Findings about HistOfTree's printed tables and data descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from lpbench.analysis import rank_sums
+from lpbench.datasets import describe
+from lpbench.reporting.erratum import Erratum, wide_table
+from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells, published_rank_sums
+
+
+def histoftree_tie_rules() -> dict[str, dict[str, int]]:
+    """Count, per kind of mask and tie rule, the printed rank sums of H that the printed cells give."""
+    counts: dict[str, dict[str, int]] = {}
+    for name in HISTOFTREE_TABLES:
+        cells, sums = published_cells(name), published_rank_sums(name)
+        for mask, part in cells.groupby("mask"):
+            wide = wide_table(part)
+            printed = sums[sums["mask"] == mask].set_index("method")["rank_sum"].reindex(wide.columns)
+            for ties in ("min", "average", "max"):
+                same = rank_sums(wide.to_numpy(), larger_is_better=False, ties=ties) == printed.to_numpy()
+                counts.setdefault(mask, {}).setdefault(ties, 0)
+                counts[mask][ties] += int(same.sum())
+            counts[mask]["of"] = counts[mask].get("of", 0) + len(printed)
+    return counts
+
+
+def _tie_rules() -> str:
+    counts = histoftree_tie_rules()
+    return "; ".join(
+        f"{mask}: min {c['min']}, average {c['average']}, max {c['max']} of {c['of']} reproduced"
+        for mask, c in sorted(counts.items())
+    )
+
+
+def _all_histoftree() -> pd.DataFrame:
+    return pd.concat([published_cells(name) for name in HISTOFTREE_TABLES], ignore_index=True)
+
+
+def _hist_pairs() -> str:
+    cells = _all_histoftree()
+    wide = cells[cells["method"] == "hist"].pivot(index=["epsilon", "dataset"], columns="mask", values="published")
+    unequal = wide[wide["aligned"] != wide["personalized"]]
+    where = "; ".join(
+        f"epsilon {e:g} {d}: {row.aligned:g} and {row.personalized:g}"
+        for (e, d), row in zip(unequal.index, unequal.itertuples(), strict=True)
+    )
+    return f"{len(wide) - len(unequal)} of {len(wide)} pairs equal; {where}"
+
+
+def _copied_values() -> str:
+    cells = _all_histoftree()
+    cells = cells[~cells["method"].isin(["hist"])]
+    keys = ["dataset", "mask", "method"]
+    wide = cells.pivot(index=keys, columns="epsilon", values="published")
+    same = wide[wide[1.0] == wide[2.0]]
+    all_three = same[same[2.0] == same[4.0]]
+    where = ", ".join(f"{d} {k} {m} ({row[1.0]:g})" for (d, k, m), row in same.iterrows())
+    return f"equal at epsilon 1 and 2: {where}; at 4 too: {len(all_three)}"
+
+
+def _growing_ratios() -> str:
+    wide = _all_histoftree().pivot(index=["dataset", "mask", "method"], columns="epsilon", values="published")
+    found = [
+        f"{d} {k} {m} {row[low]:g} at {low:g}, {row[high]:g} at {high:g}"
+        for (d, k, m), row in wide.iterrows()
+        for low, high in ((1.0, 2.0), (2.0, 4.0))
+        if row[high] > row[low]
+    ]
+    return f"{len(found)} of {2 * len(wide)} steps: " + "; ".join(found)
+
+
+def _partial_stars() -> str:
+    cells = _all_histoftree()
+    found = []
+    for (epsilon, dataset, mask), row in cells.groupby(["epsilon", "dataset", "mask"]):
+        starred = set(row.loc[row["starred"], "published"])
+        if (row.loc[~row["starred"], "published"].isin(starred)).any():
+            found.append(f"epsilon {epsilon:g} {dataset} {mask}")
+    return ", ".join(found)
+
+
+def _sizes(dataset: str) -> str:
+    facts = describe(dataset)
+    if facts.n_train is None:
+        return "the data are not at hand"
+    return f"{facts.n_train + facts.n_test} rows, {facts.n_features} features"
+
+
+def _own_sizes(*datasets: str) -> Callable[[], str]:
+    return lambda: "the data have " + "; ".join(f"{d}: {_sizes(d)}" for d in datasets)
+
+
+def _personal_masks() -> str:
+    return (
+        "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1: only s* - 1 features are protected by everybody, and with "
+        "s* = 1 (d <= 7) the most sensitive one by n/10 users"
+    )
+
+
+ERRATA = (
+    Erratum("H", "Tables 1-3, rank sums", "two tie rules in one row, so the halves cannot be compared", _tie_rules),
+    Erratum("H", "Tables 1-3, Hist", "Hist ignores the mask, so both halves must agree", _hist_pairs),
+    Erratum("H", "Tables 1-2", "values repeated from one budget to the next", _copied_values),
+    Erratum("H", "Tables 1-3", "error grows with the budget", _growing_ratios),
+    Erratum("H", "Table 1", "a star on part of a printed tie", _partial_stars),
+    Erratum("H", "App. C.2, RED", "4,898 instances are those of white wine", _own_sizes("red_wine", "white_wine")),
+    Erratum(
+        "H", "App. C.2, AQU and FIS", "the same sentence (908 chemicals) describes both; FIS has 6 inputs, not 7",
+        _own_sizes("aquatic_toxicity", "fish_toxicity"),
+    ),
+    Erratum("H", "App. C.2, DAK", "10 features count the date and the target", _own_sizes("istanbul_stock")),
+    Erratum("H", "App. C.2, POR", "315 x 12 is not the set the authors' copy holds", _own_sizes("portfolio")),
+    Erratum("H", "Sec. 5.2, masks", "counted from 1 as printed, one sensitive feature is missing", _personal_masks),
+)  # fmt: skip
