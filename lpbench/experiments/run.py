@@ -82,6 +82,7 @@ def execute(block: Block) -> pa.Table:
     rows: list[pa.Table] = []
     replication = 0
     batch = 1
+    labelled: list[dict] = []
     while replication < block.replications:
         wanted = range(replication, min(replication + batch, block.replications))
         problems = [_problem(block, r) for r in wanted]
@@ -92,13 +93,16 @@ def execute(block: Block) -> pa.Table:
             wanted = range(batch)
         streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
         points = _points(block, estimator, problems[0])
+        if points != labelled:
+            # nearly always once a block: writing a large grid as JSON takes as long as sweeping it
+            labelled, labels = points, pa.array([canonical_json(p) for p in points])
         start = time.perf_counter()
         with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             results = estimator.sweep_many(problems, block.budgets, points, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points))
         for r, problem, result in zip(wanted, problems, results, strict=True):
-            rows.append(_rows(block, points, r, problem.metric, result, seconds))
+            rows.append(_rows(block, labels, r, problem.metric, result, seconds))
         replication += len(problems)
     return pa.concat_tables(rows).unify_dictionaries()
 
@@ -115,12 +119,11 @@ def _points(block: Block, estimator, problem) -> list[dict]:
     return points
 
 
-def _rows(block: Block, points: Sequence[Mapping], replication: int, metric: str, result, seconds: float) -> pa.Table:
-    budgets, n = len(block.budgets), len(points)
+def _rows(block: Block, labels: pa.Array, replication: int, metric: str, result, seconds: float) -> pa.Table:
+    budgets, n = len(block.budgets), len(labels)
     total = budgets * n
     if result.values.shape != (budgets, n):
         raise ValueError(f"{block.estimator}.sweep returned shape {result.values.shape}, expected {(budgets, n)}")
-    labels = pa.array([canonical_json(p) for p in points])
     index = np.tile(np.arange(n, dtype=np.int32), budgets)
     status, reason = ["ok"] * total, [""] * total
     for (b, g), (state, why) in result.reasons.items():
