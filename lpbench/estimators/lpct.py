@@ -19,7 +19,7 @@ from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
 SOURCES = ("both", "private", "public")
-NOISES = ("sum", "per_user")
+NOISES = ("sum", "per_user", "discrete")
 
 
 class LPCT(LPCTBase):
@@ -50,8 +50,10 @@ class LPCT(LPCTBase):
         private users and nothing spent (LPCT-Q).
     mechanism : {"laplace", "rr"}
         Noise of the votes: Laplace(4 / epsilon), or randomised response with epsilon / 4 per bit (L section 3.3).
-    noise : {"sum", "per_user"}
-        ``per_user`` draws every user's table, ``sum`` the sums by their exact law. Same distribution.
+    noise : {"sum", "per_user", "discrete"}
+        ``per_user`` draws every user's table, ``sum`` the sums by their exact law. Same distribution. ``discrete``:
+        Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point noise, at the same
+        exact epsilon (its sums by their law).
     outside : {"route", "zero"}
         Points outside [0, 1]^d are routed by comparison like any other; ``zero`` predicts class 0 there (L Theorem 5;
         the authors' code). Private users outside are routed in either case.
@@ -108,6 +110,8 @@ class LPCT(LPCTBase):
         check_choice("source", self.source, SOURCES)
         check_choice("mechanism", self.mechanism, MECHANISMS)
         check_choice("noise", self.noise, NOISES)
+        if self.noise == "discrete" and self.mechanism != "laplace":
+            raise ValueError(f"noise='discrete' is Laplace noise on a grid; mechanism={self.mechanism!r} has none")
 
     @staticmethod
     def _check_swept(budgets, depths, sizes, weights) -> None:
@@ -150,13 +154,16 @@ class LPCT(LPCTBase):
         depth = self._resolved_depth(self.depth, samples, self.epsilon)
         table = Tables(self, samples, streams, depth, self.min_samples_leaf).at(depth, self.min_samples_leaf)
         leaves = table.tree.leaves(depth)
-        mechanism = VoteMechanism(self.epsilon, self.mechanism)
+        mechanism = self._mechanism(self.epsilon)
         private = self._private_votes(table, leaves, samples, mechanism, streams, depth)
         weight = self._weight(self.public_weight, leaves.size, mechanism)
         eta = regression_function(private, table.public[:, leaves], weight)
         self._store_leaves(table.tree.tree, eta)
         self.guarantee_ = self._guarantee(mechanism, leaves.size)
         return self
+
+    def _mechanism(self, epsilon: float) -> VoteMechanism:
+        return VoteMechanism(epsilon, "discrete" if self.noise == "discrete" else self.mechanism)
 
     def _resolved_depth(self, depth, samples: Samples, epsilon: float) -> int:
         if depth is not None:
@@ -172,7 +179,7 @@ class LPCT(LPCTBase):
         votes = table.private[:, leaves]
         if self.source == "public":
             return np.zeros_like(votes)
-        if self.noise == "sum":
+        if self.noise != "per_user":
             return noisy_votes(votes, samples.n_private, mechanism, streams, depth=depth)
         cells = np.searchsorted(leaves, table.tree.tree.apply(samples.X, depth))
         n_classes, n_cells = votes.shape

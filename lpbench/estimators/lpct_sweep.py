@@ -102,7 +102,7 @@ class Sweep:
 
     def _decisions(self, forest: Forest) -> np.ndarray:
         """Classes of shape (n_budgets, n_weights, n_leaves)."""
-        mechanisms = [VoteMechanism(epsilon, self.model.mechanism) for epsilon in self.budgets]
+        mechanisms = [self.model._mechanism(epsilon) for epsilon in self.budgets]
         sizes = np.diff(forest.start)
         weights = np.empty((len(self.budgets), len(self.weights), 1, sizes.size))
         for b, mechanism in enumerate(mechanisms):
@@ -117,8 +117,8 @@ class Sweep:
         if self.model.source == "public":
             return np.zeros((len(mechanisms), *forest.private.shape))
         halves = [m.half for m in mechanisms]
-        if self.model.mechanism == "laplace":
-            scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
+        scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
+        if scale.size:
             return forest.private + scale[:, None, None] * self._unit(forest, n, streams)
         result = np.empty((len(mechanisms), *forest.private.shape))
         for b, mechanism in enumerate(mechanisms):

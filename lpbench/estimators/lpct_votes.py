@@ -14,10 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from lpbench.privacy import Laplace, RandomizedResponse
+from lpbench.privacy import DiscreteLaplace, Laplace, RandomizedResponse
 from lpbench.seeds import Streams
 
 MECHANISMS = ("laplace", "rr")
+
+#: Grid of discrete Laplace noise (public): fine against noise of scale 4 / epsilon, and exact in sums of any order.
+DISCRETE_STEP = 2.0**-10
 
 #: Report entries that are drawn at once by the per-user protocol.
 _CHUNK = 1 << 20
@@ -59,21 +62,25 @@ class VoteMechanism:
     ----------
     budget : float
         Epsilon of the whole report; inf adds nothing.
-    kind : {"laplace", "rr"}
+    kind : {"laplace", "rr", "discrete"}
+        ``discrete``: Laplace noise on the grid of ``DISCRETE_STEP``, which no floating-point artefact can give away.
+        Votes lie on the grid, so that it costs no more.
     """
 
     budget: float
     kind: str = "laplace"
 
     def __post_init__(self):
-        if self.kind not in MECHANISMS:
+        if self.kind not in (*MECHANISMS, "discrete"):
             raise ValueError(f"mechanism={self.kind!r} must be one of {MECHANISMS}")
 
     @cached_property
-    def half(self) -> Laplace | RandomizedResponse:
+    def half(self) -> Laplace | DiscreteLaplace | RandomizedResponse:
         """The mechanism of either half of the report; a one-hot row moves in two entries."""
         if self.kind == "laplace":
             return Laplace.for_budget(self.budget / 2, sensitivity=2.0)
+        if self.kind == "discrete":
+            return DiscreteLaplace.for_budget(self.budget / 2, DISCRETE_STEP, sensitivity=2.0)
         return RandomizedResponse.for_budget(self.budget / 2, changed_bits=2)
 
     def spent(self, n_cells: int, n_classes: int) -> float:
@@ -94,7 +101,7 @@ class VoteMechanism:
     def noise_variance(self) -> float:
         """Variance that one user's noise adds to one entry of the estimated votes."""
         half = self.half
-        if isinstance(half, Laplace):
+        if isinstance(half, (Laplace, DiscreteLaplace)):
             return half.variance
         return half.keep * half.flip / (half.keep - half.flip) ** 2
 
@@ -104,7 +111,7 @@ class VoteMechanism:
 
     def estimate(self, sums: np.ndarray, n: int) -> np.ndarray:
         """Curator: unbiased votes from the sums of ``n`` users' reports."""
-        return np.asarray(sums) if isinstance(self.half, Laplace) else self.half.estimate(sums, n)
+        return self.half.estimate(sums, n) if isinstance(self.half, RandomizedResponse) else np.asarray(sums)
 
     def per_user(self, cells, codes, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
         """Run the protocol user by user: estimated votes of shape (n_classes, n_cells).

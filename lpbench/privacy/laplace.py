@@ -180,6 +180,11 @@ class DiscreteLaplace(ContinuousMechanism):
         """64: grid indices are sent as 64-bit integers."""
         return 64.0
 
+    @property
+    def variance(self) -> float:
+        """Variance of one entry's noise, 2 q step^2 / (1 - q)^2 with q = exp(-step / scale)."""
+        return self.step**2 / (2.0 * math.sinh(self.step / self.scale / 2.0) ** 2) if self.scale > 0 else 0.0
+
     def round(self, values: np.ndarray) -> np.ndarray:
         """Index of the nearest grid point, halves upwards, without rounding error."""
         # Halves to even would not commute with shifts by whole steps, and floor(x + 1/2) rounds x + 1/2 first: either
@@ -196,6 +201,20 @@ class DiscreteLaplace(ContinuousMechanism):
             # A difference of two geometric variables is discrete Laplace.
             index += rng.geometric(success, index.shape) - rng.geometric(success, index.shape)
         return index * self.step
+
+    def sum_of_reports(self, totals, n, rng: np.random.Generator) -> np.ndarray:
+        """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).
+
+        The sum of n geometric variables is negative binomial; ``totals`` and ``n`` broadcast.
+        """
+        totals, n = np.broadcast_arrays(np.asarray(totals, dtype=np.float64), n)
+        if self.scale == 0:
+            return totals.copy()
+        success = -math.expm1(-self.step / self.scale)
+        # numpy wants at least one summand; a sum over nobody has no noise.
+        some = np.maximum(n, 1)
+        noise = rng.negative_binomial(some, success) - rng.negative_binomial(some, success)
+        return totals + np.where(n > 0, noise, 0) * self.step
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-probability of scalar reports (grid points) given scalar values (needs scale > 0)."""
