@@ -20,8 +20,8 @@ _PAPERS = {
     "label_dp": "Limits of label differential privacy",
     "extensions": "Beyond the papers",
 }
-#: How many of the largest differences of an artefact are listed.
-LARGEST = 5
+#: How many groups of differences of an artefact are listed, the largest first.
+LARGEST = 8
 
 
 def write_report(
@@ -185,15 +185,29 @@ def _compared(entry: _Entry) -> list[str]:
         f"- {len(rows)} of {total} published cells have a counterpart: median relative difference "
         f"{100 * apart.median():.1f} %, {int(close.sum())} within 10 %, {int(noise.sum())} within 3 standard errors."
     ]
-    worst = rows.assign(apart=apart).sort_values("apart", ascending=False, kind="stable")
-    worst = worst[worst["apart"] > 0.1].head(LARGEST)
-    for row in worst.to_dict("records"):
-        place = " ".join(str(row[k]) for k in ("dataset", "mask", "method") if row[k])
-        x = "" if np.isnan(row["x"]) else f" x = {row['x']:g}"
+    return lines + _largest(rows.assign(apart=apart))
+
+
+def _largest(rows: pd.DataFrame) -> list[str]:
+    """Differences over 10 %: one line for the cells of a data set that share an explanation, the largest shown."""
+    rows = rows[rows["apart"] > 0.1].sort_values("apart", ascending=False, kind="stable")
+    groups: dict[tuple[str, str], list[dict]] = {}
+    for row in rows.to_dict("records"):
+        groups.setdefault((row["dataset"], explain(row) or "no explanation known"), []).append(row)
+    lines = []
+    for (dataset, reason), cells in list(groups.items())[:LARGEST]:
+        first = cells[0]
+        place = " ".join(str(first[k]) for k in ("mask", "method") if first[k])
+        x = "" if np.isnan(first["x"]) else f" x = {first['x']:g}"
+        count = f"{len(cells)} cells" if len(cells) > 1 else "1 cell"
         lines.append(
-            f"  - {place} ε = {row['epsilon']:g}{x}: published {row['published']:g}, reproduced "
-            f"{row['reproduced']:.4g} (se {row['se']:.2g}): {explain(row) or 'no explanation known'}"
+            f"  - {dataset}: {count} off by more than 10 %, most of all {place} ε = {first['epsilon']:g}{x}, published "
+            f"{first['published']:g}, reproduced {first['reproduced']:.4g} (se {first['se']:.2g}): {reason}"
         )
+    if len(groups) > LARGEST:
+        rest = list(groups.values())[LARGEST:]
+        count = sum(len(cells) for cells in rest)
+        lines.append(f"  - and {count} smaller differences in {len(rest)} such groups, see comparison.csv")
     return lines
 
 

@@ -104,7 +104,8 @@ def best_depth_grows_with_bins(results: Results) -> Verdict:
     """The minimising p does not decrease in t."""
     depth = {bins: line.x[int(np.argmin(line.mean))] for bins, line in _by_bins(results).items()}
     parts = [f"t = {bins}: p = {p:g}" for bins, p in depth.items()]
-    return Verdict.of(bool((np.diff(list(depth.values())) >= 0).all()), ", ".join(parts))
+    same = "the best p is the same for every t" if len(set(depth.values())) == 1 else ""
+    return Verdict.of(bool((np.diff(list(depth.values())) >= 0).all()), ", ".join(parts), same)
 
 
 @decider("H7")
