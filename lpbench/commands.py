@@ -6,7 +6,6 @@ import argparse
 import fnmatch
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -140,8 +139,10 @@ def ui(args: argparse.Namespace) -> int:
     """Open the MLflow UI on 127.0.0.1."""
     uri = tracking_uri(args.tracking_uri, args.results.resolve())
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", "127.0.0.1"]
-    print(f"http://127.0.0.1:{args.port} (Ctrl-C ends it)")
-    return subprocess.run([*command, "--port", str(args.port)], check=False).returncode
+    print(f"http://127.0.0.1:{args.port} (Ctrl-C ends it)", flush=True)
+    # the server's background job runners serve features that are not used here, and cost gigabytes
+    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    os.execve(sys.executable, [*command, "--port", str(args.port)], environment)
 
 
 def run(argv: Sequence[str]) -> int:

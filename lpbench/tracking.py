@@ -55,17 +55,26 @@ def log_artefact(uri: str, folder: Path, results_dir: Path, record: Mapping) -> 
     experiment_id = _experiment_id(client, uri, record["name"], results_dir)
     if _is_logged(client, experiment_id, digest, record.get("group", record["name"])):
         return 0
-    tags = _tags(record) | {"lpbench.content": digest, "lpbench.artefact": record.get("group", record["name"])}
-    parent = client.create_run(experiment_id, run_name=record.get("group", record["name"]), tags=tags)
-    written = 1
+    artefact = record.get("group", record["name"])
+    tags = _tags(record) | {"lpbench.content": digest, "lpbench.artefact": artefact}
     keys = ["panel", "dataset", "mask", "method"]
-    for values, rows in summary.groupby(keys, sort=True):
-        _log_child(client, experiment_id, parent.info.run_id, dict(zip(keys, values, strict=True)), rows, record, tags)
-        written += 1
-    client.log_batch(parent.info.run_id, params=_params(record["config"]))
+    cells = [(dict(zip(keys, values, strict=True)), rows) for values, rows in summary.groupby(keys, sort=True)]
+    alone = "group" in record and len(cells) == 1
+    cell_tags = _searchable(cells[0][0]) if alone else {}
+    parent = client.create_run(experiment_id, run_name=artefact, tags=tags | cell_tags)
+    if alone:
+        # one cell: one run holds the numbers and the files
+        _log_cell(client, parent.info.run_id, *cells[0], record)
+    for cell, rows in [] if alone else cells:
+        name = " ".join(v for v in cell.values() if v)
+        child_tags = {**tags, "mlflow.parentRunId": parent.info.run_id, **_searchable(cell)}
+        child = client.create_run(experiment_id, run_name=name, tags=child_tags)
+        _log_cell(client, child.info.run_id, cell, rows, record)
+        client.set_terminated(child.info.run_id)
+    client.log_batch(parent.info.run_id, params=_params({"config": record["config"]} if alone else record["config"]))
     client.log_artifacts(parent.info.run_id, str(folder))
     client.set_terminated(parent.info.run_id)
-    return written
+    return 1 if alone else 1 + len(cells)
 
 
 def _client(uri: str):
@@ -126,14 +135,10 @@ def _params(config: Mapping) -> list:
     return [Param(k, v[:5900]) for k, v in sorted(flat.items())]
 
 
-def _log_child(client, experiment_id, parent_id, keys: Mapping, rows: pd.DataFrame, record: Mapping, tags) -> None:
+def _log_cell(client, run_id: str, keys: Mapping, rows: pd.DataFrame, record: Mapping) -> None:
     from mlflow.entities import Dataset, DatasetInput, Metric
 
-    name = " ".join(v for v in keys.values() if v)
-    child = client.create_run(
-        experiment_id, run_name=name, tags={**tags, "mlflow.parentRunId": parent_id, **_searchable(keys)}
-    )
-    run_id, now = child.info.run_id, int(time.time() * 1000)
+    now = int(time.time() * 1000)
     oracle = rows[rows["selection"] == "oracle"]
     params = {**keys, "epsilon": sorted(set(rows["epsilon"])), "seed": record["config"].get("seed")}
     if len(oracle) == 1:
@@ -165,7 +170,6 @@ def _log_child(client, experiment_id, parent_id, keys: Mapping, rows: pd.DataFra
             profile=json.dumps(info),
         )
         client.log_inputs(run_id, [DatasetInput(data)])
-    client.set_terminated(run_id)
 
 
 def _searchable(keys: Mapping) -> dict[str, str]:

@@ -119,3 +119,13 @@ def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
     folder, record = artefact(tmp_path)
     with pytest.raises(ConfigurationError, match="tracking.uri='http://127.0.0.1:9'"):
         log_artefact("http://127.0.0.1:9", folder, tmp_path, record)
+
+
+def test_a_single_cell_is_a_single_run(tmp_path):
+    from mlflow import MlflowClient
+
+    folder, record = artefact(tmp_path, methods=("krr",))
+    uri = tracking_uri(None, tmp_path)
+    assert log_artefact(uri, folder, tmp_path, {**record, "group": "abalone aligned krr epsilon=1"}) == 1
+    ((run,), cells) = children(MlflowClient(uri))
+    assert cells == [] and run.data.metrics["mean"] == 1.0 and run.data.tags["lpbench.dataset"] == "abalone"
