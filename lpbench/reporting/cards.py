@@ -14,6 +14,7 @@ SYMBOLS = {
     "label_share": "ρ",
     "public_weight": "λ",
     "gamma": "γ",
+    "min_samples_leaf": "leaf size",
     "n": "n",
     "n_public": "n_Q",
 }

@@ -26,6 +26,8 @@ LOG_FROM = 1.5
 _COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
 _UNDER = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
+#: What a method without a named variant is, where a paper's figures show several.
+_DEFAULT_VARIANT = {"lpct": "published code"}
 _LOG_AXES = {"public_weight", "classes"}
 _AXIS_NAMES = {
     "epsilon": "privacy budget ε",
@@ -76,10 +78,10 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
         for ax, panel in zip(axes.flat, panels, strict=False):
             _panel(ax, [c for c in found if c.panel == panel], under, axis_of(experiment, panel), metric, looks)
             if panel:
-                ax.set_title(f"({panel})" if len(panel) == 1 else panel.replace("_", " "), loc="left")
+                ax.set_title(_panel_title(panel, found), loc="left")
         for ax in axes[:, 0]:
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
-        handles = _legend(found, looks, bool(under))
+        handles = _legend(found, looks, bool(under), _DEFAULT_VARIANT.get(get(experiment, "paper", ""), "default"))
         figure.legend(handles=handles, loc="outside right upper", frameon=False, handlelength=2.8)
         suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
         # wrapped to the width of the axes, so that it stays clear of the legend
@@ -88,12 +90,27 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
         return style.save(figure, folder, name)
 
 
+def _panel_title(panel: str, found: Sequence[Curve]) -> str:
+    title = f"({panel})" if len(panel) == 1 else panel.replace("_", " ")
+    budgets = {c.epsilon for c in found if c.panel == panel and not math.isnan(c.epsilon)}
+    if len(budgets) != 1 or _budgets_vary(found):
+        return title
+    [budget] = budgets
+    return f"{title} ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE else "")
+
+
+def _budgets_vary(found: Sequence[Curve]) -> bool:
+    """Whether some panel has curves at several budgets; one budget a panel goes into the panel's title."""
+    panels = {c.panel for c in found}
+    return any(len({c.epsilon for c in found if c.panel == p and not math.isnan(c.epsilon)}) > 1 for p in panels)
+
+
 def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     """Give each value of each dimension its look: colour by budget (else kind), marker by kind, line by variant."""
     kinds = list(dict.fromkeys(c.kind for c in found))
     budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
     variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
-    by_budget = len(budgets) > 1
+    by_budget = _budgets_vary(found)
     first = budgets if by_budget else kinds
     colour = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(first)}
     line_of = variants if len(variants) > 1 or not by_budget else kinds
@@ -167,7 +184,7 @@ def _x_axis(ax: Axes, axis: str, places: np.ndarray, position: Mapping, metric: 
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
 
 
-def _legend(found: Sequence[Curve], looks: Mapping, published: bool) -> list[Line2D]:
+def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Line2D]:
     """Entries for each dimension that varies, not for each of their products."""
     by_budget = looks["by_budget"][""]
     handles = []
@@ -187,7 +204,7 @@ def _legend(found: Sequence[Curve], looks: Mapping, published: bool) -> list[Lin
             handles.append(Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
     if several_variants:
         for variant, line in looks["line"].items():
-            text = variant.replace("_", " ") or "default"
+            text = variant.replace("_", " ") or default_variant
             handles.append(Line2D([], [], color=style.GREY, linestyle=line, label=f"variant: {text}"))
     if published:
         handles.append(Line2D([], [], color=style.GREY, marker="o", label="published (read off)", **_UNDER))

@@ -11,6 +11,8 @@ from lpbench.errors import ConfigurationError
 from lpbench.reporting import write_artefact, write_drawing
 from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
+from lpbench.reporting.curves import curves
+from lpbench.reporting.figures import _looks, _panel_title
 from lpbench.reporting.tables import build, print_number, to_latex, to_markdown
 from tests.reporting.fake import CARDS, bare, experiment, placeholder, scores_of
 
@@ -160,3 +162,14 @@ def test_unknown_drawing_is_an_error(tmp_path):
 def test_masks_are_drawn(tmp_path):
     paths = write_drawing(experiment("histoftree/figure1"), tmp_path, 0)
     assert [p.name for p in paths] == ["figure1.svg", "figure1.png"] and all(p.stat().st_size > 5000 for p in paths)
+
+
+def test_budgets_that_differ_by_panel_are_in_the_titles():
+    body = {"name": "lpct/figure10", "paper": "lpct", "kind": "figure", "groups": [
+        {"panel": p, "dataset": ["employee"], "method": ["lpct_max_edge", "lpct_p"], "epsilon": [e],
+         "x": "dataset.private_fraction", "values": [0.2, 1]} for p, e in (("a", 8), ("b", 1000))]}  # fmt: skip
+    table = summarise_experiment(body, scores_of(body, lambda key: 0.7, metric="accuracy", replications=3), CARDS).table
+    found = curves(body, table, CARDS)
+    assert {(c.panel, c.epsilon) for c in found} == {("a", 8.0), ("b", 1000.0)}
+    assert _panel_title("b", found) == "(b) ε = 1000 (non-private)"
+    assert len(_looks(found)["colour"]) == 2  # by method, not by budget
