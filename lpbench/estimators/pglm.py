@@ -65,8 +65,9 @@ class Moments:
             Labels -1 and 1.
         """
         rng = streams.generator("moments")
-        square = rng.standard_normal((X.shape[1], X.shape[1]))
-        return cls(X.T @ X, X.T @ signs, (square + square.T) / 2.0, rng.standard_normal(X.shape[1]), X.shape[0])
+        n, width = X.shape
+        square = rng.standard_normal((width, width))
+        return cls(X.T @ X, X.T @ signs, (square + square.T) / 2.0, rng.standard_normal((width,)), n)
 
     def solve(self, mechanism: Gaussian) -> tuple[np.ndarray, float]:
         """Return the least-squares coefficients (D,) from noisy sums, and the ridge that was needed.

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.hist import GridSums, check_bins, grid_bits
 from lpbench.estimators.lpct_votes import VoteMechanism, decide, probabilities, regression_function
+from lpbench.privacy import Laplace
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -79,7 +80,9 @@ class PHIST(LocalClassifier):
 
     def _eta(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the queried cells, shape (n_classes - 1, m)."""
-        votes = sums + VoteMechanism(self.epsilon).half.scale * noise
+        half = VoteMechanism(self.epsilon).half
+        assert isinstance(half, Laplace)
+        votes = sums + half.scale * noise
         return regression_function(votes, np.zeros_like(votes), 0.0)
 
     def predict_proba(self, X) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -15,7 +14,7 @@ from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_gri
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.psgd_neural import Layers, NeuralPass
-from lpbench.estimators.psgd_passes import LinearPass, Runs, Users
+from lpbench.estimators.psgd_passes import LinearPass, Runs, Sample, Users
 from lpbench.estimators.psgd_start import curvature_rate, initial_layers, linear_start, neural_start
 from lpbench.privacy import PrivUnitG
 from lpbench.privacy.guarantee import Guarantee
@@ -26,18 +25,6 @@ WARM_RATES = ("curvature", "learning_rate")
 
 #: Bytes that the weights of all runs and replications of one batch may take, so that a step stays in the cache.
 _BATCH_BYTES = 1 << 24
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Rows of one replication with the constant feature, labels 0 and 1, and its streams."""
-
-    X: np.ndarray
-    y: np.ndarray
-    X_public: np.ndarray | None
-    y_public: np.ndarray | None
-    classes: np.ndarray
-    streams: Streams
 
 
 class PSGD(BinaryClassifier):
@@ -150,9 +137,11 @@ class PSGD(BinaryClassifier):
             spread=np.repeat([m.spread for m in mechanisms], len(rates)),
             start=np.tile(np.arange(len(rates)) if coupled else np.zeros(len(rates), dtype=int), len(budgets)),
         )
-        starts = [self._start(s, np.asarray(rates, dtype=np.float64)) for s in samples]
+        start_rates = [self._start_rates(s, np.asarray(rates, dtype=np.float64)) for s in samples]
+        parts = list(zip(samples, start_rates, strict=True))
         if self.hidden_ratio == 0:
-            return LinearPass(users, runs, np.stack(starts)).run()
+            return LinearPass(users, runs, np.stack([self._linear_start(s, r) for s, r in parts])).run()
+        starts = [self._neural_start(s, r) for s, r in parts]
         layers = Layers(*(np.stack([[getattr(x, f) for x in s] for s in starts]) for f in ("hidden", "output")))
         return NeuralPass(users, runs, layers).run()
 
@@ -172,16 +161,24 @@ class PSGD(BinaryClassifier):
             normals=[s.streams.generator("normals", hidden=hidden) for s in samples],
         )
 
-    def _start(self, sample: Sample, rates: np.ndarray) -> np.ndarray | list[Layers]:
-        """Initial weights of one replication, one set per start (a single one, or one per learning rate)."""
-        X, y, n_inputs = sample.X_public, sample.y_public, sample.X.shape[1]
-        if self.warm_rate == "curvature":
-            rates = np.array([0.0 if X is None else curvature_rate(X)])
-        if self.hidden_ratio == 0:
-            return np.zeros((rates.size, n_inputs)) if X is None else linear_start(X, y, rates)
+    def _start_rates(self, sample: Sample, rates: np.ndarray) -> np.ndarray:
+        """Step lengths of the warm starts of one replication: a single one, or one per learning rate."""
+        if self.warm_rate == "learning_rate":
+            return rates
+        return np.array([0.0 if sample.X_public is None else curvature_rate(sample.X_public)])
+
+    def _linear_start(self, sample: Sample, rates: np.ndarray) -> np.ndarray:
+        if sample.X_public is None or sample.y_public is None:
+            return np.zeros((rates.size, sample.X.shape[1]))
+        return linear_start(sample.X_public, sample.y_public, rates)
+
+    def _neural_start(self, sample: Sample, rates: np.ndarray) -> list[Layers]:
+        n_inputs = sample.X.shape[1]
         hidden = self._n_hidden(n_inputs)
         layers = initial_layers(n_inputs, hidden, sample.streams.generator("weights", hidden=hidden))
-        return [layers if X is None else neural_start(X, y, rate, layers) for rate in rates]
+        if sample.X_public is None or sample.y_public is None:
+            return [layers] * rates.size
+        return [neural_start(sample.X_public, sample.y_public, rate, layers) for rate in rates]
 
     def decision_function(self, X) -> np.ndarray:
         """Return logits of X of shape (m, d): ndarray of shape (m,), positive for the second class."""
@@ -243,5 +240,5 @@ class PSGD(BinaryClassifier):
 
 
 def _check_at_least_zero(name: str, value) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
         raise ValueError(f"{name}={value!r} must be a finite number >= 0")

@@ -17,6 +17,19 @@ import numpy as np
 from scipy.special import expit
 
 from lpbench.privacy import report_coefficients
+from lpbench.seeds import Streams
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of one replication with the constant feature, labels 0 and 1, and its streams."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_public: np.ndarray | None
+    y_public: np.ndarray | None
+    classes: np.ndarray
+    streams: Streams
 
 
 @dataclass(frozen=True)
