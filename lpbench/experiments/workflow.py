@@ -237,7 +237,9 @@ def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[
             copied = destination / name
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, copied)
-    reporting.write_report(results_dir, list(experiments), sorted(missing.items()), environment())
+    target.mkdir(parents=True, exist_ok=True)
+    reporting.write_report(results_dir, list(experiments), sorted(missing.items()), environment(), folder=target)
+    shutil.copyfile(target / "claims.csv", results_dir / "claims.csv")
     return target
 
 
