@@ -14,6 +14,7 @@ from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.drawings import DRAWINGS, write_drawing
 from lpbench.reporting.figures import draw_lines
+from lpbench.reporting.rate_figures import RATE_FIGURES, REPLACES
 from lpbench.reporting.tables import build, to_latex, to_markdown
 
 #: Which mark the paper of an experiment prints.
@@ -47,7 +48,7 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     write_csv(summary.table, folder / "summary.csv")
     write_csv(compare(name, summary), folder / "comparison.csv")
     leaf = name.rpartition("/")[2]
-    for selection in sorted(set(summary.table["selection"])):
+    for selection in [] if name in REPLACES else _distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if get(experiment, "kind", "table") == "figure":
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
@@ -55,7 +56,15 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
             _write_tables(experiment, summary, methods, folder, stem, selection)
     if name in DRAWINGS:
         write_drawing(experiment, folder, DRAWING_SEED)
+    if name in RATE_FIGURES and (folder / "scores.parquet").is_file():
+        RATE_FIGURES[name](experiment, folder)
     return summary
+
+
+def _distinct_selections(table: pd.DataFrame) -> list[str]:
+    """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
+    points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
+    return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
 def summarise_experiment(experiment, scores: pd.DataFrame, methods: Mapping) -> Summary:

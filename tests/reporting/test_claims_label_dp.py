@@ -1,0 +1,170 @@
+"""Verdicts on Z's claims and the table of slopes, from curves with known exponents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.analysis import Interval, read_csv, write_csv
+from lpbench.analysis.exponents import table_i
+from lpbench.naming import parse_selector
+from lpbench.reporting.claims import DECIDERS, NotRunError, Results
+from lpbench.reporting.claims.label_dp import furthest, is_zero, jointly
+from lpbench.reporting.label_dp_rates import ROWS, rate_markdown, rate_table
+from lpbench.reporting.rate_figures import RATE_FIGURES, write_rates
+from tests.reporting.fake import experiment, scores_of
+from tests.reporting.store import put
+
+NAME = "label_dp/table1"
+
+
+def noisy(name: str, mean) -> tuple[dict, pd.DataFrame]:
+    """An experiment and scores about a formula, with 2 % of noise of its own in every replication and cell."""
+    body = experiment(name)
+    scores = scores_of(body, mean, points=({},), metric="excess_risk", noise=0.0)
+    scores["value"] *= 1 + 0.02 * np.random.default_rng(5).normal(size=len(scores))
+    return body, scores
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Results that follow the theorems."""
+    path = tmp_path_factory.mktemp("theory")
+    put(path, *noisy(NAME, theory))
+    return path
+
+
+def altered(folder, target, change) -> Results:
+    """The same results with the risks of some curves multiplied by ``change(model, row)``."""
+    (target / NAME).mkdir(parents=True)
+    summary, scores = read_csv(folder / NAME / "summary.csv"), pd.read_parquet(folder / NAME / "scores.parquet")
+    for frame, column in ((summary, "mean"), (scores, "value")):
+        rows = frame[["dataset", "method", "epsilon", "x"]].to_dict("records")
+        frame[column] *= [change(ROWS[parse_selector(row["method"])[0]][1], row) for row in rows]
+    write_csv(summary, target / NAME / "summary.csv")
+    scores.to_parquet(target / NAME / "scores.parquet", index=False)
+    return Results(target)
+
+
+def theory(key) -> float:
+    """Risk by the theorems: a sampling term and a privacy term with constants of a plausible size."""
+    base, params = parse_selector(key["method"])
+    if params.get("bins") == 1:
+        return 2.0
+    task, model = ROWS[base]
+    moment = parse_selector(key["dataset"])[1].get("moment")
+    rate = table_i(task, model, beta=0.5, d=1, moment=moment)
+    n, epsilon = key["x"], key["epsilon"]
+    sampling = 0.5 * n ** -table_i(task, "none", beta=0.5, d=1).sampling
+    if model == "none":
+        return sampling
+    if model == "label_ldp":
+        return 0.5 * (n * min(epsilon**2, 1.0) / 8) ** -rate.privacy
+    if model == "ldp":
+        return (n * epsilon**2 / 500) ** -rate.privacy
+    constant = {"label_cdp": 1.0, "cdp": 2.0 if task == "classification" else 6.0}[model]
+    return sampling + 0.5 * (n * epsilon / constant / 4) ** -rate.privacy
+
+
+def classes(key) -> float:
+    """Bit vector: (ln K)^0.4; K-ary response: K^(1/2), below the bit vector up to K = 8."""
+    params = parse_selector(key["method"])[1]
+    K = key["x"]
+    return 0.6 * (K / 2) ** 0.5 if params.get("mechanism") == "krr" else np.log(K) ** 0.4
+
+
+@pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5"])
+def test_curves_that_follow_the_theorems_satisfy_the_claims(folder, claim):
+    found = DECIDERS[claim](Results(folder))
+    assert found.verdict == "holds", found.evidence
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        # Label LDP as slow as full LDP.
+        ("Z1", lambda model, key: key["x"] ** 0.2 if model == "label_ldp" else 1.0),
+        # Full CDP falls behind label CDP as n grows.
+        ("Z2", lambda model, key: key["x"] ** 0.15 / 4 if model == "cdp" else 1.0),
+        # Full CDP has the slope, but the constant is not that of the budgets.
+        ("Z2", lambda model, key: 1.6 if model == "cdp" else 1.0),
+        # Label LDP is slower than no privacy.
+        ("Z3", lambda model, key: key["x"] ** 0.1 if model == "label_ldp" else 1.0),
+        # The budget enters as N eps.
+        ("Z3", lambda model, key: key["epsilon"] ** 0.5 if model == "label_ldp" and key["epsilon"] < 1 else 1.0),
+        # Heavy tails cost nothing.
+        ("Z4", lambda model, key: key["x"] ** -0.2 if "moment=2" in key["dataset"] and model == "label_ldp" else 1.0),
+        # The cost of central privacy stays.
+        ("Z5", lambda model, key: key["x"] ** 0.2 if model in ("label_cdp", "cdp") else 1.0),
+    ],
+)
+def test_curves_that_contradict_a_claim_fail_it(folder, tmp_path, claim, change):
+    assert DECIDERS[claim](altered(folder, tmp_path, change)).verdict == "fails"
+
+
+@pytest.mark.parametrize(
+    ("mean", "wanted"),
+    [
+        (lambda key: classes(key), "holds"),
+        # K-ary response no worse than the bit vector; the bit vector as bad as K-ary response.
+        (lambda key: np.log(key["x"]) ** 0.4, "fails"),
+        (lambda key: key["x"] ** 0.5, "fails"),
+    ],
+)
+def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
+    put(tmp_path, *noisy("label_dp/classes", mean))
+    found = DECIDERS["Z6"](Results(tmp_path))
+    assert found.verdict == wanted
+    if wanted == "holds":
+        assert "better up to K = 8" in found.evidence
+
+
+@pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5", "Z6"])
+def test_claims_are_not_decided_without_results(tmp_path, claim):
+    with pytest.raises(NotRunError):
+        DECIDERS[claim](Results(tmp_path))
+
+
+def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
+    table = rate_table(Results(folder).lines(NAME)).set_index(["panel", "method", "epsilon"])
+    label = table.loc["regression", "label_ldp_knn", 1.0]
+    assert label["slope"] == pytest.approx(0.5, abs=0.01) == pytest.approx(label["local"], abs=0.02)
+    assert label["local_low"] <= 0.5 <= label["local_high"] and label["covers"]
+    assert len(label["local_slopes"].split()) == 7
+    heavy = table.loc["heavy_tail_2", "label_ldp_knn[label_bound=2,moment=2]", 2.0]
+    assert (heavy["expected_low"], heavy["expected_high"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    # Central privacy: the privacy term at a small budget, the sampling term at a large one, a range between.
+    private = table.loc["regression", "label_cdp_mean", 0.02]
+    assert private["expected_low"] == private["expected_high"] == pytest.approx(2 / 3)
+    between = table.loc["regression", "label_cdp_mean", 0.24]
+    assert (between["expected_low"], between["expected_high"]) == (pytest.approx(0.5), pytest.approx(2 / 3))
+    assert between["covers"] and 0.5 < between["local"] < 2 / 3
+    assert np.isnan(table.loc["regression", "cube_mean", np.inf]["ratio_to_non_private"])
+    assert not any("bins=1" in method for _, method, _ in table.index)
+
+
+def test_rates_are_written_with_their_figures(folder):
+    write_rates(experiment(NAME), folder / NAME)
+    assert {"rates.csv", "table1.md", "table1.svg", "collapse.svg"} <= {p.name for p in (folder / NAME).iterdir()}
+    text = (folder / NAME / "table1.md").read_text(encoding="utf-8")
+    assert "| regression | label LDP | label_ldp_knn | 1 | 0.500 | 0." in text
+    table = rate_table(Results(folder).lines(NAME))
+    assert len(read_csv(folder / NAME / "rates.csv")) == len(table)
+    assert rate_markdown(table[:1], "title", ["a note"]).endswith("- a note\n")
+
+
+@pytest.mark.parametrize(("name", "metric"), [("histoftree/figure2b", "mse"), ("lpct/figure5a", "accuracy")])
+def test_minimax_slopes_are_drawn_beside_the_simulations(tmp_path, name, metric):
+    body = experiment(name)
+    scores = scores_of(body, lambda key: 1.2 if metric == "mse" else 0.7, metric=metric, replications=3)
+    put(tmp_path, body, scores)
+    RATE_FIGURES[name](body, tmp_path / name)
+    assert (tmp_path / name / f"{name.partition('/')[2]}_rates.svg").is_file()
+
+
+def test_equality_of_exponents_and_of_risks():
+    assert furthest([[1.0, 0.5], [1.5]]) == pytest.approx(2.0)
+    assert jointly(1) == 0.95 and jointly(5) == pytest.approx(0.99)
+    gaps = [Interval(0.0, low, high) for low, high in ((-0.1, 0.1), (0.01, 0.2), (0.03, 0.2), (-0.3, -0.1))]
+    assert [is_zero(gap) for gap in gaps] == [True, True, False, False]
