@@ -154,7 +154,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         return
 
     def expire(signum, frame):
-        raise CellTimeout(f"over the time limit of {seconds:g} s (runner.cell_timeout)")
+        raise CellTimeout(f"over the time limit of {seconds:g} s for all replications (runner.cell_timeout a budget)")
 
     try:
         previous = signal.signal(signal.SIGALRM, expire)
@@ -179,7 +179,8 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
     try:
         if store.has(block.key):
             return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
-        with threadpool_limits(1), _time_limit(timeout):
+        # a cell is one budget: a block has the limit of all its cells
+        with threadpool_limits(1), _time_limit(timeout * len(block.budgets)):
             table = execute(block)
         seconds = time.perf_counter() - start
         store.write(block.key, table, {"config": block.config, "seconds": seconds, "machine": _machine()})
@@ -222,7 +223,8 @@ def run_blocks(
     workers : int, optional
         Number of worker processes; default: one per core.
     cell_timeout : float
-        Seconds a block may take; a block over it is recorded as ``timeout`` and tried again only under a larger limit.
+        Seconds a cell (one method on one scenario at one budget, all replications) may take; a block over the limit
+        of its cells together is recorded as ``timeout`` and tried again only under a larger limit.
     order : {"plan", "longest_first", "shuffle"}
         Order of execution; it never changes a number.
     progress : bool
