@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +104,7 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _check_words(frame: pd.DataFrame, column: str, known: Sequence[str]) -> None:
+def _check_words(frame: pd.DataFrame, column: str, known: Collection[str]) -> None:
     unknown = sorted(set(frame[column].unique()) - set(known))
     if unknown:
         raise DataError(f"{column}={unknown[0]!r} in the scores must be one of {', '.join(known)}")

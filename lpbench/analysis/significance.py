@@ -135,10 +135,10 @@ def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
     marked = []
     for correct in (lambda p: p, _adjust):
         equals = ~(correct(raw[best]) < ALPHA)
-        for column in np.flatnonzero(equals):
+        for column in map(int, np.flatnonzero(equals)):
             if column not in raw:
                 raw[column] = _against(scores, column, larger_is_better)
-        beats = all((correct(raw[c])[~equals] < ALPHA).all() for c in np.flatnonzero(equals))
+        beats = all((correct(raw[int(c)])[~equals] < ALPHA).all() for c in np.flatnonzero(equals))
         marked.append(equals & bool(beats and not equals.all()))
     return Marks(best, raw[best], marked[0], marked[1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,7 +15,7 @@ from lpbench.naming import parse_selector
 from lpbench.reporting import style
 from lpbench.reporting.cards import get
 
-_DEFAULTS = {
+_DEFAULTS: dict[str, Any] = {
     "dataset": "sine_sum[n=24]",
     "n_selected": 2,
     "masks": {"a": "aligned[n_private=2]", "b": "power_law[gamma=2]", "c": "power_law[gamma=0.5]"},
@@ -43,12 +44,14 @@ def draw_masks(experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure1")
 
 
-def _draw_mask(ax, mask: np.ndarray, n_selected: int) -> None:
+def _draw_mask(ax, mask: np.ndarray | None, n_selected: int) -> None:
+    mask = np.asarray(mask)
     n, d = mask.shape
     ax.pcolormesh(mask, cmap=ListedColormap([style.PUBLIC, style.PRIVATE]), vmin=0, vmax=1, edgecolors="white",
                   linewidth=0.7)  # fmt: skip
-    frame = {"fill": False, "edgecolor": style.SELECTED, "linewidth": 2.8}
-    ax.add_patch(Rectangle((0.04, 0.1), n_selected - 0.08, n - 0.2, **frame))
+    ax.add_patch(
+        Rectangle((0.04, 0.1), n_selected - 0.08, n - 0.2, fill=False, edgecolor=style.SELECTED, linewidth=2.8)
+    )
     ax.set_xticks(np.arange(d) + 0.5, [f"$X^{k + 1}$" for k in range(d)])
     ax.set_yticks([0.5, n - 0.5], ["1", str(n)])
     ax.invert_yaxis()

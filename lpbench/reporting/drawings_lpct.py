@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,20 +44,23 @@ def square(ax) -> None:
     ax.set_yticks([0, 0.5, 1])
 
 
-def draw_cells(ax, tree: TreePartition, depth: int, **look) -> None:
+def draw_cells(ax, tree: TreePartition, depth: int, **look: Any) -> None:
     """Outline the cells of a two-dimensional tree truncated at ``depth``."""
+    outline: dict[str, Any] = {"fill": False, "edgecolor": ZERO, "linewidth": 1.2} | look
     for node in tree.leaves(depth):
-        box(ax, tree, node, **({"fill": False, "edgecolor": ZERO, "linewidth": 1.2} | look))
+        box(ax, tree, node, **outline)
 
 
-def box(ax, tree: TreePartition, node: int, inset: float = 0.0, **look) -> None:
+def box(ax, tree: TreePartition, node: int, inset: float = 0.0, **look: Any) -> None:
     """Draw the cell of one node, ``inset`` inside its borders."""
     low, high = tree.bounds(int(node))
-    ax.add_patch(Rectangle(low + inset, *(high - low - 2 * inset), **look))
+    width, height = high - low - 2 * inset
+    ax.add_patch(Rectangle((low[0] + inset, low[1] + inset), width, height, **look))
 
 
-def scatter(ax, X: np.ndarray, y: np.ndarray) -> None:
-    """Labelled points: class 1 orange triangles, class 0 blue dots."""
+def scatter(ax, problem: Problem) -> None:
+    """Public rows: class 1 orange triangles, class 0 blue dots."""
+    X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
     for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^")):
         ax.scatter(*X[y == label].T, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0)
 
@@ -83,7 +87,7 @@ def draw_partition(experiment, folder: Path, seed: int) -> list[Path]:
     with style.look():
         figure, axes = plt.subplots(1, depth, figsize=(3.0 * depth, 3.6), squeeze=False)
         for level, ax in enumerate(axes[0], start=1):
-            scatter(ax, problem.X_public, problem.y_public)
+            scatter(ax, problem)
             node = path[min(level, len(path) - 1)]
             box(ax, tree, node, facecolor=style.SELECTED, alpha=0.45)
             draw_cells(ax, tree, level)
@@ -169,14 +173,14 @@ def draw_ranges(experiment, folder: Path, seed: int) -> list[Path]:
     assumed = settings.get("assumed_ranges", [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5])
     params = {"n_public": n_public, "scale": scale, "range": "known"}
     problem = make_problem("posterior_drift", params, None, None, 0, seed)
-    public, private = scale * problem.X_public, scale * problem.X_train[:1000]
+    public, private = scale * np.asarray(problem.X_public), scale * problem.X_train[:1000]
     low, high = public.min(axis=0), public.max(axis=0)
     with style.look():
         figure, ax = plt.subplots(figsize=(5.6, 4.0))
         for side in assumed:
             ax.add_patch(Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
-        ax.scatter(*private.T, s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user")
-        ax.scatter(*public.T, s=16, c=ONE, marker="^", linewidths=0, label="public row")
+        ax.scatter(private[:, 0], private[:, 1], s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user")
+        ax.scatter(public[:, 0], public[:, 1], s=16, c=ONE, marker="^", linewidths=0, label="public row")
         ax.add_patch(Rectangle(low, *(high - low), fill=False, edgecolor="black", linewidth=1.8))
         ax.add_patch(Rectangle((0, 0), scale, scale, fill=False, edgecolor="black", linestyle=":", linewidth=1.2))
         ax.set(xlim=(-0.1, max(assumed) + 0.1), ylim=(-0.1, max(assumed) + 0.1), aspect="equal", xlabel="$x^1$",

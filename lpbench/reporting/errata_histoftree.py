@@ -85,7 +85,7 @@ def _partial_stars() -> str:
 
 def _sizes(dataset: str) -> str:
     facts = describe(dataset)
-    if facts.n_train is None:
+    if facts.n_train is None or facts.n_test is None:
         return "the data are not at hand"
     return f"{facts.n_train + facts.n_test} rows, {facts.n_features} features"
 

@@ -80,7 +80,7 @@ def _census() -> str:
     facts = describe("census")
     row = read("lpct_table1.csv").set_index("dataset").loc["Census"]
     printed = f"printed n_P {row['n_private']}, n_Q {row['n_public']}"
-    if facts.n_train is None:
+    if facts.n_train is None or facts.n_test is None:
         return printed
     rows = facts.n_train + facts.n_test
     return f"{printed}; ours n_P {facts.n_train} = 0.8 x {rows} rows from outside the U.S., n_Q {facts.n_public}"

@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +26,7 @@ LOG_FROM = 1.5
 #: Panels side by side before a new row starts.
 _COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
-_UNDER = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
+_UNDER: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
 #: What a method without a named variant is, where a paper's figures show several.
 _DEFAULT_VARIANT = {"lpct": "published code"}
 _LOG_AXES = {"public_weight", "classes"}

@@ -206,8 +206,8 @@ def _largest(rows: pd.DataFrame) -> list[str]:
         )
     if len(groups) > LARGEST:
         rest = list(groups.values())[LARGEST:]
-        count = sum(len(cells) for cells in rest)
-        lines.append(f"  - and {count} smaller differences in {len(rest)} such groups, see comparison.csv")
+        total = sum(len(cells) for cells in rest)
+        lines.append(f"  - and {total} smaller differences in {len(rest)} such groups, see comparison.csv")
     return lines
 
 

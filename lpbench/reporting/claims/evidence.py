@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -78,8 +78,7 @@ class Line:
         """The part of the curve with ``low <= x <= high``."""
         keep = (self.x >= low) & (self.x <= high)
         values = None if self.values is None else self.values[:, keep]
-        fields = {"x": self.x[keep], "mean": self.mean[keep], "se": self.se[keep], "values": values}
-        return Line(self.panel, self.dataset, self.mask, self.method, self.epsilon, **fields)
+        return replace(self, x=self.x[keep], mean=self.mean[keep], se=self.se[keep], values=values)
 
 
 class Results:
@@ -187,8 +186,10 @@ class _Artefact:
             values = None
             if key in chosen:
                 values = chosen[key].pivot(index="replication", columns="x", values="value")[part["x"]].to_numpy()
-            fields = (part["x"].to_numpy(), part["mean"].to_numpy(), part["se"].to_numpy(), values)
-            found.append(Line(*key[:4], math.nan if axis_is_epsilon else float(key[4]), *fields))
+            panel, dataset, mask, method, *budget = key
+            x, mean, se = (part[column].to_numpy() for column in ("x", "mean", "se"))
+            epsilon = float(budget[0]) if budget else math.nan
+            found.append(Line(panel, dataset, mask, method, epsilon, x, mean, se, values))
         return tuple(found)
 
 

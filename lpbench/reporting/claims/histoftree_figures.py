@@ -96,7 +96,7 @@ def best_bins(results: Results) -> Verdict:
     """The smallest error over p is reached at t = 2."""
     best = {bins: line.mean.min() for bins, line in _by_bins(results).items()}
     parts = [f"t = {bins}: {value:.4f}" for bins, value in best.items()]
-    return Verdict.of(min(best, key=best.get) == 2, "smallest error over p: " + ", ".join(parts))
+    return Verdict.of(min(best, key=lambda bins: best[bins]) == 2, "smallest error over p: " + ", ".join(parts))
 
 
 @decider("H6")

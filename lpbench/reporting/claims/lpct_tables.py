@@ -50,7 +50,8 @@ def cart_beats_max_edge(results: Results) -> Verdict:
 def some_are_unaffected(results: Results) -> Verdict:
     """There are data sets on which LPCT's accuracy varies by at most 1 standard error over epsilon."""
     rows = results.summary(TABLE)
-    found, tested = {}, set()
+    found: dict[str, list[str]] = {}
+    tested = set()
     for method in ("lpct_max_edge", "lpct_cart"):
         for dataset, part in rows[rows["method"] == method].dropna(subset=["mean"]).groupby("dataset"):
             if part["epsilon"].nunique() < 2:
