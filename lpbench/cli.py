@@ -20,6 +20,7 @@ Look
   lpbench show histoftree/table1                                  what an experiment runs, and its table
   lpbench explain abalone histoftree_cart 2                       what was selected and spent, with the replications
   lpbench report                                                  rewrite the report from the results
+  lpbench audit                                                   check the privacy of every method
   lpbench ui                                                      browse the runs in MLflow (127.0.0.1)
 
 Help

@@ -135,6 +135,18 @@ def track(args: argparse.Namespace) -> int:
     return 0
 
 
+def audit(args: argparse.Namespace) -> int:
+    """Audit the privacy of every method; writes reproduced/audit.csv and audit.md into the results folder."""
+    from lpbench.audit import command, table
+
+    rows = command.run(args.results.resolve(), samples=args.samples, seed=args.seed, workers=args.workers)
+    problems = table.problems(rows)
+    print(f"{len(rows)} rows audited: {args.results.resolve() / 'reproduced' / 'audit.md'}")
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
 def ui(args: argparse.Namespace) -> int:
     """Open the MLflow UI on 127.0.0.1."""
     uri = tracking_uri(args.tracking_uri, args.results.resolve())
@@ -200,6 +212,14 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("plan", plan)
     sub.add_argument("overrides", nargs="*", help="Hydra overrides, e.g. experiment=histoftree/table1")
 
+    sub = command("audit", audit)
+    sub.add_argument(
+        "--samples", type=_positive, default=1_000_000, help="transcripts per value (default: %(default)s)"
+    )
+    sub.add_argument("--seed", type=int, default=2025, help="seed of the samples (default: %(default)s)")
+    sub.add_argument("--workers", type=_positive, default=2, help="worker processes (default: %(default)s)")
+    _results_argument(sub)
+
     for name, function in (("report", report), ("track", track), ("ui", ui)):
         sub = command(name, function)
         _results_argument(sub)
@@ -211,4 +231,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 #: First words that are subcommands; anything else is a Hydra override.
-COMMANDS = ("reproduce", "list", "show", "plan", "explain", "report", "track", "ui")
+COMMANDS = ("reproduce", "list", "show", "plan", "explain", "audit", "report", "track", "ui")

@@ -1,0 +1,20 @@
+"""Privacy audit: what leaves a device in every method, its exact loss, and what sampling alone can prove about it."""
+
+from lpbench.audit.devices import audited_methods, builds, method_randomizer, randomizer_of
+from lpbench.audit.empirical import LowerBound, detectable, lower_bound
+from lpbench.audit.exact import ExactLoss, exact_loss
+from lpbench.audit.randomizers import Message, Randomizer
+
+__all__ = [
+    "ExactLoss",
+    "LowerBound",
+    "Message",
+    "Randomizer",
+    "audited_methods",
+    "builds",
+    "detectable",
+    "exact_loss",
+    "lower_bound",
+    "method_randomizer",
+    "randomizer_of",
+]

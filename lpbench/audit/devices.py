@@ -1,0 +1,82 @@
+"""The randomizer of every estimator: looked up by class, and built for the setting that a method is audited at.
+
+An estimator without an entry cannot be audited, and a test fails for it. A package that adds methods registers its own
+builder with :func:`builds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from lpbench import registry
+from lpbench.audit.randomizers import Randomizer
+from lpbench.errors import ConfigurationError
+
+Builder = Callable[[object], Randomizer]
+
+_BUILDERS: dict[type, Builder] = {}
+
+#: Settings audited beside the methods themselves: other mechanisms, other divisions of the budget, and slack.
+EXTRA = (
+    "histoftree_max_edge[mechanism=rr]",
+    "histoftree_max_edge[rule=random]",
+    "histoftree_max_edge[bins=1]",
+    "histoftree_max_edge[bins=1,label_share=1.0]",
+    "krr[variant=per_attribute]",
+    "lpct_max_edge[mechanism=rr]",
+    "lpct_max_edge[noise=discrete]",
+    "lpct_prune_max_edge[terminate=true]",
+    "label_ldp_vote[mechanism=krr]",
+    "cdp_vote[constants=tight]",
+    "cdp_mean[constants=tight]",
+    "label_ldp_knn[moment=3]",
+)
+
+
+def builds(*estimators: type) -> Callable[[Builder], Builder]:
+    """Register a function (estimator -> Randomizer) for the given estimator classes."""
+
+    def register(builder: Builder) -> Builder:
+        _BUILDERS.update(dict.fromkeys(estimators, builder))
+        return builder
+
+    return register
+
+
+def randomizer_of(estimator, name: str = "") -> Randomizer:
+    """Return what leaves one device under an estimator's parameters, in a small world made for the audit.
+
+    Raises
+    ------
+    ConfigurationError
+        If no builder is registered for the class of the estimator.
+    """
+    _load()
+    kind = type(estimator)
+    if kind not in _BUILDERS:
+        raise ConfigurationError(
+            f"{kind.__name__} has no randomizer, so that its privacy cannot be audited; write one and register it with "
+            "lpbench.audit.devices.builds"
+        )
+    return replace(_BUILDERS[kind](estimator), name=name or kind.__name__)
+
+
+def method_randomizer(selector: str, epsilon: float) -> Randomizer:
+    """Return the randomizer of a method ``name[param=value,...]`` at its tuning-free setting."""
+    spec = registry.method(selector)
+    estimator = spec.build().set_params(**(spec.tuning_free or {}))
+    if estimator.uses_epsilon:
+        estimator.set_params(epsilon=epsilon)
+    return randomizer_of(estimator, selector)
+
+
+def audited_methods() -> list[str]:
+    """Selectors of everything that ``make audit`` looks at: every registered method, then :data:`EXTRA`."""
+    known = registry.methods()
+    return [*known, *(selector for selector in EXTRA if selector.partition("[")[0] in known)]
+
+
+def _load() -> None:
+    """Import the modules that register builders."""
+    from lpbench.audit import cell_devices, central, gradient_devices, label_devices, vote_devices  # noqa: F401

@@ -1,0 +1,130 @@
+"""Devices whose label is randomised: tree baselines, KRR, the floors, nearest neighbours and votes of label DP."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpbench import estimators as models
+from lpbench.audit.devices import builds
+from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.world import LABELS, N_FEATURES, SHOWN, USER_MASK, Y_RANGE, real_message, repeat, unprotected
+from lpbench.estimators.label_dp_vote import MECHANISMS as VOTES
+from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
+from lpbench.privacy import GRR, Laplace, grr_reports
+from lpbench.protocol.wire import Integers
+
+#: Classes of the audited classification problems.
+N_CLASSES = 3
+
+
+def label_message(labels: np.ndarray, epsilon: float, split: int = 1) -> Message:
+    """A label with Laplace noise, by the function that all regression methods share."""
+    mechanism = Laplace.for_budget(epsilon / split, sensitivity=Y_RANGE[1] - Y_RANGE[0])
+
+    def send(value, n, streams):
+        return noisy_labels(np.full(n, labels[value]), Y_RANGE, epsilon, streams, split)
+
+    return real_message(mechanism, labels, send)
+
+
+@builds(models.LabelDT)
+def label_tree(model) -> Randomizer:
+    """All features in the clear, one label."""
+    message = label_message(LABELS, model.epsilon)
+    return Randomizer("", "label_ldp", model.epsilon, [message], LABELS.size, public_bits=REAL_BITS * N_FEATURES)
+
+
+@builds(models.ParDT)
+def public_tree(model) -> Randomizer:
+    """The features that the user does not protect, one label; protected features never leave the device."""
+    message = label_message(LABELS, model.epsilon)
+    public = REAL_BITS * float((~USER_MASK).sum())
+    return Randomizer("", "semi_feature_ldp", model.epsilon, [message], LABELS.size, public_bits=public)
+
+
+@builds(models.PrivateMean)
+def private_mean(model) -> Randomizer:
+    """One label and nothing else."""
+    return Randomizer("", "ldp", model.epsilon, [label_message(LABELS, model.epsilon)], LABELS.size)
+
+
+@builds(models.KRR)
+def randomised_features(model) -> Randomizer:
+    """Bins of the protected features and the label; what every part of the record gets is composed."""
+    columns = np.flatnonzero(USER_MASK)
+    centres = (np.arange(model.bins) + 0.5) / model.bins
+    axes = [*[centres] * columns.size, LABELS[[0, -1]]]
+    *features, labels = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
+    features = np.transpose(features)
+    parts = 1 + columns.size
+    split = parts if model.budget == "composed" else 1
+
+    def send_features(value, n, streams):
+        X = repeat(SHOWN, n)
+        X[:, columns] = features[value]
+        shown = model._obfuscate(X, repeat(USER_MASK, n), np.full(n, model.epsilon / split), streams)
+        return np.rint(shown[:, columns] * model.bins - 0.5)
+
+    mechanism = GRR(model.epsilon / split, model.bins)
+    bins = np.floor(features * model.bins).astype(int)
+    messages = [label_message(labels, model.epsilon, split)]
+    # One call of the client code draws all features; each is a mechanism of its own.
+    messages += [
+        Message(
+            mechanism,
+            bins[:, j],
+            (lambda v, n, streams, j=j: send_features(v, n, streams)[:, j]),
+            (Integers(model.bins),),
+        )
+        for j in range(columns.size)
+    ]
+    claimed = model.epsilon * (1 if model.budget == "composed" else parts)
+    public = REAL_BITS * float((~USER_MASK).sum())
+    return Randomizer("", "semi_feature_ldp", claimed, messages, labels.size, public_bits=public)
+
+
+@builds(models.PrivateMajority)
+def private_majority(model) -> Randomizer:
+    """One class by generalised randomised response."""
+
+    def send(value, n, streams):
+        rng = streams.generator("report")
+        return grr_reports(np.full(n, value), N_CLASSES, model.epsilon, rng.random(n), rng.random(n))
+
+    message = Message(GRR(model.epsilon, N_CLASSES), np.arange(N_CLASSES), send, (Integers(N_CLASSES),))
+    return Randomizer("", "ldp", model.epsilon, [message], N_CLASSES)
+
+
+@builds(models.LabelLDPVote)
+def label_vote(model) -> Randomizer:
+    """One class as a bit vector (Z (13)) or by K-ary randomised response; features are public."""
+    mechanism = VOTES[model.mechanism](model.epsilon, N_CLASSES)
+
+    def send(value, n, streams):
+        return mechanism.randomize(np.full(n, value), streams.generator("label"))
+
+    fields = (Integers(2, N_CLASSES),) if model.mechanism == "bit_vector" else (Integers(N_CLASSES),)
+    message = Message(mechanism, np.arange(N_CLASSES), send, fields)
+    return Randomizer("", "label_ldp", model.epsilon, [message], N_CLASSES, public_bits=REAL_BITS * N_FEATURES)
+
+
+@builds(models.LabelLDPKNN)
+def neighbours(model) -> Randomizer:
+    """One label, clipped to [-T, T] about the centre first; T is public. Heavy tails: T = 2 and labels beyond it."""
+    bound = 2.0
+    mechanism = Laplace.for_budget(model.epsilon, 2 * bound)
+    centre = sum(Y_RANGE) / 2
+    labels = LABELS if model.moment is None else np.array([-40.0, centre, 40.0])
+    inputs = np.clip(labels - centre, -bound, bound)
+
+    def send(value, n, streams):
+        return mechanism.randomize(np.full(n, inputs[value]), streams.generator("label"))
+
+    message = real_message(mechanism, inputs, send)
+    return Randomizer("", "label_ldp", model.epsilon, [message], labels.size, public_bits=REAL_BITS * N_FEATURES)
+
+
+@builds(models.DT, models.KNNMean, models.CubeMean, models.CubeVote)
+def reference(model) -> Randomizer:
+    """References without protection."""
+    return unprotected()

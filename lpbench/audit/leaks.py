@@ -1,0 +1,205 @@
+"""Leak checks on estimators: replay the reports of one sample while fitting on another, and compare the models.
+
+A model may depend on protected values through reports alone. So if the functions that make the reports return what they
+returned for sample A, a fit on sample B, which differs from A in protected values only, must give A's model to the last
+bit. Where the code keeps true sums and noise apart (histograms too large to store), B's true sums are kept and the
+noise is shifted so that the *noisy* sums are A's; models then agree up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from pkgutil import resolve_name
+from unittest.mock import patch
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench import estimators as models
+from lpbench.estimators.lpct_votes import VoteMechanism
+
+
+@dataclass(frozen=True)
+class Client:
+    """A function whose results are what devices send.
+
+    Attributes
+    ----------
+    path : str
+        Where the estimator looks it up: ``module.function`` or ``module.Class.method``.
+    reconcile : callable (model, recorded, fresh) -> result, optional
+        How to turn true values and noise into the recorded noisy values; None: the recorded result itself.
+    step : str, optional
+        Attribute that a method changes by the report, for recursions: what is recorded is the change.
+    """
+
+    path: str
+    reconcile: Callable | None = None
+    step: str | None = None
+
+
+@dataclass
+class Tape:
+    """Results of the client functions, in the order of the calls."""
+
+    results: list = field(default_factory=list)
+
+
+def _label_vote(model) -> list[Client]:
+    kind = "BitVector" if model.mechanism == "bit_vector" else "GRR"
+    return [Client(f"lpbench.privacy.{kind}.sum_of_reports")]
+
+
+def _histogram(model) -> list[Client]:
+    def reconcile(fitted, recorded, fresh):
+        inner = getattr(fitted, "histogram_", fitted)
+        inner = inner if isinstance(inner, (models.Hist, models.PHIST)) else fitted
+        votes = isinstance(inner, models.PHIST)
+        scale = VoteMechanism(inner.epsilon).half.scale if votes else inner._scales()[:, None]
+        (sums, noise), (other, _) = recorded, fresh
+        return other, noise + (sums - other) / scale
+
+    return [Client("lpbench.estimators.hist.GridSums.lookup", reconcile)]
+
+
+def _moments(model) -> list[Client]:
+    def reconcile(fitted, recorded, fresh):
+        scale = np.sqrt(recorded.n) * fitted._mechanism(recorded.n).sigma
+        fresh.noise_gram = recorded.noise_gram + (recorded.gram - fresh.gram) / scale
+        fresh.noise_cross = recorded.noise_cross + (recorded.cross - fresh.cross) / scale
+        return fresh
+
+    return [Client("lpbench.estimators.pglm.Moments.collect", reconcile)]
+
+
+def _cells(model) -> list[Client]:
+    reports = "two_rounds.category_reports" if model.mechanism == "grr" else "cell_reports.bit_reports"
+    return [Client("lpbench.estimators.two_rounds.Rounds.labels"), Client(f"lpbench.estimators.{reports}")]
+
+
+def _paths(*paths: str) -> Callable[[object], list[Client]]:
+    return lambda model: [Client(f"lpbench.estimators.{path}") for path in paths]
+
+
+#: Estimator class -> function of an instance that lists where its reports are made.
+CLIENTS: dict[type, Callable[[object], list[Client]]] = {
+    models.HistOfTree: _cells,
+    models.AdHistOfTree: _cells,
+    models.LabelDT: _paths("trees.noisy_labels"),
+    models.ParDT: _paths("trees.noisy_labels"),
+    models.KRR: _paths("krr.noisy_labels", "krr.KRR._obfuscate"),
+    models.PrivateMean: _paths("private_mean.noisy_labels"),
+    models.PrivateMajority: _paths("private_majority.grr_reports"),
+    models.LabelLDPKNN: lambda model: [Client("lpbench.privacy.Laplace.randomize")],
+    models.LabelLDPVote: _label_vote,
+    models.LPCT: _paths("lpct.noisy_votes"),
+    models.LPCTPrune: _paths("lpct_pruning.noisy_votes"),
+    models.Hist: _histogram,
+    models.PHIST: _histogram,
+    models.LDPMean: _histogram,
+    models.LDPVote: _histogram,
+    models.PGLM: _moments,
+    models.PSGD: lambda model: [Client("lpbench.estimators.psgd_passes.LinearPass._visit", step="weights")],
+    # Trusted curators: what is released stands for the reports.
+    models.LabelCDPVote: _paths("label_dp_vote.exponential_choices"),
+    models.CDPVote: _paths("label_dp_vote.exponential_choices"),
+    models.LabelCDPMean: _paths("label_dp_mean.LabelCDPMean._release"),
+    models.CDPMean: _paths("label_dp_mean.CDPMean._release"),
+}
+
+#: Estimators that protect nothing, so that there is nothing to check.
+UNPROTECTED = (models.DT, models.CT, models.KNNMean, models.CubeMean, models.CubeVote)
+
+
+def replay(
+    model, first: Mapping, second: Mapping, queries: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Fit on a sample, fit on another with the reports of the first, and fit on that other alone.
+
+    Parameters
+    ----------
+    model : estimator
+        Its ``random_state`` must be fixed.
+    first, second : mappings
+        Keyword arguments of ``fit`` (X, y, mask, ...), which differ in protected values only.
+    queries : ndarray of shape (m, d)
+
+    Returns
+    -------
+    original, replayed, other : ndarrays of shape (m,) or (m, n_classes)
+        Predictions or class probabilities; the first two must be equal, the third tells whether that has any power.
+    calls : int
+        How many results were replayed.
+    """
+    clients, tape = CLIENTS[type(model)](model), Tape()
+    original, replayed, other = clone(model), clone(model), clone(model)
+    with _recording(clients, tape):
+        expected = outputs(original.fit(**first), queries)
+    with _replaying(clients, tape, replayed):
+        found = outputs(replayed.fit(**second), queries)
+    return expected, found, outputs(other.fit(**second), queries), len(tape.results)
+
+
+def outputs(model, queries: np.ndarray) -> np.ndarray:
+    """Return what a fitted model says about the queries, as finely as it says it."""
+    return model.predict_proba(queries) if hasattr(model, "predict_proba") else model.predict(queries)
+
+
+@contextmanager
+def _recording(clients: Sequence[Client], tape: Tape) -> Iterator[None]:
+    def wrap(client, function):
+        @wraps(function)
+        def recorded(*args, **kwargs):
+            if client.step is None:
+                tape.results.append(function(*args, **kwargs))
+                return tape.results[-1]
+            before = getattr(args[0], client.step)
+            result = function(*args, **kwargs)
+            tape.results.append(getattr(args[0], client.step) - before)
+            return result
+
+        return recorded
+
+    with _patched(clients, wrap):
+        yield
+
+
+@contextmanager
+def _replaying(clients: Sequence[Client], tape: Tape, model) -> Iterator[None]:
+    position = iter(list(tape.results))
+
+    def wrap(client, function):
+        @wraps(function)
+        def replayed(*args, **kwargs):
+            recorded = next(position)
+            if client.step is not None:
+                setattr(args[0], client.step, getattr(args[0], client.step) + recorded)
+                return None
+            if client.reconcile is None:
+                return recorded
+            return client.reconcile(model, recorded, function(*args, **kwargs))
+
+        return replayed
+
+    with _patched(clients, wrap):
+        yield
+    if next(position, None) is not None:
+        raise AssertionError("the second fit asked for fewer reports than the first")
+
+
+@contextmanager
+def _patched(clients: Sequence[Client], wrap) -> Iterator[None]:
+    with ExitStack() as stack:
+        for client in clients:
+            owner_path, _, name = client.path.rpartition(".")
+            owner = resolve_name(owner_path)
+            attribute = vars(owner)[name]
+            if isinstance(attribute, (classmethod, staticmethod)):
+                # A bound class method keeps its class; a replacement must not be bound again.
+                stack.enter_context(patch.object(owner, name, staticmethod(wrap(client, getattr(owner, name)))))
+            else:
+                stack.enter_context(patch.object(owner, name, wrap(client, attribute)))
+        yield

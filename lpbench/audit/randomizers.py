@@ -1,0 +1,131 @@
+"""What leaves one user's device, in all rounds together, as an object that an audit can read without the estimator.
+
+A :class:`Randomizer` lists protected values (the public part is fixed inside) and the messages that a device sends for
+each of them. A :class:`Message` holds two accounts of the same thing: the mechanism and its inputs, from which the
+exact loss follows, and ``send``, the client code that the estimator itself runs, which the empirical audit samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from lpbench.audit.exact import message_losses
+from lpbench.privacy import MODELS, Mechanism
+from lpbench.protocol.wire import Field, payload_bits
+from lpbench.seeds import Streams
+
+#: Users simulated by one call of the client code.
+_CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of one device.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        Randomizer of the message.
+    inputs : ndarray of shape (n_values, ...)
+        What each protected value puts into the mechanism.
+    send : callable (value, n, streams) -> ndarray of shape (n,) or (n, k)
+        Reports of n users who hold the protected value of that index, by the code the estimator runs.
+    fields : sequence of Field
+        What the message looks like on the wire.
+    round : int
+        1, 2, ...
+    """
+
+    mechanism: Mechanism
+    inputs: np.ndarray
+    send: Callable[[int, int, Streams], np.ndarray]
+    fields: Sequence[Field] = ()
+    round: int = 1
+
+    def losses(self) -> np.ndarray:
+        """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
+        return message_losses(self.mechanism, self.inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Randomizer:
+    """All that one user's device sends, given everything public (features, mask, partition, other users' reports).
+
+    Given the public part the messages are independent of one another, so the exact loss between two protected values
+    is the sum of the messages' losses.
+
+    Attributes
+    ----------
+    name : str
+    model : str
+        Key of :data:`lpbench.privacy.MODELS`: which part of the record the values are.
+    claimed : float
+        Epsilon that the method promises.
+    messages : sequence of Message
+    n_values : int
+        Number of protected values that are compared. Central models: of data sets.
+    delta : float
+        Failure probability of the promise.
+    neighbours : boolean ndarray of shape (n_values, n_values)
+        Pairs that the promise covers; by default all.
+    supremum : float, optional
+        Exact epsilon over *all* protected values, where the listed ones only approach it.
+    public_bits : float
+        Bits of what is sent in the clear because it is not protected.
+    bits_down : float
+        Bits that everybody receives.
+    note : str
+    """
+
+    name: str
+    model: str
+    claimed: float
+    messages: Sequence[Message]
+    n_values: int
+    delta: float = 0.0
+    neighbours: np.ndarray = field(default=None)
+    supremum: float | None = None
+    public_bits: float = 0.0
+    bits_down: float = 0.0
+    note: str = ""
+
+    def __post_init__(self):
+        if self.model not in MODELS:
+            raise ValueError(f"model={self.model!r} must be one of {sorted(MODELS)}")
+        if self.neighbours is None:
+            object.__setattr__(self, "neighbours", ~np.eye(self.n_values, dtype=bool))
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """Exact loss of every ordered pair of values, shape (n_values, n_values); 0 where not neighbours."""
+        total = sum((message.losses() for message in self.messages), np.zeros((self.n_values, self.n_values)))
+        return np.where(self.neighbours, total, 0.0)
+
+    @property
+    def rounds(self) -> int:
+        """Number of messages a user sends at different times."""
+        return max((message.round for message in self.messages), default=0)
+
+    @property
+    def bits_up(self) -> float:
+        """Bits of the payload of all rounds, as the wire format packs them, without padding to whole bytes."""
+        return self.public_bits + sum(payload_bits(message.fields) for message in self.messages)
+
+    def sample(self, value: int, n: int, streams: Streams) -> np.ndarray:
+        """Return the transcripts of ``n`` independent users who hold the given value: ndarray of shape (n, k).
+
+        All messages of a user draw from the same streams, as they do in ``fit``.
+        """
+        parts = [
+            self._sample_chunk(value, min(_CHUNK, n - start), streams.child("chunk", start=start))
+            for start in range(0, n, _CHUNK)
+        ]
+        return np.concatenate(parts)
+
+    def _sample_chunk(self, value: int, n: int, streams: Streams) -> np.ndarray:
+        sent = [np.asarray(message.send(value, n, streams), dtype=np.float64) for message in self.messages]
+        return np.hstack([report.reshape(n, -1) for report in sent]) if sent else np.zeros((n, 1))

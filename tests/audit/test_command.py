@@ -1,0 +1,55 @@
+"""``lpbench audit`` writes the table and the page, is independent of the number of workers, and says what is wrong."""
+
+import pytest
+
+from lpbench import commands
+from lpbench.audit import command, table
+from lpbench.audit.devices import audited_methods
+from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Audit a handful of subjects."""
+    chosen = [("method", "private_mean"), ("method", "lpct_q"), ("bad", "halved_noise"), ("good", "pure_noise")]
+    monkeypatch.setattr(command, "subjects", lambda: chosen)
+    return chosen
+
+
+def test_table_and_page(tmp_path, few):
+    rows = command.run(tmp_path, samples=4000, seed=1, workers=1)
+    assert [(kind, row.method) for kind, row in rows] == few and table.problems(rows) == []
+    lines = (tmp_path / "reproduced" / "audit.csv").read_text().splitlines()
+    assert len(lines) == 3 and lines[2].startswith("lpct_q,ldp,0,0,0,1,0,0,0")
+    text = (tmp_path / "reproduced" / "audit.md").read_text()
+    for part in ("`private_mean`", "| `halved_noise` |", "## Deviations in released code", "LDPCP/tree.py:333-335"):
+        assert part in text
+    assert "at most 0.001 (Bonferroni)" in text
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_workers(tmp_path, few):
+    one = command.run(tmp_path / "one", samples=2000, seed=1, workers=1)
+    two = command.run(tmp_path / "two", samples=2000, seed=1, workers=2)
+    assert one == two
+    files = [(tmp_path / name / "reproduced" / "audit.csv").read_bytes() for name in ("one", "two")]
+    assert files[0] == files[1]
+
+
+def test_command_line(tmp_path, few, capsys):
+    assert commands.run(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
+    assert "4 rows audited" in capsys.readouterr().out
+    assert (tmp_path / "reproduced" / "audit.md").is_file()
+
+
+def test_a_missed_mechanism_fails_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "subjects", lambda: [("bad", "halved_noise")])
+    assert commands.run(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
+    assert "halved_noise: a known-bad mechanism was not caught" in capsys.readouterr().out
+
+
+def test_everything_is_a_subject():
+    named = table.subjects()
+    assert {name for kind, name in named if kind == "method"} == set(audited_methods())
+    assert {name for kind, name in named if kind == "bad"} == KNOWN_BAD.keys()
+    assert {name for kind, name in named if kind == "good"} == KNOWN_GOOD.keys()

@@ -1,0 +1,125 @@
+"""Exact losses against hand-computed ones, in both directions, composed, and against one another."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.audit.exact import (
+    bit_channel,
+    channel_losses,
+    exact_loss,
+    message_losses,
+    product_channel,
+)
+from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.privacy import (
+    GRR,
+    BitVector,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PrivUnitG,
+    RandomizedResponse,
+    gaussian_epsilon,
+)
+
+
+def test_both_directions_of_an_asymmetric_channel():
+    channel = np.log([[0.5, 0.4, 0.1], [0.25, 0.25, 0.5]])
+    losses = channel_losses(channel)
+    assert losses[0, 1] == pytest.approx(math.log(2)) and losses[1, 0] == pytest.approx(math.log(5))
+    assert np.diag(losses).tolist() == [0, 0]
+
+
+def test_an_impossible_report_costs_infinity_one_way():
+    with np.errstate(divide="ignore"):
+        losses = channel_losses(np.log([[1.0, 0.0], [0.5, 0.5]]))
+    assert losses[0, 1] == pytest.approx(math.log(2)) and losses[1, 0] == math.inf
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize(
+    ("make", "inputs", "factor"),
+    [
+        (lambda e: GRR(e, 5), np.arange(5), 1),
+        (lambda e: BitVector(e, 4), np.arange(4), 1),
+        (lambda e: BitVector(e, 20), np.arange(20), 1),
+        (lambda e: RandomizedResponse.for_budget(e, 2), np.eye(4, dtype=bool), 1),
+        (lambda e: RandomizedResponse.for_budget(e, 2), np.eye(30, dtype=bool), 1),
+        (lambda e: RandomizedResponse(e), np.eye(4, dtype=bool), 2),
+        (lambda e: Laplace.for_budget(e, 2.0), np.array([0.0, 0.5, 2.0]), 1),
+        (lambda e: Laplace.for_budget(e, 2.0), np.eye(3), 1),
+        (lambda e: DiscreteLaplace.for_budget(e, 0.25, 2.0), np.eye(3), 1),
+        (lambda e: PrivUnitG(e, 3), np.eye(3), 1),
+        (lambda e: Exponential.for_budget(e), np.array([[3000.0, 0.0], [2999.0, 1.0]]), 1),
+    ],
+    ids=[
+        "grr",
+        "bits",
+        "many bits",
+        "one-hot",
+        "long one-hot",
+        "per bit",
+        "laplace",
+        "vector",
+        "discrete",
+        "unit",
+        "exp",
+    ],
+)
+def test_mechanisms_spend_what_they_say(make, inputs, factor, epsilon):
+    losses = message_losses(make(epsilon), inputs)
+    assert losses.max() == pytest.approx(factor * epsilon, abs=1e-9)
+    np.testing.assert_allclose(np.diag(losses), 0, atol=1e-12)
+
+
+def test_gaussian_is_exact_at_its_delta():
+    mechanism = Gaussian(2.0, 1e-5, 1.0)
+    losses = message_losses(mechanism, np.array([[0.0, 0.0], [0.6, 0.8], [3.0, 4.0]]))
+    assert losses[0, 1] == pytest.approx(gaussian_epsilon(1e-5, 2.0, 1.0))
+    assert losses[0, 2] == pytest.approx(gaussian_epsilon(1e-5, 2.0, 5.0))
+
+
+def test_composition_adds_up_to_the_product_channel():
+    """The loss of independent messages is the sum of their losses, for every pair of values."""
+    cells, labels = np.divmod(np.arange(6), 2)
+    bits = np.eye(3, dtype=bool)[cells]
+    parts = [(GRR(0.7, 3), cells), (GRR(0.4, 2), labels), (RandomizedResponse(0.3, 2), bits)]
+    joint = product_channel(
+        GRR(0.7, 3).log_channel()[cells], GRR(0.4, 2).log_channel()[labels], bit_channel(parts[2][0], bits)
+    )
+    np.testing.assert_allclose(np.exp(joint).sum(axis=1), 1.0)
+    np.testing.assert_allclose(channel_losses(joint), sum(message_losses(*part) for part in parts), atol=1e-12)
+
+
+def test_only_neighbours_count():
+    chain = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) == 1
+    message = Message(Laplace(1.0), np.arange(4.0), lambda v, n, streams: np.zeros(n))
+    everybody = Randomizer("", "ldp", 3.0, [message], 4)
+    neighbours = Randomizer("", "cdp", 1.0, [message], 4, neighbours=chain)
+    assert exact_loss(everybody).epsilon == 3 and set(exact_loss(everybody).pair) == {0, 3}
+    assert exact_loss(neighbours).epsilon == 1
+    assert exact_loss(Randomizer("", "ldp", 0.0, [], 2)).epsilon == 0
+
+
+def test_a_supremum_that_is_only_approached():
+    mechanism = Exponential.for_budget(1.0)
+    message = Message(mechanism, np.array([[3.0, 0.0], [2.0, 1.0]]), lambda v, n, streams: np.zeros(n))
+    loss = exact_loss(Randomizer("", "label_cdp", 1.0, [message], 2, supremum=mechanism.epsilon))
+    assert loss.attained < loss.epsilon == 1.0
+
+
+def test_what_cannot_be_audited_says_so():
+    class Odd(Mechanism):
+        epsilon = bits = 1.0
+
+        def randomize(self, values, rng):
+            return values
+
+    with pytest.raises(TypeError, match="no exact audit for Odd"):
+        message_losses(Odd(), np.zeros(2))
+    with pytest.raises(ValueError, match="model="):
+        Randomizer("", "hope", 1.0, [], 2)
