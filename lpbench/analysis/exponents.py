@@ -21,21 +21,21 @@ class Rate:
 
     Attributes
     ----------
-    sampling : float or None
-        Exponent of N in the term that is there without privacy, where the row has such a term of its own.
-    privacy : float or None
-        Exponent of the effective sample in the term that privacy adds.
+    sampling : float
+        Exponent of N in the term that is there without privacy; inf where the row has no such term of its own.
+    privacy : float
+        Exponent of the effective sample in the term that privacy adds; inf without privacy.
     effective : str
         The effective sample of the privacy term.
     """
 
-    sampling: float | None
-    privacy: float | None
+    sampling: float
+    privacy: float
     effective: str
 
     def leading(self) -> float:
         """Exponent of N for N to infinity at a fixed budget: the slower of the two terms."""
-        return min(e for e in (self.sampling, self.privacy) if e is not None)
+        return min(self.sampling, self.privacy)
 
 
 def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, moment: float | None = None) -> Rate:
@@ -62,12 +62,12 @@ def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, 
     r = 1.0 if moment is None or task == "classification" else (moment - 1) / moment
     sampling = gain / (2 * beta + d)
     if model == "none":
-        return Rate(sampling, None, "")
+        return Rate(sampling, math.inf, "")
     if model == "label_ldp":
         private = gain * r / (2 * beta + d * r)
-        return Rate(sampling if r < 1 else None, private, "N eps^2")
+        return Rate(sampling if r < 1 else math.inf, private, "N eps^2")
     if model == "ldp":
-        return Rate(None, gain * r / (2 * beta + 2 * d * r), "N eps^2")
+        return Rate(math.inf, gain * r / (2 * beta + 2 * d * r), "N eps^2")
     return Rate(sampling, gain * r / (beta + d * r), "N eps")
 
 

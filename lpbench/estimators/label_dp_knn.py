@@ -95,7 +95,8 @@ class LabelLDPKNN(BoundedRegressor):
 
     def _neighbours(self, X: np.ndarray, epsilon: float, bound: float) -> int:
         if self.k is None:
-            return knn_size(*X.shape, epsilon, bound=bound, moment=self.moment, **self._smoothness)
+            n, d = X.shape
+            return knn_size(n, d, epsilon, bound=bound, moment=self.moment, **self._smoothness)
         if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
             raise ValueError(f"k={self.k!r} must be a whole number >= 1 (or None: the theorem's)")
         return min(int(self.k), X.shape[0])

@@ -12,7 +12,7 @@ from lpbench.estimators.label_dp_rules import bins_for_width, noise_width, sampl
 from lpbench.privacy import GRR, BitVector, Exponential, exponential_choices, grr_probabilities
 from lpbench.privacy.guarantee import Guarantee
 
-MECHANISMS = {"bit_vector": BitVector, "krr": GRR}
+MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}
 #: Factor of epsilon n_lj in the exponent of the full-CDP vote: as printed in (33), and the largest one allowed.
 CDP_COEFFICIENT = {"paper": 0.25, "tight": 0.5}
 
@@ -88,7 +88,8 @@ class LabelLDPVote(CubeClassifier):
         if self.bins is not None:
             return self.bins
         rule = {"beta": self.beta, "holder": self.holder}
-        return bins_for_width(sampling_width(*X.shape, variance * log_classes(self.classes_.size), **rule))
+        n, d = X.shape
+        return bins_for_width(sampling_width(n, d, variance * log_classes(self.classes_.size), **rule))
 
 
 class CubeVote(LabelLDPVote):
@@ -224,13 +225,13 @@ def class_counts(cubes: Cubes, X: np.ndarray, codes: np.ndarray, K: int) -> np.n
     return np.bincount(cubes.locate(X) * K + codes, minlength=cubes.size * K).reshape(cubes.size, K)
 
 
-def difference_variance(randomizer) -> float:
+def difference_variance(randomizer: BitVector | GRR) -> float:
     """Bound v of the variance of one user's unbiased estimate of 1{Y = a} - 1{Y = b} for two likely classes a, b."""
     if isinstance(randomizer, BitVector):
         p, q = randomizer.response.keep, randomizer.response.flip
         return 1.0 + 2.0 * p * q / (p - q) ** 2
-    p, q = grr_probabilities(randomizer.n_categories, randomizer.budget)
-    return float((p + q) / (p - q) ** 2)
+    p, q = map(float, grr_probabilities(randomizer.n_categories, randomizer.budget))
+    return (p + q) / (p - q) ** 2
 
 
 def log_classes(K: int) -> float:

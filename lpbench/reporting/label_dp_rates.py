@@ -158,14 +158,19 @@ def measure(line: Line, lines: Sequence[Line]) -> MeasuredRate:
 
 def _allowed(rate: Rate, ratio: float) -> tuple[float, float]:
     """Exponents that a local slope may have, given the risk relative to the non-private one."""
-    terms = [e for e in (rate.sampling, rate.privacy) if e is not None]
-    if len(terms) == 1:
-        return terms[0], terms[0]
+    terms = (rate.sampling, rate.privacy)
+    if np.isinf(max(terms)):
+        return min(terms), min(terms)
     if ratio >= PRIVACY_DOMINATES:
         return rate.privacy, rate.privacy
     if ratio <= SAMPLING_DOMINATES:
         return rate.sampling, rate.sampling
     return min(terms), max(terms)
+
+
+def _or_missing(value: float) -> float:
+    """NaN for a term that is not there."""
+    return value if np.isfinite(value) else np.nan
 
 
 def rate_table(lines: Sequence[Line]) -> pd.DataFrame:
@@ -181,8 +186,8 @@ def rate_table(lines: Sequence[Line]) -> pd.DataFrame:
                 "model": MODEL_NAMES[found.model],
                 "method": line.method,
                 "epsilon": line.epsilon,
-                "exponent_sampling": found.rate.sampling,
-                "exponent_privacy": found.rate.privacy,
+                "exponent_sampling": _or_missing(found.rate.sampling),
+                "exponent_privacy": _or_missing(found.rate.privacy),
                 "effective_sample": found.rate.effective,
                 "expected_low": found.low,
                 "expected_high": found.high,

@@ -11,8 +11,9 @@ from lpbench.analysis.exponents import table_i
 from lpbench.naming import parse_selector
 from lpbench.reporting.claims import DECIDERS, NotRunError, Results
 from lpbench.reporting.claims.label_dp import furthest, is_zero, jointly
+from lpbench.reporting.label_dp_figures import write_budget_rates, write_rates
 from lpbench.reporting.label_dp_rates import ROWS, rate_markdown, rate_table
-from lpbench.reporting.rate_figures import RATE_FIGURES, write_rates
+from lpbench.reporting.rate_figures import RATE_FIGURES
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
 
@@ -152,6 +153,18 @@ def test_rates_are_written_with_their_figures(folder):
     table = rate_table(Results(folder).lines(NAME))
     assert len(read_csv(folder / NAME / "rates.csv")) == len(table)
     assert rate_markdown(table[:1], "title", ["a note"]).endswith("- a note\n")
+
+
+def test_slopes_in_the_budget_are_fitted_where_privacy_dominates(tmp_path):
+    name = "label_dp/budget"
+    put(tmp_path, *noisy(name, lambda key: key["epsilon"] ** -1.0))
+    write_budget_rates(experiment(name), tmp_path / name)
+    rates = pd.read_csv(tmp_path / name / "rates.csv").set_index(["panel", "method"])
+    label = rates.loc["regression", "label_ldp_knn"]
+    assert label["expected"] == pytest.approx(1.0) == pytest.approx(label["slope"], abs=0.02)
+    assert (label["epsilon_low"], label["epsilon_high"]) == (0.25, 1.0)
+    assert rates.loc["regression", "label_cdp_mean"]["expected"] == pytest.approx(2 / 3)
+    assert (tmp_path / name / "budget.svg").is_file()
 
 
 @pytest.mark.parametrize(("name", "metric"), [("histoftree/figure2b", "mse"), ("lpct/figure5a", "accuracy")])
