@@ -30,11 +30,11 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
-	$(BIN)/lpbench reproduce '$(EXPERIMENTS)' $(OPTIONS)
+	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS)
 
 quick: RESULTS = results/quick
 quick: $(STAMP) ## The same with two replications, into results/quick
-	$(BIN)/lpbench reproduce '$(EXPERIMENTS)' $(OPTIONS) --quick
+	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS) --quick
 
 test: $(STAMP) ## The test suite without the slow tests
 	$(BIN)/python -m pytest -m "not slow"
