@@ -234,3 +234,25 @@ def test_heavy_tails_under_full_ldp_are_clipped_at_a_level_that_ignores_the_labe
         levels.append(LDPMean(1.0, moment=3, label_bound=2.0, random_state=0).fit(X, y).truncation_)
     assert levels[0] == levels[1] > 0
     assert LDPMean(math.inf, moment=3, bins=2, random_state=0).fit(X, y).truncation_ == 1e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "epsilon", "exponent"),
+    [
+        (LabelLDPKNN(beta=0.5, holder=0.4), 1.0, 1 / 2),
+        (KNNMean(beta=0.5, holder=0.4), math.inf, 1 / 2),
+        (LabelCDPMean(beta=0.5, holder=0.4), 0.02, 2 / 3),
+        (LDPMean(beta=0.5, holder=0.4), 8.0, 1 / 3),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+def test_rates_of_bounded_regression(model, epsilon, exponent):
+    """Mean risk of 40 replications at n = 2^13 and 2^17: the exponent within 0.12 (four of its standard errors)."""
+    risks = []
+    for n in (2**13, 2**17):
+        problems = [make_problem("rough_regression", {"n": n}, replication=r, seed=9) for r in range(40)]
+        streams = [Streams(9).child("method", replication=r) for r in range(40)]
+        results = model.sweep_many(problems, [epsilon], {}, streams)
+        risks.append(np.mean([result.values[0, 0] for result in results]))
+    assert math.log(risks[0] / risks[1]) / math.log(16) == pytest.approx(exponent, abs=0.12)
