@@ -49,8 +49,8 @@ lint: $(STAMP) ## Style and static checks
 audit: $(STAMP) ## Privacy audit of every method
 	$(BIN)/lpbench audit --results $(RESULTS)
 
-bench: $(STAMP) ## Benchmarks (minutes)
-	$(BIN)/python scripts/bench.py
+bench: $(STAMP) ## Benchmarks, into results/reproduced/bench.csv (minutes)
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-timer=time.process_time -p no:cacheprovider
 
 datasets: $(STAMP) ## Download what the mirror does not hold; say what is there and what is not
 	$(BIN)/python scripts/download_datasets.py
