@@ -31,6 +31,9 @@ from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import CorruptBlockError, Store
 
+#: Size of the data of all replications that a method gets at once.
+BATCH_BYTES = 400_000_000
+
 BACKENDS = ("loky", "serial")
 
 
@@ -88,7 +91,7 @@ def execute(block: Block) -> pa.Table:
         problems = [_problem(block, r) for r in wanted]
         if replication == 0:
             # the first problem tells how many replications the method wants at once
-            batch = min(estimator.replications_per_batch(problems[0]), block.replications)
+            batch = min(estimator.replications_per_batch(problems[0]), block.replications, _fitting(problems[0]))
             problems += [_problem(block, r) for r in range(1, batch)]
             wanted = range(batch)
         streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
@@ -105,6 +108,12 @@ def execute(block: Block) -> pa.Table:
             rows.append(_rows(block, labels, r, problem.metric, result, seconds))
         replication += len(problems)
     return pa.concat_tables(rows).unify_dictionaries()
+
+
+def _fitting(problem) -> int:
+    """How many replications may be in memory at once; methods need several times the size of their data."""
+    arrays = (problem.X_train, problem.X_test, problem.X_public)
+    return max(1, BATCH_BYTES // sum(a.nbytes for a in arrays if a is not None))
 
 
 def _problem(block: Block, replication: int):
