@@ -117,7 +117,7 @@ def test_interrupted_logging_is_repaired(logged):
 def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     folder, record = artefact(tmp_path)
-    with pytest.raises(ConfigurationError, match="tracking.uri='http://127.0.0.1:9'"):
+    with pytest.raises(ConfigurationError, match=r"tracking\.uri='http://127\.0\.0\.1:9'"):
         log_artefact("http://127.0.0.1:9", folder, tmp_path, record)
 
 

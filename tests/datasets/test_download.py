@@ -13,7 +13,6 @@ from lpbench.datasets.sources import load_table
 from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
 from tests.datasets.server import Answer, serve, zipped
 
-
 #: Seconds: a client that waits IMPATIENT gives up on a server that takes SLOW.
 IMPATIENT, SLOW = 0.5, 1.5
 
