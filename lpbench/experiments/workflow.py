@@ -227,7 +227,7 @@ def finished_records(results_dir: Path) -> list[tuple[Path, dict]]:
 
 
 def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[str, str]) -> Path:
-    """Copy what is small into ``<results>/reproduced`` and write the report there."""
+    """Copy what is small into ``<results>/reproduced`` and write the report and its pages there."""
     target = results_dir / "reproduced"
     for folder, record in finished_records(results_dir):
         destination = target / record["name"]
@@ -238,7 +238,10 @@ def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, copied)
     target.mkdir(parents=True, exist_ok=True)
-    reporting.write_report(results_dir, list(experiments), sorted(missing.items()), environment(), folder=target)
+    content = (results_dir, list(experiments), sorted(missing.items()), environment(), target)
+    reporting.write_report(*content)
+    selectors = dict.fromkeys(m for e in experiments for g in e.get("groups") or [] for m in g["method"])
+    reporting.write_pages(*content, {name: method_card(registry.method(name)) for name in selectors})
     shutil.copyfile(target / "claims.csv", results_dir / "claims.csv")
     return target
 

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import read_csv, write_csv, write_text
-from lpbench.reporting.cards import get
+from lpbench.analysis import write_csv, write_text
 from lpbench.reporting.claims import Results, decide
 from lpbench.reporting.differences import CODE_FACTS, explain
+from lpbench.reporting.entries import Entry
 from lpbench.reporting.errata import errata
+from lpbench.reporting.timing import timing_section
 
-_PAPERS = {
+#: Folder of experiments -> title of its part of the report.
+PAPERS = {
     "histoftree": "HistOfTree (AISTATS 2025)",
     "lpct": "LPCT (JMLR 2024)",
     "label_dp": "Limits of label differential privacy",
@@ -54,7 +56,7 @@ def write_report(
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     claims = decide(Results(results_dir))
     write_csv(claims, folder / "claims.csv")
-    entries = [_Entry(e, results_dir) for e in experiments]
+    entries = [Entry(e, results_dir) for e in experiments]
     parts = [
         "# Results",
         _overview(claims, entries),
@@ -62,6 +64,7 @@ def write_report(
         *_artefacts(entries),
         _not_run(entries, missing),
         _errata(),
+        timing_section(folder),
         _environment(environment),
     ]
     path = folder / "report.md"
@@ -69,41 +72,7 @@ def write_report(
     return path
 
 
-class _Entry:
-    """One experiment and what its folder holds."""
-
-    def __init__(self, experiment, results_dir: Path):
-        self.name: str = get(experiment, "name")
-        self.title: str = get(experiment, "title", self.name)
-        self.paper: str = get(experiment, "paper", self.name.partition("/")[0])
-        self.notes: Sequence[str] = get(experiment, "notes", [])
-        self.leaf = self.name.rpartition("/")[2]
-        self.folder = results_dir / self.name
-        self.summary = self._read("summary.csv")
-        self.comparison = self._read("comparison.csv")
-        self.files = sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
-
-    def _read(self, name: str) -> pd.DataFrame | None:
-        path = self.folder / name
-        return read_csv(path) if path.is_file() else None
-
-    @property
-    def was_run(self) -> bool:
-        """Whether the folder shows anything."""
-        has_numbers = self.summary is not None and self.summary["mean"].notna().any()
-        return has_numbers or (self.summary is None and bool(self.files))
-
-    def reasons(self) -> pd.DataFrame:
-        """Cells that did not run: columns dataset, method, reason."""
-        path = self.folder / "scores.parquet"
-        columns = ["dataset", "method", "status", "reason"]
-        if not path.is_file():
-            return pd.DataFrame(columns=columns)
-        rows = pd.read_parquet(path, columns=columns, filters=[("replication", "<", 0)])
-        return rows.astype(str).drop_duplicates()
-
-
-def _overview(claims: pd.DataFrame, entries: Sequence[_Entry]) -> str:
+def _overview(claims: pd.DataFrame, entries: Sequence[Entry]) -> str:
     count = claims["verdict"].value_counts()
     cells = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
     compared = pd.concat(cells)[["published", "reproduced", "relative_difference"]].dropna() if cells else None
@@ -138,18 +107,18 @@ def _verdicts(claims: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _artefacts(entries: Sequence[_Entry]) -> list[str]:
+def _artefacts(entries: Sequence[Entry]) -> list[str]:
     parts = []
-    papers = list(dict.fromkeys([*_PAPERS, *(e.paper for e in entries)]))
+    papers = list(dict.fromkeys([*PAPERS, *(e.paper for e in entries)]))
     for paper in papers:
         mine = [e for e in entries if e.paper == paper and e.was_run]
         if mine:
-            parts.append(f"## {_PAPERS.get(paper, paper)}")
+            parts.append(f"## {PAPERS.get(paper, paper)}")
             parts += [_artefact(e) for e in mine]
     return parts
 
 
-def _artefact(entry: _Entry) -> str:
+def _artefact(entry: Entry) -> str:
     lines = [f"### {entry.title}", ""]
     pictures = [f for f in entry.files if f.endswith(".svg")]
     lines += [f"![{entry.leaf}]({entry.name}/{f})" for f in pictures if "tuning_free" not in f]
@@ -158,7 +127,7 @@ def _artefact(entry: _Entry) -> str:
         # without its own title; the notes are repeated below
         body = table.read_text(encoding="utf-8").split("\n", 2)[-1].strip()
         lines += [_without(body, entry.notes), ""]
-    lines += _compared(entry)
+    lines += compared_lines(entry)
     lines += [f"- {note}" for note in entry.notes]
     links = ", ".join(f"[{f}]({entry.name}/{f})" for f in entry.files)
     return "\n".join([*lines, "", f"Files: {links}"])
@@ -170,7 +139,8 @@ def _without(text: str, notes: Sequence[str]) -> str:
     return text.strip()
 
 
-def _compared(entry: _Entry) -> list[str]:
+def compared_lines(entry: Entry) -> list[str]:
+    """How far the cells of an artefact are from the published ones, as lines of Markdown."""
     if entry.comparison is None or entry.comparison.empty:
         return []
     rows = entry.comparison.dropna(subset=["published", "reproduced"])
@@ -211,9 +181,14 @@ def _largest(rows: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _not_run(entries: Sequence[_Entry], missing: Sequence[tuple[str, str]]) -> str:
-    lines = ["## Not run, and how to get it", ""]
-    lines += [f"- Data set **{name}** is not at hand. {' '.join(how.split())}" for name, how in missing]
+def _not_run(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> str:
+    lines = not_run_lines(entries, missing)
+    return "\n".join(["## Not run, and how to get it", "", *lines]) if lines else ""
+
+
+def not_run_lines(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> list[str]:
+    """What has no number and why, as lines of Markdown."""
+    lines = [f"- Data set **{name}** is not at hand. {' '.join(how.split())}" for name, how in missing]
     absent = [e.name for e in entries if not e.was_run]
     if absent:
         lines.append(f"- No results yet (run `lpbench experiment=<name>`): {', '.join(absent)}.")
@@ -224,7 +199,7 @@ def _not_run(entries: Sequence[_Entry], missing: Sequence[tuple[str, str]]) -> s
         for (status, reason), part in rows.groupby(["status", "reason"]):
             where = ", ".join(sorted({f"{r.dataset} {r.method}" for r in part.itertuples()})[:6])
             lines.append(f"- {entry.name}: {where}: {status}, {reason}")
-    return "\n".join(lines) if len(lines) > 2 else ""
+    return lines
 
 
 def _errata() -> str:

@@ -1,0 +1,49 @@
+"use strict";
+(() => {
+  const root = document.documentElement, toggle = document.getElementById("theme");
+  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const label = () => { toggle.textContent = dark() ? "Light" : "Dark"; toggle.setAttribute("aria-label", `Use ${toggle.textContent.toLowerCase()} colours`); };
+  let kept = new URLSearchParams(location.search).get("theme");
+  try { kept = kept || localStorage.getItem("theme"); } catch { /* pages opened from disk may have no storage */ }
+  if (kept === "dark" || kept === "light") root.dataset.theme = kept;
+  label();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+  toggle.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* the choice then lasts for this page */ }
+    label();
+  });
+
+  const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim() : ""; };
+  const compare = (a, b) => {
+    const x = parseFloat(a), y = parseFloat(b);
+    if (!isNaN(x) && !isNaN(y) && x !== y) return x - y;
+    if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
+    return a.localeCompare(b, undefined, { numeric: true });
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+    heads.forEach((head, k) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        heads.forEach((h) => h.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0];
+        body.append(...[...body.rows].sort((a, b) => (down ? -1 : 1) * compare(value(a, k), value(b, k))));
+      });
+    });
+  }
+
+  const detail = document.getElementById("detail");
+  document.addEventListener("click", (event) => {
+    const cell = event.target.closest("button.cell");
+    if (!cell) return;
+    detail.querySelector("pre").textContent = cell.title;
+    detail.showModal();
+  });
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+})();

@@ -1,0 +1,131 @@
+"""The pages: well-formed, links that resolve, nothing loaded from elsewhere, small, every number with its source."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag, urlparse
+
+import pandas as pd
+import pytest
+
+from lpbench.reporting import write_pages, write_report
+from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.html_tables import command, distance, in_errors
+from lpbench.reporting.markdown import bullets, inline, tables
+from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
+from tests.reporting.store import put
+
+ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Checks the nesting while reading, and collects links, ids and what a browser would load."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open, self.links, self.loads, self.ids, self.titles = [], [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        if tag == "a":
+            self.links.append(attrs["href"])
+        elif tag == "button" and "title" in attrs:
+            self.titles.append(attrs["title"])
+        self.loads += [attrs[k] for k in ("src", "srcset", "data") if k in attrs]
+        self.loads += [attrs["href"]] if tag == "link" else []
+        assert tag != "img" or attrs.get("alt")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A figure and a part of a table that ran, a table that did not, an audit."""
+    results = tmp_path_factory.mktemp("run")
+    folder = results / "reproduced"
+    figure, table = experiment("histoftree/figure2c"), experiment("histoftree/table1")
+    put(results, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=3))
+    (results / "histoftree/figure2c/figure2c.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    for group in table["groups"]:
+        group["dataset"] = ["abalone", "red_wine"]
+    scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
+    slow = placeholder(table, "building", "krr", 2, "timeout", "over the <limit> of 3 s")
+    scores = pd.concat([scores, slow], ignore_index=True)
+    write_artefact(table, scores, CARDS, results / "histoftree/table1")
+    scores.to_parquet(results / "histoftree/table1/scores.parquet")
+    for name in ("figure2c", "table1"):
+        (folder / "histoftree" / name).mkdir(parents=True)
+        for path in (results / "histoftree" / name).iterdir():
+            if path.suffix != ".parquet":
+                (folder / "histoftree" / name / path.name).write_bytes(path.read_bytes())
+    (folder / "audit.csv").write_text("method,claimed_epsilon\nkrr,1.0\n")
+    experiments = [figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a")]
+    content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
+    write_report(*content)
+    write_pages(*content, CARDS)
+    return {path.name: (path, Page(path.read_text(encoding="utf-8"))) for path in folder.glob("*.html")}
+
+
+def test_one_page_a_paper_and_an_index(pages):
+    assert set(pages) == {"index.html", "histoftree.html", "lpct.html"}
+
+
+def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages):
+    for path, page in pages.values():
+        assert len(page.ids) == len(set(page.ids))
+        for link in [*page.links, *page.loads]:
+            if link == "data:,":
+                continue
+            target, fragment = urldefrag(link)
+            assert not urlparse(target).scheme and not target.startswith("/"), link
+            assert not target or (path.parent / unquote(target)).is_file(), link
+            other = pages[target][1] if target in pages else page
+            assert not fragment or fragment in other.ids, link
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest", text)
+
+
+def test_pages_are_small(pages):
+    assert all(path.stat().st_size < 1_000_000 for path, _ in pages.values())
+
+
+def test_the_verdict_comes_first(pages):
+    text = pages["index.html"][0].read_text(encoding="utf-8")
+    assert text.index("claims hold") < text.index("By paper") < text.index("Ask the owner.")
+    assert "<td>1</td>" in text and "numpy 2.4" in text and "claimed epsilon" in text
+
+
+def test_a_cell_has_both_numbers_and_the_way_to_its_replications(pages):
+    path, page = pages["histoftree.html"]
+    text = path.read_text(encoding="utf-8")
+    cell = next(t for t in page.titles if t.startswith("abalone, aligned, histoftree_cart"))
+    assert "published 1.65" in cell
+    assert cell.splitlines()[-1] == "lpbench explain abalone histoftree_cart 2 --mask aligned"
+    assert "../histoftree/table1/scores.parquet" in page.links
+    assert "over the &lt;limit&gt; of 3 s" in text
+    assert "lpbench experiment=histoftree/table2" in text
+
+
+def test_distances_are_in_words_too():
+    assert in_errors(0.3, 0.1) == pytest.approx(3 / 2**0.5)
+    assert in_errors(0.3, 0.0) == 99.0 and in_errors(0.0, 0.0) == 0.0
+    assert distance(0.4) == ("agree", "≈ +0.4 se")
+    assert distance(-2.0) == ("close below", "▼ 2.0 se")
+    assert distance(12.3) == ("far above", "▲ 12 se")
+    assert distance(float("nan")) == ("", "")
+
+
+def test_commands_survive_a_shell():
+    assert command("d[n=1]", "", "m[p=2]", 0.5) == "lpbench explain 'd[n=1]' 'm[p=2]' 0.5"
+
+
+def test_markdown_of_the_reports():
+    assert inline("a **b** `c<d` \\*") == "a <strong>b</strong> <code>c&lt;d</code> *"
+    assert bullets(["- a", "  - b", "- c"]) == [("a", ["b"]), ("c", [])]
+    assert tables("x\n| a | b |\n|---|---|\n| 1 | 2 |\n\ny") == [(["a", "b"], [["1", "2"]])]
