@@ -30,11 +30,23 @@ def versions() -> dict[str, str]:
 
 @cache
 def source_hash(module: str) -> str:
-    """Hash of a module's source and of every ``lpbench`` module it imports, directly or not."""
+    """Hash of a module's code and of every ``lpbench`` module it imports, directly or not.
+
+    Layout, comments and docstrings do not count: they cannot change a number.
+    """
     digest = hashlib.sha256()
     for name in sorted(import_closure(module)):
-        digest.update(name.encode() + b"\0" + _module_path(name).read_bytes() + b"\0")
+        digest.update(name.encode() + b"\0" + _code(name).encode() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _code(module: str) -> str:
+    """The module's syntax tree without docstrings, as text."""
+    tree = ast.parse(_module_path(module).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.dump(tree)
 
 
 @cache

@@ -163,7 +163,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         return
 
     def expire(signum, frame):
-        raise CellTimeout(f"over the time limit of {seconds:g} s for all replications (runner.cell_timeout a budget)")
+        raise CellTimeout(f"over the time limit of {seconds:g} s for all budgets and replications (cell_timeout)")
 
     try:
         previous = signal.signal(signal.SIGALRM, expire)
@@ -188,8 +188,7 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
     try:
         if store.has(block.key):
             return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
-        # a cell is one budget: a block has the limit of all its cells
-        with threadpool_limits(1), _time_limit(timeout * len(block.budgets)):
+        with threadpool_limits(1), _time_limit(timeout):
             table = execute(block)
         seconds = time.perf_counter() - start
         store.write(block.key, table, {"config": block.config, "seconds": seconds, "machine": _machine()})
@@ -239,14 +238,14 @@ def run_blocks(
     progress : bool
         Show a progress bar with the time left and a line per block.
     timeouts : mapping of str to float, optional
-        Limit by block key, where it differs from ``cell_timeout``.
+        Limit of a whole block by its key, where it is not ``cell_timeout`` times its budgets.
     """
     if backend not in BACKENDS:
         raise ConfigurationError(f"runner.backend={backend!r} must be one of {', '.join(BACKENDS)}")
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ConfigurationError(f"runner.workers={workers!r} must be a whole number >= 1, or null for one per core")
     start = time.perf_counter()
-    limits = {b.key: (timeouts or {}).get(b.key, cell_timeout) for b in blocks}
+    limits = {b.key: (timeouts or {}).get(b.key, cell_timeout * len(b.budgets)) for b in blocks}
     report = RunReport()
     pending = []
     for block in blocks:
