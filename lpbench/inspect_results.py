@@ -72,13 +72,13 @@ def _matching_cells(args: argparse.Namespace) -> list[tuple[Path, dict]]:
             continue
         table = pd.read_csv(path)
         hit = table[
-            (table["dataset"].map(_base) == args.dataset)
-            & (table["method"].map(_base) == _base(args.method))
+            _named(table["dataset"], args.dataset)
+            & _named(table["method"], args.method)
             & (table["epsilon"] == args.epsilon)
             & (table["mean"].notna())
         ]
         if args.mask:
-            hit = hit[hit["mask"].map(_base) == args.mask]
+            hit = hit[_named(hit["mask"], args.mask)]
         found += [(path.parent, row) for row in hit.to_dict("records")]
     if not found:
         raise ConfigurationError(
@@ -86,6 +86,11 @@ def _matching_cells(args: argparse.Namespace) -> list[tuple[Path, dict]]:
             f"run it: lpbench dataset={args.dataset} method={_base(args.method)} epsilon={args.epsilon:g}"
         )
     return found
+
+
+def _named(column: pd.Series, selector: str) -> pd.Series:
+    """Rows of exactly this selector, or of a bare name with any parameters."""
+    return column == selector if "[" in selector else column.map(_base) == selector
 
 
 def _base(selector: str) -> str:
