@@ -132,6 +132,11 @@ class Store:
             raise CorruptBlockError(f"stored block {path} does not match its checksum; it will be recomputed")
         return table, metadata
 
+    def footer(self, key: str) -> tuple[dict, int]:
+        """Return a block's metadata and number of rows without reading (nor verifying) the rows."""
+        footer = pq.read_metadata(self.path(key))
+        return json.loads(footer.metadata[b"lpbench"]), footer.num_rows
+
     def discard(self, key: str) -> None:
         """Remove a (corrupt) block so that it is computed again."""
         self.path(key).unlink(missing_ok=True)

@@ -1,0 +1,50 @@
+"""How long each artefact took: the seconds of its blocks, as they were measured when the blocks were computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from lpbench.experiments.plan import Block
+from lpbench.experiments.store import Store
+
+COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers"]
+
+
+def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[float]]:
+    """Return the rows (fits that a loop would do) and the seconds of each stored block, by key."""
+    found = {}
+    for block in blocks:
+        if store.has(block.key):
+            metadata, rows = store.footer(block.key)
+            found[block.key] = [rows, round(float(metadata["seconds"]), 4)]
+    return found
+
+
+def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
+    """Tabulate the records of ``run.json``.
+
+    An artefact's seconds are the sum over its blocks, each measured in the worker that computed it, so that the time on
+    the clock is about seconds / workers. A block that serves several artefacts counts in each of them and once in the
+    last row, ``total``.
+
+    Returns
+    -------
+    DataFrame
+        Columns artefact, blocks, fits_replaced, seconds, workers (those of the run that wrote the artefact).
+    """
+    rows, distinct, workers = [], {}, 0
+    for record in records:
+        times = record.get("block_times") or {}
+        if times:
+            distinct |= times
+            workers = max(workers, record["workers"])
+            rows.append([record["name"], *_sums(times), record["workers"]])
+    if rows:
+        rows.append(["total", *_sums(distinct), workers])
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _sums(times: Mapping[str, list[float]]) -> tuple[int, int, float]:
+    return len(times), int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)

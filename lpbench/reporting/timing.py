@@ -1,0 +1,27 @@
+"""The report's section on time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lpbench.analysis import read_csv
+
+
+def timing_section(folder: Path) -> str:
+    """Show ``timing.csv`` of the report's folder; empty if there is none."""
+    path = folder / "timing.csv"
+    if not path.is_file():
+        return ""
+    lines = [
+        "## Time",
+        "",
+        "Seconds of the blocks, added up over the workers; a block that serves several artefacts is in the total once.",
+        "",
+        "| artefact | blocks | fits replaced | seconds | workers |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for row in read_csv(path).itertuples(index=False):
+        lines.append(
+            f"| {row.artefact} | {row.blocks} | {row.fits_replaced} | {float(row.seconds):.1f} | {row.workers} |"
+        )
+    return "\n".join(lines)
