@@ -35,6 +35,4 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}."
-    return ConfigurationError(
-        f"unknown {kind} {name!r}: {hint} (`lpbench list {kind}s` prints them all.)"
-    )
+    return ConfigurationError(f"unknown {kind} {name!r}: {hint} (`lpbench list {kind}s` prints them all.)")
