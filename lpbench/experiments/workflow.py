@@ -25,6 +25,7 @@ from lpbench.experiments.fingerprint import canonical_json, source_hash, version
 from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store
+from lpbench.experiments.timing import block_times, timing_table
 from lpbench.naming import parse_selector
 from lpbench.paths import ROOT
 from lpbench.tracking import log_artefact, tracking_uri
@@ -123,6 +124,7 @@ def write_experiment(experiment: Mapping, plan: Plan, store: Store, settings: Se
             scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
             reporting.write_artefact(experiment, scores, method_cards(plan), folder)
             record = record_of(experiment, plan, scores, settings, stamp)
+            record["block_times"] = block_times(plan.blocks, store)
         (folder / "run.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     if settings.tracking == "mlflow" and (folder / "summary.csv").is_file():
         record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -180,6 +182,7 @@ def record_of(experiment: Mapping, plan: Plan, scores: pd.DataFrame | None, sett
         "files": sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()),
         "datasets": {d: _dataset_card(d) for d in dict.fromkeys(e.dataset for e in plan.entries)},
         "missing": plan.missing,
+        "workers": 1 if settings.backend == "serial" else settings.workers or os.cpu_count() or 1,
     }
     if scores is not None and len(scores):
         keys = ["panel", "dataset", "mask", "method"]
@@ -229,7 +232,8 @@ def finished_records(results_dir: Path) -> list[tuple[Path, dict]]:
 def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[str, str]) -> Path:
     """Copy what is small into ``<results>/reproduced`` and write the report and its pages there."""
     target = results_dir / "reproduced"
-    for folder, record in finished_records(results_dir):
+    records = finished_records(results_dir)
+    for folder, record in records:
         destination = target / record["name"]
         for name in record["files"]:
             if name.endswith(("scores.parquet", "run.json")):
@@ -238,6 +242,7 @@ def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, copied)
     target.mkdir(parents=True, exist_ok=True)
+    timing_table(record for _, record in records).to_csv(target / "timing.csv", index=False, lineterminator="\n")
     content = (results_dir, list(experiments), sorted(missing.items()), environment(), target)
     reporting.write_report(*content)
     selectors = dict.fromkeys(m for e in experiments for g in e.get("groups") or [] for m in g["method"])
