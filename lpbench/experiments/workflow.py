@@ -84,12 +84,14 @@ def run_experiments(experiments: Sequence[Mapping], settings: Settings) -> Resul
 
 
 def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, settings: Settings) -> RunReport:
-    timeouts = {}
+    timeouts: dict[str, float] = {}
     for experiment in experiments:
         limit = experiment.get("cell_timeout")
-        if limit is not None:
-            for block in plans[experiment["name"]].blocks:
-                timeouts[block.key] = min(float(limit), settings.cell_timeout)
+        for entry in plans[experiment["name"]].entries if limit is not None else ():
+            if entry.block is not None:
+                # a block serves one cell for each budget shown
+                whole = min(float(limit), settings.cell_timeout) * len(entry.epsilons)
+                timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
     return run_blocks(
         plan.blocks,
         store,
