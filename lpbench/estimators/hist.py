@@ -7,6 +7,7 @@ do not depend on the order of queries.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 
@@ -14,12 +15,15 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.lpct_votes import DISCRETE_STEP
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.partitions import KeyIndex, cell_keys, grid_digits
-from lpbench.privacy import Laplace, cell_noise
+from lpbench.privacy import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+
+NOISES = ("laplace", "discrete")
 
 
 class GridSums:
@@ -53,19 +57,42 @@ class GridSums:
 
         The sum of a noisy cell is ``sums + scale * noise``, where ``scale`` is that of one user's Laplace noise.
         """
-        digits = grid_digits(X, self.bins)
-        keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
+        cells, sums, inverse = self._cells(X)
         k = len(self._sums)
         # The first key column tells the statistics of one cell apart.
-        labels = np.column_stack([np.repeat(np.arange(k), keys.size), np.tile(digits[first], (k, 1))])
-        noise = cell_noise(self._seed, labels, self.n, 1.0).reshape(k, keys.size)
-        return self._sums[:, self._index.find(keys)][:, inverse], noise[:, inverse]
+        labels = np.column_stack([np.repeat(np.arange(k), len(cells)), np.tile(cells, (k, 1))])
+        noise = cell_noise(self._seed, labels, self.n, 1.0).reshape(k, len(cells))
+        return sums[:, inverse], noise[:, inverse]
+
+    def lookup_on_grid(self, X: np.ndarray, mechanisms: Sequence[DiscreteLaplace]) -> np.ndarray:
+        """Return noisy sums in the cells of X (m, d), shape (k, m), where the users' noise lies on a grid.
+
+        ``mechanisms`` are those of the k numbers, which must be multiples of their steps.
+        """
+        cells, sums, inverse = self._cells(X)
+        noise = [
+            discrete_cell_noise(self._seed, np.column_stack([np.full(len(cells), j), cells]), self.n, mechanism)
+            for j, mechanism in enumerate(mechanisms)
+        ]
+        return (sums + noise)[:, inverse]
+
+    def _cells(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Digits of the distinct cells of X, their true sums (k, cells), and the cell of each row."""
+        digits = grid_digits(X, self.bins)
+        keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
+        return digits[first], self._sums[:, self._index.find(keys)], inverse
 
 
 def grid_bits(bins: int, n_features: int, n_statistics: int) -> float:
     """Return the bits of a dense report of ``n_statistics`` real numbers per cell (inf beyond the largest float)."""
     with np.errstate(over="ignore"):
         return float(REAL_BITS * n_statistics * np.float_power(bins, n_features))
+
+
+def check_noise(noise) -> None:
+    """Raise ValueError unless ``noise`` is a known kind of noise."""
+    if noise not in NOISES:
+        raise ValueError(f"noise={noise!r} must be one of {NOISES}")
 
 
 def check_bins(bins) -> None:
@@ -96,6 +123,9 @@ class Hist(LocalRegressor):
         Clip predictions to ``y_range``. The published columns are unclipped, see ``conf/method/hist.yaml``.
     domain : (float, float)
         Public range of every feature.
+    noise : {"laplace", "discrete"}
+        ``discrete``: Laplace noise on grids of step 2^-10 (counts) and of the largest power of two below M / 2^10
+        (label sums, of labels rounded to it), which also protects against attacks on floating-point noise.
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -106,7 +136,15 @@ class Hist(LocalRegressor):
     """
 
     def __init__(
-        self, epsilon=1.0, bins=2, threshold=0.01, y_range=None, clip=True, domain=(0.0, 1.0), random_state=None
+        self,
+        epsilon=1.0,
+        bins=2,
+        threshold=0.01,
+        y_range=None,
+        clip=True,
+        domain=(0.0, 1.0),
+        noise="laplace",
+        random_state=None,
     ):
         self.epsilon = epsilon
         self.bins = bins
@@ -114,6 +152,7 @@ class Hist(LocalRegressor):
         self.y_range = y_range
         self.clip = clip
         self.domain = domain
+        self.noise = noise
         self.random_state = random_state
 
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
@@ -135,9 +174,13 @@ class Hist(LocalRegressor):
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold={self.threshold!r} must lie in [0, 1]: a share of the users")
         check_epsilon(self.epsilon)
+        check_noise(self.noise)
         X, y, _ = self._check_fit(X, y, mask)
-        midpoint = sum(self.y_range_) / 2.0
-        self.histogram_ = GridSums(X, self.bins, np.array([np.ones(y.size), y - midpoint]), self._streams())
+        labels = y - sum(self.y_range_) / 2.0
+        if self.noise == "discrete":
+            grid = self._on_grid()[1]
+            labels = grid.round(labels) * grid.step
+        self.histogram_ = GridSums(X, self.bins, np.array([np.ones(y.size), labels]), self._streams())
         # In a grid of one cell the one-hot vector is constant and gives nothing away.
         spent = float(self.epsilon) / (1 if self.bins > 1 else 2)
         self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], 2), note=self._leak_note)
@@ -159,14 +202,30 @@ class Hist(LocalRegressor):
         joint = Laplace.for_budget(self.epsilon / 2, sensitivity=hi - lo).scale if hi > lo else 0.0
         return np.array([marginal, joint])
 
+    def _on_grid(self) -> tuple[DiscreteLaplace, DiscreteLaplace]:
+        """The mechanisms of :meth:`_scales` with noise on a grid."""
+        half_width = (self.y_range_[1] - self.y_range_[0]) / 2.0
+        step = 2.0 ** (math.floor(math.log2(half_width)) - 10) if half_width > 0 else DISCRETE_STEP
+        marginal = DiscreteLaplace.for_budget(self.epsilon / 2, DISCRETE_STEP, sensitivity=2.0)
+        # Rounding may move both ends outwards.
+        ends = np.abs(DiscreteLaplace(0.0, step).round(np.array([-half_width, half_width]))).max()
+        if ends == 0:
+            return marginal, DiscreteLaplace(0.0, step)
+        return marginal, DiscreteLaplace.for_budget(self.epsilon / 2, step, sensitivity=2.0 * ends * step)
+
     def predict(self, X) -> np.ndarray:
         """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
+        if self.noise == "discrete":
+            sums = self.histogram_.lookup_on_grid(X, self._on_grid())
+            return self._ratio(sums, np.zeros_like(sums))
         return self._ratio(*self.histogram_.lookup(X))
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score the grid; the budgets share the look-ups."""
+        """Score the grid; the budgets share the look-ups, unless noise on a grid is drawn anew for each of them."""
         points = expand_grid(grid)
+        if any(point.get("noise", self.noise) == "discrete" for point in points):
+            return super().sweep(problem, budgets, points, streams)
         values = np.full((len(budgets), len(points)), np.nan)
         for g, point in enumerate(points):
             model = clone(self).set_params(random_state=streams, **point)

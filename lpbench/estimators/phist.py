@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.hist import GridSums, check_bins, grid_bits
+from lpbench.estimators.hist import GridSums, check_bins, check_noise, grid_bits
 from lpbench.estimators.lpct_votes import VoteMechanism, decide, probabilities, regression_function
-from lpbench.privacy import Laplace
+from lpbench.privacy import DiscreteLaplace, Laplace
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -34,6 +34,9 @@ class PHIST(LocalClassifier):
         1 / h, bins per axis of [0, 1]; points outside belong to the outermost bins.
     domain : (float, float) or None
         Public range of the features, clipped and mapped to [0, 1]. None: features are scaled already.
+    noise : {"laplace", "discrete"}
+        ``discrete``: Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point
+        noise, at the same exact epsilon.
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -44,10 +47,11 @@ class PHIST(LocalClassifier):
     guarantee_ : Guarantee
     """
 
-    def __init__(self, epsilon=1.0, bins=2, domain=None, random_state=None):
+    def __init__(self, epsilon=1.0, bins=2, domain=None, noise="laplace", random_state=None):
         self.epsilon = epsilon
         self.bins = bins
         self.domain = domain
+        self.noise = noise
         self.random_state = random_state
 
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
@@ -68,7 +72,8 @@ class PHIST(LocalClassifier):
         self
         """
         check_bins(self.bins)
-        mechanism = VoteMechanism(check_epsilon(self.epsilon))
+        check_noise(self.noise)
+        mechanism = VoteMechanism(check_epsilon(self.epsilon), self.noise)
         X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
         n_classes = self.classes_.size
         votes = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
@@ -77,6 +82,15 @@ class PHIST(LocalClassifier):
         spent = mechanism.spent(self.bins ** X.shape[1], n_classes)
         self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes))
         return self
+
+    def _shares(self, X: np.ndarray) -> np.ndarray:
+        """Shares of the classes k >= 1 in the cells of X (m, d), shape (n_classes - 1, m)."""
+        if self.noise == "laplace":
+            return self._eta(*self.histogram_.lookup(X))
+        half = VoteMechanism(self.epsilon, "discrete").half
+        assert isinstance(half, DiscreteLaplace)
+        votes = self.histogram_.lookup_on_grid(X, [half] * self.classes_.size)
+        return regression_function(votes, np.zeros_like(votes), 0.0)
 
     def _eta(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the queried cells, shape (n_classes - 1, m)."""
@@ -88,16 +102,18 @@ class PHIST(LocalClassifier):
     def predict_proba(self, X) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d), clipped at 0 and normalised: (m, n_classes)."""
         X = self._check_predict(X)
-        return probabilities(self._eta(*self.histogram_.lookup(X)))
+        return probabilities(self._shares(X))
 
     def predict(self, X) -> np.ndarray:
         """Predict class labels for X of shape (m, d), from the raw shares."""
         X = self._check_predict(X)
-        return self.classes_[decide(self._eta(*self.histogram_.lookup(X)))]
+        return self.classes_[decide(self._shares(X))]
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score the grid; budgets share the look-ups."""
+        """Score the grid; budgets share the look-ups, unless noise on a grid is drawn anew for each of them."""
         points = expand_grid(grid)
+        if any(point.get("noise", self.noise) == "discrete" for point in points):
+            return super().sweep(problem, budgets, points, streams)
         values = np.full((len(budgets), len(points)), np.nan)
         for g, point in enumerate(points):
             model = clone(self).set_params(random_state=streams, **point)

@@ -4,7 +4,7 @@ from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.exponential import Exponential, exponential_choices
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
-from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, sum_of_laplace
+from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise, sum_of_laplace
 from lpbench.privacy.mechanism import (
     CategoryMechanism,
     ContinuousMechanism,
@@ -41,6 +41,7 @@ __all__ = [
     "RandomizedResponse",
     "cell_noise",
     "check_epsilon",
+    "discrete_cell_noise",
     "exact_epsilon",
     "exponential_choices",
     "gaussian_delta",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaincinv
+from scipy.stats import nbinom
 
 from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
@@ -125,6 +126,29 @@ def cell_noise(seed: int, keys: np.ndarray, n, scale) -> np.ndarray:
         raise ValueError("n must be >= 0 users")
     gamma = gammaincinv(np.maximum(n, 1.0), u)
     return scale * np.where(n > 0, gamma[0] - gamma[1], 0.0)
+
+
+def discrete_cell_noise(seed: int, keys: np.ndarray, n: int, mechanism: DiscreteLaplace) -> np.ndarray:
+    """As :func:`cell_noise`, for noise on a grid: a difference of two negative binomials, by inverting their laws.
+
+    Parameters
+    ----------
+    seed, keys
+        See :func:`cell_noise`.
+    n : int
+        Number of users whose noise adds up, >= 1.
+    mechanism : DiscreteLaplace
+        Noise of one user.
+
+    Returns
+    -------
+    ndarray of shape (m,), multiples of ``mechanism.step``
+    """
+    u = hashed_uniforms(seed, keys, n_draws=2)
+    if mechanism.scale == 0:
+        return np.zeros(u.shape[1])
+    first, second = nbinom.ppf(u, n, -math.expm1(-mechanism.step / mechanism.scale))
+    return (first - second) * mechanism.step
 
 
 @dataclass(frozen=True)

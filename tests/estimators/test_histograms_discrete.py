@@ -1,0 +1,78 @@
+"""Hist and PHIST with noise="discrete": exact epsilon, the law of the users' sums, repeatable look-ups, sweep = fit."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.audit.exact import message_losses
+from lpbench.estimators import PHIST, Hist
+from lpbench.privacy import DiscreteLaplace, discrete_cell_noise
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+from tests.privacy.laws import assert_same_law
+
+Y_RANGE = (-1.0, 2.3)
+RNG = np.random.default_rng(0)
+X, Y = RNG.random((150, 2)), RNG.uniform(*Y_RANGE, 150)
+CODES = (X[:, 0] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("y_range", [Y_RANGE, (0.0, 1.0), (-3e5, 1e6), (0.0, 1e-7), (0.1, 0.1 + 3e-13)])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
+def test_budgets_are_met_exactly_rounding_included(epsilon, y_range):
+    model = Hist(epsilon, noise="discrete")
+    model.y_range_ = y_range
+    marginal, joint = model._on_grid()
+    half = (y_range[1] - y_range[0]) / 2
+    labels = np.append(np.linspace(-half, half, 7), [-half, half])
+    users = np.concatenate([labels[:, None] * [1, 0], labels[:, None] * [0, 1]])
+    assert message_losses(joint, users).max() == pytest.approx(epsilon / 2, rel=1e-9)
+    assert message_losses(marginal, np.eye(3)).max() == pytest.approx(epsilon / 2, rel=1e-9)
+    assert half / 2**11 < joint.step <= half / 2**10
+
+
+def test_looked_up_noise_has_the_law_of_the_users_sum():
+    mechanism, n = DiscreteLaplace.for_budget(0.5, 2.0**-10, 2.0), 40
+    looked_up = discrete_cell_noise(3, np.arange(4000), n, mechanism)
+    summed = mechanism.sum_of_reports(np.zeros(4000), n, np.random.default_rng(1))
+    assert_same_law(looked_up, summed)
+    np.testing.assert_array_equal(looked_up[:50], discrete_cell_noise(3, np.arange(50), n, mechanism))
+    np.testing.assert_array_equal(looked_up, np.rint(looked_up / mechanism.step) * mechanism.step)
+    assert not discrete_cell_noise(3, np.arange(5), n, DiscreteLaplace(0.0, 0.5)).any()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Hist(2.0, bins=2, threshold=0.0, y_range=Y_RANGE, noise="discrete"), PHIST(2.0, bins=2, noise="discrete")],
+)
+def test_predictions_repeat_and_do_not_depend_on_the_order_of_queries(model):
+    y = Y if isinstance(model, Hist) else CODES
+    fitted = model.set_params(random_state=1).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X)[::-1], fitted.predict(X[::-1]))
+    assert fitted.guarantee_.epsilon == 2.0
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "metric"),
+    [(Hist(y_range=Y_RANGE, noise="discrete"), Y, "mse"), (PHIST(noise="discrete"), CODES, "accuracy")],
+)
+def test_sweep_is_the_loop_over_fits(model, y, metric):
+    problem = Problem(X[:100], y[:100], X[100:], y[100:], y_range=Y_RANGE, metric=metric)
+    swept = model.sweep(problem, [0.5, 8.0], {"bins": [1, 2]}, Streams(4)).values
+    for b, epsilon in enumerate((0.5, 8.0)):
+        for g, bins in enumerate((1, 2)):
+            single = model.set_params(epsilon=epsilon, bins=bins, random_state=Streams(4)).fit(X[:100], y[:100])
+            assert swept[b, g] == problem.score(single.predict(X[100:]))
+
+
+def test_without_noise_the_estimate_is_that_of_rounded_labels():
+    plain, grid = (Hist(math.inf, bins=2, threshold=0.0, y_range=Y_RANGE, noise=n) for n in ("laplace", "discrete"))
+    difference = np.abs(plain.fit(X, Y).predict(X) - grid.fit(X, Y).predict(X)).max()
+    assert difference <= 2.0**-11 * 2
+
+
+@pytest.mark.parametrize("model", [Hist(noise="cubic", y_range=Y_RANGE), PHIST(noise="cubic")])
+def test_unknown_noise(model):
+    with pytest.raises(ValueError, match="noise='cubic' must be one of"):
+        model.fit(X, CODES)
