@@ -62,6 +62,8 @@ def _histogram(model) -> list[Client]:
         (sums, noise), (other, _) = recorded, fresh
         return other, noise + (sums - other) / scale
 
+    if getattr(model, "noise", "laplace") == "discrete":
+        return [Client("lpbench.estimators.hist.GridSums.lookup_on_grid")]
     return [Client("lpbench.estimators.hist.GridSums.lookup", reconcile)]
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.audit.world import LABELS, N_FEATURES, Y_RANGE, real_message, repeat, silent, unprotected
+from lpbench.audit.world import LABELS, N_FEATURES, Y_RANGE, repeat, silent, unprotected
 from lpbench.estimators.lpct_votes import VoteMechanism, one_hot_votes
 from lpbench.estimators.pglm import unit_rows
-from lpbench.privacy import Laplace
+from lpbench.privacy import DiscreteLaplace, Laplace
 from lpbench.protocol.lpct import vote_fields
-from lpbench.protocol.wire import Reals
+from lpbench.protocol.wire import GridPoints, Reals, grid_reach
 
 #: Cells of the audited partitions; two are enough for the worst case.
 N_CELLS = 2
@@ -63,29 +63,35 @@ def pruned_tree_votes(model) -> Randomizer:
 @builds(models.PHIST, models.LDPVote)
 def histogram_votes(model) -> Randomizer:
     """One table in the cells of an equal grid."""
-    return votes(model.epsilon, vote_messages(VoteMechanism(model.epsilon), N_CELLS))
+    kind = getattr(model, "noise", "laplace")
+    return votes(model.epsilon, vote_messages(VoteMechanism(model.epsilon, kind), N_CELLS))
 
 
 @builds(models.Hist, models.LDPMean)
 def noisy_histogram(model) -> Randomizer:
     """One-hot vector of the cell, and the centred label times that vector."""
-    inner = models.Hist(model.epsilon)
+    inner = models.Hist(model.epsilon, noise=getattr(model, "noise", "laplace"))
     inner.y_range_ = Y_RANGE
-    marginal, joint = (Laplace(scale) for scale in inner._scales())
+    mechanisms = inner._on_grid() if inner.noise == "discrete" else [Laplace(scale) for scale in inner._scales()]
     cells, labels = np.divmod(np.arange(LABELS.size * N_CELLS), LABELS.size)
     one_hot = np.eye(N_CELLS)[cells]
     products = one_hot * (LABELS[labels] - sum(Y_RANGE) / 2)[:, None]
-
-    def send(mechanism, inputs, purpose):
-        return lambda value, n, streams: mechanism.randomize(
-            repeat(inputs[value], n), streams.generator("counts", statistic=purpose)
-        )
-
     messages = [
-        real_message(marginal, one_hot, send(marginal, one_hot, "marginal")),
-        real_message(joint, products, send(joint, products, "joint")),
+        _histogram_message(*message)
+        for message in zip(mechanisms, (one_hot, products), ("marginal", "joint"), strict=True)
     ]
     return Randomizer("", "ldp", model.epsilon, messages, cells.size)
+
+
+def _histogram_message(mechanism: Laplace | DiscreteLaplace, inputs: np.ndarray, purpose: str) -> Message:
+    def send(value, n, streams):
+        return mechanism.randomize(repeat(inputs[value], n), streams.generator("counts", statistic=purpose))
+
+    entries = inputs.shape[1]
+    if isinstance(mechanism, Laplace):
+        return Message(mechanism, inputs, send, (Reals(entries),))
+    reach = grid_reach(np.abs(inputs).max() + mechanism.step, mechanism.scale, mechanism.step)
+    return Message(mechanism, inputs, send, (GridPoints(mechanism.step, reach, entries),))
 
 
 @builds(models.CT)

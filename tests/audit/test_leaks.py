@@ -41,6 +41,8 @@ CASES = {
     "lpct_prune terminate": (models.LPCTPrune(100.0, depth=3, constants="paper", terminate=True), "record"),
     "hist": (models.Hist(1.0, bins=2, threshold=0.0, y_range=Y_RANGE), "record"),
     "phist": (models.PHIST(4.0, bins=2), "record"),
+    "hist discrete": (models.Hist(1.0, threshold=0.0, noise="discrete", y_range=Y_RANGE), "record"),
+    "phist discrete": (models.PHIST(4.0, noise="discrete"), "record"),
     "ldp_mean": (models.LDPMean(1.0, bins=2, density=0.01, y_range=Y_RANGE), "record"),
     "ldp_vote": (models.LDPVote(4.0, bins=2), "record"),
     "pglm": (models.PGLM(4.0), "record"),

@@ -20,6 +20,7 @@ from lpbench.audit.released import DEVIATIONS
 from lpbench.audit.table import COLUMNS, FALSE_ALARM, audit, failure_per_row, problems, subjects, write_csv
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateMean
+from lpbench.estimators.two_rounds import Rounds
 from lpbench.privacy import GRR, FiniteMechanism, Laplace
 from lpbench.seeds import Streams
 from tests.audit.test_leaks import MASK, Y_RANGE
@@ -74,6 +75,17 @@ def test_exact_loss_is_within_the_promise_and_meets_it_where_it_is_tight(name, e
 def test_listed_values_come_close_to_a_supremum(name):
     loss = exact_loss(method_randomizer(name, 1.0))
     assert 0.7 * loss.epsilon <= loss.attained <= loss.epsilon or math.isinf(loss.epsilon)
+
+
+def test_random_cuts_do_not_hide_the_mask():
+    """H 3.4 (ii) would not release W; but the cells with a nonzero entry of (8) differ with it (docs/privacy.md)."""
+    X = np.full((2, 3), 0.3)
+    masks = np.array([[True, False, False], [True, True, False]])
+    rounds = Rounds(X, np.zeros(2), masks, 1.0, Streams(0))
+    split = rounds.split(np.arange(3), 1)
+    [(tree, depths)] = split.trees("random", "weighted", np.zeros(2), [2])
+    [leaves] = split.leaves(tree, depths)
+    assert leaves.choices[0] == 1 < leaves.choices[1]
 
 
 def test_an_infinite_budget_is_no_protection():
