@@ -38,7 +38,7 @@ def cell_reports(model) -> Randomizer:
     setting = model._setting(model.get_params(deep=False), OTHERS_MASK, model.epsilon)
     label_budget, cell_budget = setting.budgets(model.epsilon)
     # With one bin there is a choice in the tree only; the user who protects nothing there is the aligned case.
-    mask = USER_MASK if setting.bins > 1 else OTHERS_MASK.all(axis=0)
+    mask = USER_MASK if setting.bins > 1 else np.all(OTHERS_MASK, axis=0)
     tree = _others_tree(setting)
     records, labels, cells, codes = _values(setting, tree, mask)
 
@@ -121,7 +121,7 @@ def _values(setting: Setting, tree: TreePartition, mask: np.ndarray):
     records (n_values, d), labels (n_values,), position of the cell in V (n_values,), codes of the cells of V
     """
     columns = np.flatnonzero(mask)
-    places = [_places(setting, tree, column) for column in columns]
+    places = [_places(setting, tree, int(column)) for column in columns]
     protected = np.array(np.meshgrid(*places, indexing="ij")).reshape(columns.size, -1).T
     records = repeat(SHOWN, len(protected))
     records[:, columns] = protected

@@ -126,7 +126,7 @@ def short_gradients(epsilon: float) -> Randomizer:
 def pglm_root_n(epsilon: float) -> Randomizer:
     """PGLM's moments with noise of variance sigma^2 / sqrt(n) per user."""
     honest = noisy_moments(PGLM(epsilon))
-    mechanism, inputs = honest.messages[0].mechanism, honest.messages[0].inputs
+    mechanism, inputs = PGLM(epsilon)._mechanism(N_USERS), honest.messages[0].inputs
     weak = Gaussian(mechanism.sigma * N_USERS**-0.25, honest.delta, mechanism.sensitivity)
     message = real_message(weak, inputs, lambda v, n, s: weak.randomize(repeat(inputs[v], n), s.generator("moments")))
     return replace(honest, messages=[message])

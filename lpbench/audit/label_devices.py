@@ -54,30 +54,26 @@ def randomised_features(model) -> Randomizer:
     columns = np.flatnonzero(USER_MASK)
     centres = (np.arange(model.bins) + 0.5) / model.bins
     axes = [*[centres] * columns.size, LABELS[[0, -1]]]
-    *features, labels = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
-    features = np.transpose(features)
+    every = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
+    features, labels = every[:-1].T, every[-1]
     parts = 1 + columns.size
     split = parts if model.budget == "composed" else 1
 
-    def send_features(value, n, streams):
-        X = repeat(SHOWN, n)
-        X[:, columns] = features[value]
-        shown = model._obfuscate(X, repeat(USER_MASK, n), np.full(n, model.epsilon / split), streams)
-        return np.rint(shown[:, columns] * model.bins - 0.5)
+    def send_feature(j):
+        # One call of the client code draws all features; each is a mechanism of its own.
+        def send(value, n, streams):
+            X = repeat(SHOWN, n)
+            X[:, columns] = features[value]
+            shown = model._obfuscate(X, repeat(USER_MASK, n), np.full(n, model.epsilon / split), streams)
+            return np.rint(shown[:, columns[j]] * model.bins - 0.5)
+
+        return send
 
     mechanism = GRR(model.epsilon / split, model.bins)
     bins = np.floor(features * model.bins).astype(int)
     messages = [label_message(labels, model.epsilon, split)]
-    # One call of the client code draws all features; each is a mechanism of its own.
-    messages += [
-        Message(
-            mechanism,
-            bins[:, j],
-            (lambda v, n, streams, j=j: send_features(v, n, streams)[:, j]),
-            (Integers(model.bins),),
-        )
-        for j in range(columns.size)
-    ]
+    fields = (Integers(model.bins),)
+    messages += [Message(mechanism, bins[:, j], send_feature(j), fields) for j in range(columns.size)]
     claimed = model.epsilon * (1 if model.budget == "composed" else parts)
     public = REAL_BITS * float((~USER_MASK).sum())
     return Randomizer("", "semi_feature_ldp", claimed, messages, labels.size, public_bits=public)

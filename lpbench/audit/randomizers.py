@@ -87,7 +87,7 @@ class Randomizer:
     messages: Sequence[Message]
     n_values: int
     delta: float = 0.0
-    neighbours: np.ndarray = field(default=None)
+    neighbours: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
     supremum: float | None = None
     public_bits: float = 0.0
     bits_down: float = 0.0
@@ -96,7 +96,7 @@ class Randomizer:
     def __post_init__(self):
         if self.model not in MODELS:
             raise ValueError(f"model={self.model!r} must be one of {sorted(MODELS)}")
-        if self.neighbours is None:
+        if self.neighbours.size == 0:
             object.__setattr__(self, "neighbours", ~np.eye(self.n_values, dtype=bool))
 
     @cached_property

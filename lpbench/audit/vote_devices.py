@@ -72,7 +72,8 @@ def noisy_histogram(model) -> Randomizer:
     """One-hot vector of the cell, and the centred label times that vector."""
     inner = models.Hist(model.epsilon, noise=getattr(model, "noise", "laplace"))
     inner.y_range_ = Y_RANGE
-    mechanisms = inner._on_grid() if inner.noise == "discrete" else [Laplace(scale) for scale in inner._scales()]
+    plain, grid = [Laplace(scale) for scale in inner._scales()], inner.noise == "discrete"
+    mechanisms: Sequence[Laplace | DiscreteLaplace] = inner._on_grid() if grid else plain
     cells, labels = np.divmod(np.arange(LABELS.size * N_CELLS), LABELS.size)
     one_hot = np.eye(N_CELLS)[cells]
     products = one_hot * (LABELS[labels] - sum(Y_RANGE) / 2)[:, None]

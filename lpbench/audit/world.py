@@ -55,7 +55,7 @@ def real_message(
 
 def unprotected(name: str = "") -> Randomizer:
     """What a reference without privacy does: the record leaves the device as it is."""
-    return Randomizer(name, "none", float("inf"), [raw_record([0.0, 1.0])], 2, note="no protection")
+    return Randomizer(name, "none", float("inf"), [raw_record(np.array([0.0, 1.0]))], 2, note="no protection")
 
 
 def silent(name: str = "") -> Randomizer:

@@ -31,6 +31,13 @@ class Broadcast:
     settings: dict
     tree: TreePartition | None = field(default=None)
 
+    @property
+    def partition(self) -> TreePartition:
+        """The partition; ProtocolError if there is none."""
+        if self.tree is None:
+            raise ProtocolError("the broadcast has no partition")
+        return self.tree
+
     def encode(self) -> bytes:
         """Return the bytes that are sent; they determine the campaign."""
         text = json.dumps(self.settings, sort_keys=True, separators=(",", ":")).encode()

@@ -82,8 +82,10 @@ class Client(ABC):
 
 def positive(settings: dict, *names: str) -> list[float]:
     """Read numbers >= 0 (budgets) from a broadcast; ProtocolError if one is missing or something else."""
-    values = [settings.get(name) for name in names]
-    for name, value in zip(names, values, strict=True):
+    values = []
+    for name in names:
+        value = settings.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
             raise ProtocolError(f"the broadcast's {name}={value!r} must be a number >= 0")
-    return [float(value) for value in values]
+        values.append(float(value))
+    return values

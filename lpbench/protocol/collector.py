@@ -109,9 +109,9 @@ class Collector:
         """
         screened = [self._screen(report) for report in reports]
         reasons = [reason for reason, _ in screened]
-        places = [i for i, (_, envelope) in enumerate(screened) if envelope is not None]
-        if places:
-            self._count(places, [screened[i][1] for i in places], reasons)
+        opened = [(i, envelope) for i, (_, envelope) in enumerate(screened) if envelope is not None]
+        if opened:
+            self._count(opened, reasons)
         self.rejected.update(reason for reason in reasons if reason)
         return reasons
 
@@ -132,8 +132,9 @@ class Collector:
             return "wrong_collector", None
         return "", envelope
 
-    def _count(self, places: Sequence[int], envelopes: Sequence[Envelope], reasons: list[str]) -> None:
+    def _count(self, opened: Sequence[tuple[int, Envelope]], reasons: list[str]) -> None:
         """Check values, then users, one by one in the order of arrival; count what is left."""
+        envelopes = [envelope for _, envelope in opened]
         payloads = np.frombuffer(b"".join(e.payload for e in envelopes), dtype=np.uint8)
         values, legal = unpack(self.round.fields, payloads.reshape(len(envelopes), self._length))
         possible = legal.copy()
@@ -141,7 +142,7 @@ class Collector:
             users = np.array([e.user for e in envelopes], dtype=np.uint64)
             possible[legal] = self._possible(users[legal], values[legal])
         counted = np.zeros(len(envelopes), dtype=bool)
-        for i, (place, envelope) in enumerate(zip(places, envelopes, strict=True)):
+        for i, (place, envelope) in enumerate(opened):
             known = self._tags.get(envelope.user)
             if not legal[i]:
                 reasons[place] = "malformed"

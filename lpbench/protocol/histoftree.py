@@ -17,7 +17,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, bit_reports, category_reports
 from lpbench.estimators.histoftree import CellRegressor, protection_order
 from lpbench.estimators.two_rounds import Rounds, Split
-from lpbench.estimators.user_cells import UserGrid, UserLeaves
+from lpbench.estimators.user_cells import ReportDraws, UserGrid, UserLeaves
 from lpbench.privacy import RandomizedResponse
 from lpbench.protocol.broadcast import Broadcast, campaign_of
 from lpbench.protocol.client import Client, fresh_generator, positive
@@ -31,8 +31,8 @@ MOST_CELLS = 1 << 16
 
 
 @dataclass
-class UserDraws:
-    """The randomness of some users, in the form of :class:`lpbench.estimators.user_cells.ReportDraws`.
+class UserDraws(ReportDraws):
+    """The randomness of some users, given instead of drawn from streams.
 
     Attributes
     ----------
@@ -103,8 +103,9 @@ class HistOfTreeClient(Client):
 
     def _cost(self, broadcast: Broadcast) -> float:
         if broadcast.settings["round"] == 1:
-            self._budgets = tuple(positive(broadcast.settings, "label_budget", "cell_budget"))
-            return self._budgets[0]
+            label, cell = positive(broadcast.settings, "label_budget", "cell_budget")
+            self._budgets = label, cell
+            return label
         return self._budgets[1]
 
     def _report(self, broadcast: Broadcast):
@@ -122,7 +123,7 @@ class HistOfTreeClient(Client):
         return label_fields(shown.size), np.concatenate([label, self._mask[0], shown])
 
     def _cell(self, broadcast: Broadcast):
-        settings, tree = broadcast.settings, broadcast.tree
+        settings, tree = broadcast.settings, broadcast.partition
         split = Split(self._rounds(1.0), np.array(settings["grid"], dtype=np.intp), np.array(settings["columns"]))
         grid, mechanism = split.grid(settings["bins"]), settings["mechanism"]
         (leaves,) = split.leaves(tree, [settings["depth"]])
@@ -218,6 +219,7 @@ class HistOfTreeCurator:
         member = np.searchsorted(self._users, users)
         grid, leaves = self._cells(member)
         labels, budget = self._labels[member], self._budgets[1]
+        sums: CategorySums | BitSums
         if self._setting.mechanism == "grr":
             codes = np.divmod(reports[:, 0].astype(np.int64), leaves.n_leaves)
             sums = CategorySums(codes, grid, leaves, labels, budget)

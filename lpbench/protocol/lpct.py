@@ -61,7 +61,7 @@ class LPCTClient(Client):
         return positive(broadcast.settings, "budget")[0]
 
     def _report(self, broadcast: Broadcast):
-        settings, tree = broadcast.settings, broadcast.tree
+        settings, tree = broadcast.settings, broadcast.partition
         if settings["kind"] not in KINDS or not self._code[0] < settings["n_classes"]:
             raise ProtocolError(f"the broadcast's settings {settings} do not fit this user")
         mechanism = VoteMechanism(settings["budget"], settings["kind"])

@@ -38,10 +38,15 @@ LARGEST_REAL = 2.0**52
 class Field(ABC):
     """One entry of a payload, of fixed width."""
 
-    #: Columns of a transcript that the field takes.
-    columns: int
-    #: Width in bits.
-    bits: int
+    @property
+    @abstractmethod
+    def columns(self) -> int:
+        """Columns of a transcript that the field takes."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Width in bits."""
 
     @abstractmethod
     def to_bits(self, values: np.ndarray) -> np.ndarray:
@@ -79,7 +84,7 @@ class Reals(Field):
     def from_bits(self, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raw = np.ascontiguousarray(np.packbits(bits, axis=1))
         values = raw.view(">f8").astype(np.float64).reshape(len(bits), self.count)
-        return values, (np.abs(values) <= LARGEST_REAL).all(axis=1)
+        return values, np.all(np.abs(values) <= LARGEST_REAL, axis=1)
 
 
 @dataclass(frozen=True)
@@ -188,9 +193,9 @@ def pack(fields: Sequence[Field], values: np.ndarray) -> np.ndarray:
     edges = np.cumsum([0, *(f.columns for f in fields)])
     if values.ndim != 2 or values.shape[1] != edges[-1]:
         raise ValueError(f"values have shape {values.shape}, expected (n, {edges[-1]})")
-    bits = [f.to_bits(values[:, lo:hi]) for f, lo, hi in zip(fields, edges, edges[1:], strict=False)]
-    bits = np.concatenate([np.zeros((len(values), 0), dtype=np.uint8), *bits], axis=1)
-    return np.packbits(bits, axis=1)
+    parts = [np.zeros((len(values), 0), dtype=np.uint8)]
+    parts += [f.to_bits(values[:, lo:hi]) for f, lo, hi in zip(fields, edges, edges[1:], strict=False)]
+    return np.packbits(np.concatenate(parts, axis=1), axis=1)
 
 
 def unpack(fields: Sequence[Field], payloads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -209,12 +214,12 @@ def unpack(fields: Sequence[Field], payloads: np.ndarray) -> tuple[np.ndarray, n
     """
     bits = np.unpackbits(payloads, axis=1)
     edges = np.cumsum([0, *(f.bits for f in fields)])
-    legal = ~bits[:, edges[-1] :].any(axis=1)
+    legal: np.ndarray = ~np.any(bits[:, edges[-1] :], axis=1)
     columns = [np.zeros((len(bits), 0))]
     for f, lo, hi in zip(fields, edges, edges[1:], strict=False):
         values, fine = f.from_bits(bits[:, lo:hi])
         columns.append(values.astype(np.float64))
-        legal &= fine
+        legal = legal & fine
     return np.hstack(columns), legal
 
 
