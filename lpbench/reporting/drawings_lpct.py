@@ -160,6 +160,8 @@ def draw_contours(experiment, folder: Path, seed: int) -> list[Path]:
         levels = np.linspace(0.1, 0.9, 17)
         for ax, (title, values) in zip(axes, functions, strict=True):
             filled = ax.contourf(axis, axis, values, levels=levels, cmap=SHADES, extend="both")
+            # as paths the shading alone would take more than a megabyte
+            filled.set_rasterized(True)
             square(ax)
             ax.set_title(title, loc="left")
         figure.colorbar(filled, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])

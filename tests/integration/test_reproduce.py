@@ -36,7 +36,7 @@ def test_summary_is_byte_identical(tmp_path, expected, options):
 def test_killed_and_resumed_run_ends_with_the_same_summary(tmp_path, expected):
     command = [sys.executable, "-m", "lpbench", "reproduce", EXPERIMENT, "--results", str(tmp_path), "--replications"]
     process = subprocess.Popen(
-        [*command, "2", "--tracking", "none", "--workers", "2"], start_new_session=True, stderr=subprocess.DEVNULL
+        [*command, "2", "--tracking", "none", "--workers", "2"], process_group=0, stderr=subprocess.DEVNULL
     )
     deadline = time.time() + 120
     while len(list((tmp_path / "store").glob("blocks/*/*.parquet"))) < 3 and time.time() < deadline:
