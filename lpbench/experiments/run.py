@@ -27,6 +27,7 @@ from lpbench.datasets import make_problem
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import expand_grid
 from lpbench.experiments.fingerprint import canonical_json, versions
+from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import CorruptBlockError, Store
@@ -188,10 +189,11 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
     try:
         if store.has(block.key):
             return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
-        with threadpool_limits(1), _time_limit(timeout):
+        with threadpool_limits(1), _time_limit(timeout), PeakMemory() as peak:
             table = execute(block)
         seconds = time.perf_counter() - start
-        store.write(block.key, table, {"config": block.config, "seconds": seconds, "machine": _machine()})
+        cost = {"seconds": seconds, "peak_mb": peak.megabytes}
+        store.write(block.key, table, {"config": block.config, **cost, "machine": _machine()})
         return Outcome(block.key, block.label, "ok", seconds, len(table))
     except StoreError:
         raise

@@ -1,4 +1,4 @@
-"""How long each artefact took: the seconds of its blocks, as they were measured when the blocks were computed."""
+"""What each artefact cost: seconds and memory of its blocks, as they were measured when the blocks were computed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pandas as pd
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
 
-COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers"]
+COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]
 
 
-def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[float]]:
-    """Return the rows (fits that a loop would do) and the seconds of each stored block, by key."""
+def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list]:
+    """Return the rows (fits that a loop would do), the seconds and the peak memory of each stored block, by key."""
     found = {}
     for block in blocks:
         if store.has(block.key):
             metadata, rows = store.footer(block.key)
-            found[block.key] = [rows, round(float(metadata["seconds"]), 4)]
+            found[block.key] = [rows, round(float(metadata["seconds"]), 4), metadata.get("peak_mb")]
     return found
 
 
@@ -32,7 +32,8 @@ def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns artefact, blocks, fits_replaced, seconds, workers (those of the run that wrote the artefact).
+        Columns artefact, blocks, fits_replaced, seconds, workers (those of the run that wrote the artefact), peak_mb
+        (largest resident memory of one worker in 10^6 bytes; missing where the system does not tell).
     """
     rows, distinct, workers = [], {}, 0
     for record in records:
@@ -40,11 +41,15 @@ def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
         if times:
             distinct |= times
             workers = max(workers, record["workers"])
-            rows.append([record["name"], *_sums(times), record["workers"]])
+            rows.append([record["name"], *_sums(times), record["workers"], _peak(times)])
     if rows:
-        rows.append(["total", *_sums(distinct), workers])
+        rows.append(["total", *_sums(distinct), workers, _peak(distinct)])
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _sums(times: Mapping[str, list[float]]) -> tuple[int, int, float]:
+def _peak(times: Mapping[str, list]) -> float | None:
+    return max((t[2] for t in times.values() if len(t) > 2 and t[2] is not None), default=None)
+
+
+def _sums(times: Mapping[str, list]) -> tuple[int, int, float]:
     return len(times), int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)

@@ -1,4 +1,4 @@
-"""The report's section on time."""
+"""The report's section on time and memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ def timing_section(folder: Path) -> str:
     lines = [
         "## Time",
         "",
-        "Seconds of the blocks, added up over the workers; a block that serves several artefacts is in the total once.",
+        "Seconds of the blocks, added up over the workers; a block that serves several artefacts is in the total once. "
+        "Memory is the largest that one worker held.",
         "",
-        "| artefact | blocks | fits replaced | seconds | workers |",
-        "|---|---:|---:|---:|---:|",
+        "| artefact | blocks | fits replaced | seconds | workers | peak memory (MB) |",
+        "|---|---:|---:|---:|---:|---:|",
     ]
     for row in read_csv(path).itertuples(index=False):
+        peak = f"{float(row.peak_mb):.0f}" if row.peak_mb else "-"
         lines.append(
-            f"| {row.artefact} | {row.blocks} | {row.fits_replaced} | {float(row.seconds):.1f} | {row.workers} |"
+            f"| {row.artefact} | {row.blocks} | {row.fits_replaced} | {float(row.seconds):.1f} | {row.workers} | {peak} |"
         )
     return "\n".join(lines)
