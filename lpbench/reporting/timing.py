@@ -23,7 +23,6 @@ def timing_section(folder: Path) -> str:
     ]
     for row in read_csv(path).itertuples(index=False):
         peak = f"{float(row.peak_mb):.0f}" if row.peak_mb else "-"
-        lines.append(
-            f"| {row.artefact} | {row.blocks} | {row.fits_replaced} | {float(row.seconds):.1f} | {row.workers} | {peak} |"
-        )
+        cells = [row.artefact, row.blocks, row.fits_replaced, f"{float(row.seconds):.1f}", row.workers, peak]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
