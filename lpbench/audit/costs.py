@@ -101,31 +101,50 @@ def _cost(name: str, collector: Collector, reports: Sequence[bytes], bits_down: 
     )
 
 
-def measure_methods(epsilon: float, seed: int) -> dict[str, int]:
-    """Serialise transcripts of every method, collect them, and return the bytes that a user puts on the wire.
+@dataclass(frozen=True)
+class WireCost:
+    """What a method puts on the wire and leaves with the curator, measured on serialised transcripts.
 
-    All rounds and envelopes together. A transcript that does not fit its declared fields is an error.
+    Attributes
+    ----------
+    user_bytes : int
+        What one user sends, all rounds and envelopes together.
+    curator_bytes : float
+        What is held of the reports: per user if rows are kept, in total if sums are.
+    keep : {"rows", "sums"}
     """
-    return {name: _wire_bytes(method_randomizer(name, epsilon), seed) for name in audited_methods()}
+
+    user_bytes: int
+    curator_bytes: float
+    keep: str
 
 
-def _wire_bytes(randomizer: Randomizer, seed: int) -> int:
-    total = 0
+def measure_methods(epsilon: float, seed: int) -> dict[str, WireCost]:
+    """Serialise transcripts of every method and collect them; one that does not fit its fields is an error."""
+    return {name: _wire_cost(method_randomizer(name, epsilon), seed) for name in audited_methods()}
+
+
+def _wire_cost(randomizer: Randomizer, seed: int) -> WireCost:
+    sent_bytes, held = 0, 0.0
     for number in range(1, randomizer.rounds + 1):
-        messages = [m for m in randomizer.messages if m.round == number]
-        # What is public goes along with the first message, as it is.
-        public = int(randomizer.public_bits / 64) if number == 1 else 0
-        fields = (Reals(public), *(f for m in messages for f in m.fields))
-        streams = Streams(seed).child("wire", round=number)
-        sent = [np.zeros((N_SENDERS, public))]
-        sent += [np.asarray(m.send(0, N_SENDERS, streams), dtype=float).reshape(N_SENDERS, -1) for m in messages]
-        collector = Collector(Round(number, b"audit...", fields), _SECRET)
-        payloads = pack(fields, np.hstack(sent))
-        reports = [
-            seal(b"audit...", number, user, payload.tobytes(), user_token(_SECRET, user))
-            for user, payload in enumerate(payloads)
-        ]
-        if set(collector.add(reports)) != {""}:
-            raise RuntimeError(f"{randomizer.name}: transcripts of round {number} do not survive the wire")
-        total += len(reports[0])
-    return total
+        reports, collector = _collect_round(randomizer, number, Streams(seed).child("wire", round=number))
+        sent_bytes += len(reports[0])
+        held += collector.memory()["reports"] / (N_SENDERS if randomizer.keep == "rows" else 1)
+    return WireCost(sent_bytes, held, randomizer.keep)
+
+
+def _collect_round(randomizer: Randomizer, number: int, streams: Streams) -> tuple[list[bytes], Collector]:
+    messages = [m for m in randomizer.messages if m.round == number]
+    # What is public goes along with the first message, as it is.
+    public = int(randomizer.public_bits / 64) if number == 1 else 0
+    fields = (Reals(public), *(f for m in messages for f in m.fields))
+    sent = [np.zeros((N_SENDERS, public))]
+    sent += [np.asarray(m.send(0, N_SENDERS, streams), dtype=float).reshape(N_SENDERS, -1) for m in messages]
+    collector = Collector(Round(number, b"audit...", fields, randomizer.keep), _SECRET)
+    reports = [
+        seal(b"audit...", number, user, payload.tobytes(), user_token(_SECRET, user))
+        for user, payload in enumerate(pack(fields, np.hstack(sent)))
+    ]
+    if set(collector.add(reports)) != {""}:
+        raise RuntimeError(f"{randomizer.name}: transcripts of round {number} do not survive the wire")
+    return reports, collector

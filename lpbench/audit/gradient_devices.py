@@ -87,7 +87,8 @@ def gradient(model) -> Randomizer:
 
     gradients = np.array([weights.gradient(x, y) for x, y in zip(rows, labels, strict=True)])
     message = real_message(mechanism, gradients, send)
-    return Randomizer("", "ldp", model.epsilon, [message], labels.size, bits_down=mechanism.bits)
+    # Each report moves the weights and is forgotten.
+    return Randomizer("", "ldp", model.epsilon, [message], labels.size, bits_down=mechanism.bits, keep="sums")
 
 
 class _Linear:

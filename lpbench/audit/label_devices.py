@@ -45,7 +45,7 @@ def public_tree(model) -> Randomizer:
 @builds(models.PrivateMean)
 def private_mean(model) -> Randomizer:
     """One label and nothing else."""
-    return Randomizer("", "ldp", model.epsilon, [label_message(LABELS, model.epsilon)], LABELS.size)
+    return Randomizer("", "ldp", model.epsilon, [label_message(LABELS, model.epsilon)], LABELS.size, keep="sums")
 
 
 @builds(models.KRR)

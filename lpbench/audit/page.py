@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from lpbench.audit.costs import Cost
+from lpbench.audit.costs import Cost, WireCost
 from lpbench.audit.empirical import detectable
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.released import DEVIATIONS, REPOSITORY
@@ -14,7 +14,7 @@ from lpbench.protocol.wire import HEADER_BYTES, TAG_BYTES
 
 
 def page(
-    rows: Sequence[tuple[str, Row]], samples: int, seed: int, costs: Sequence[Cost], wire_bytes: Mapping[str, int]
+    rows: Sequence[tuple[str, Row]], samples: int, seed: int, costs: Sequence[Cost], wire: Mapping[str, WireCost]
 ) -> str:
     """Write the page.
 
@@ -24,18 +24,18 @@ def page(
     samples, seed : int
     costs : sequence of Cost
         What the protocols were measured to cost.
-    wire_bytes : mapping of method -> int
-        What a user of each method puts on the wire.
+    wire : mapping of method -> WireCost
+        What each method puts on the wire.
     """
     parts = [
         "# Privacy audit",
         _introduction(samples, seed),
         "## Methods",
-        _methods([row for kind, row in rows if kind == "method"], wire_bytes),
+        _methods([row for kind, row in rows if kind == "method"], wire),
         "Bits and bytes are those of the audit's small world (three features, few cells); the last section has "
-        "realistic sizes. *Bytes* are all reports of a user on the wire, envelopes included. `none` marks references "
-        "without protection. Slack is what a method promises to spend and does not; settings that use it are listed "
-        "too.",
+        "realistic sizes. *Bytes up* are all reports of a user on the wire, envelopes included; *curator* is what must "
+        "be held of them. `none` marks references without protection. Slack is what a method promises to spend and "
+        "does not; settings that use it are listed too.",
         "## Mechanisms known to be wrong",
         "Each must be caught by both audits.",
         _mechanisms([row for kind, row in rows if kind == "bad"], KNOWN_BAD, "what is wrong", "caught"),
@@ -71,12 +71,15 @@ def _introduction(samples: int, seed: int) -> str:
     )
 
 
-def _methods(rows: Sequence[Row], wire_bytes: Mapping[str, int]) -> str:
-    header = ["method", "model", "promised", "exact", "slack", "sampled", "rounds", "bits up", "bits down", "bytes"]
+def _methods(rows: Sequence[Row], wire: Mapping[str, WireCost]) -> str:
+    header = ["method", "model", "promised", "exact", "slack", "sampled"]
+    header += ["rounds", "bits up", "bits down", "bytes up", "curator, bytes"]
     body = []
     for row in rows:
         losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.slack, row.lower_bound))
-        sizes = row.rounds, _number(row.bits_up), _number(row.bits_down), wire_bytes[row.method]
+        cost = wire[row.method]
+        held = f"{cost.curator_bytes:g} per user" if cost.keep == "rows" else f"{cost.curator_bytes:g}"
+        sizes = row.rounds, _number(row.bits_up), _number(row.bits_down), cost.user_bytes, held
         body.append([f"`{row.method}`", _model(row), *losses, *sizes, row.note])
     return _table([*header, "note"], body)
 

@@ -78,6 +78,8 @@ class Randomizer:
         Bits of what is sent in the clear because it is not protected.
     bits_down : float
         Bits that everybody receives.
+    keep : {"rows", "sums"}
+        Whether the curator needs every report or their sums alone.
     note : str
     """
 
@@ -91,6 +93,7 @@ class Randomizer:
     supremum: float | None = None
     public_bits: float = 0.0
     bits_down: float = 0.0
+    keep: str = "rows"
     note: str = ""
 
     def __post_init__(self):

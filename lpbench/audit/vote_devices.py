@@ -40,7 +40,7 @@ def vote_messages(mechanism: VoteMechanism, n_cells: int, round: int = 1) -> lis
 
 def votes(claimed: float, messages: Sequence[Message], bits_down: float = 0.0) -> Randomizer:
     """A method whose users send tables of votes."""
-    return Randomizer("", "ldp", claimed, messages, 2 * N_CELLS, bits_down=bits_down)
+    return Randomizer("", "ldp", claimed, messages, 2 * N_CELLS, bits_down=bits_down, keep="sums")
 
 
 @builds(models.LPCT)
@@ -81,7 +81,7 @@ def noisy_histogram(model) -> Randomizer:
         _histogram_message(*message)
         for message in zip(mechanisms, (one_hot, products), ("marginal", "joint"), strict=True)
     ]
-    return Randomizer("", "ldp", model.epsilon, messages, cells.size)
+    return Randomizer("", "ldp", model.epsilon, messages, cells.size, keep="sums")
 
 
 def _histogram_message(mechanism: Laplace | DiscreteLaplace, inputs: np.ndarray, purpose: str) -> Message:
@@ -120,4 +120,4 @@ def noisy_moments(model) -> Randomizer:
 
     fields = (Reals(above[0].size + width),)
     message = Message(mechanism, moments.reshape(len(moments), -1), send, fields)
-    return Randomizer("", "ldp", model.epsilon, [message], signs.size, delta=mechanism.delta)
+    return Randomizer("", "ldp", model.epsilon, [message], signs.size, delta=mechanism.delta, keep="sums")

@@ -180,6 +180,26 @@ def test_methods_that_ignore_the_mask_ignore_it(name):
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("name", [name for name, (model, _) in CASES.items() if not model.uses_public])
+def test_methods_that_read_no_public_sample_ignore_it(name):
+    model, differs = CASES[name]
+    arguments, _ = two_samples(model, differs)
+    sample = {"X_public": QUERIES[:30], "y_public": np.resize(arguments["y"], 30)}
+    model = model.set_params(random_state=0)
+    one, other = (outputs(clone(model).fit(**arguments, **extra), QUERIES) for extra in ({}, sample))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_public_features_shape_the_tree_unless_it_is_random():
+    first, _ = two_samples(models.HistOfTree(), "masked")
+    other = {**first, "X": np.where(MASK, first["X"], 1 - first["X"] ** 2)}
+    for rule, same in (("cart", False), ("random", True)):
+        model = models.HistOfTree(8.0, bins=2, depth=3, rule=rule, y_range=Y_RANGE, random_state=0)
+        one, two = (clone(model).fit(**arguments).tree_ for arguments in (first, other))
+        equal = np.array_equal(one.feature, two.feature) and np.array_equal(one.threshold, two.threshold)
+        assert equal == same
+
+
 def cell_means(cells, query_cells, y, default):
     """The non-private partition estimate, H eq. (3): mean label of the users in the query's cell."""
     return np.array([y[cells == cell].mean() if (cells == cell).any() else default for cell in query_cells])
