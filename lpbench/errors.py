@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+#: What ``lpbench list`` prints.
+LISTED = ("dataset", "mask", "method", "experiment")
+
 
 class LpbenchError(Exception):
     """Base class of every error that lpbench raises on purpose."""
@@ -32,7 +35,13 @@ class PrivacyLeakWarning(UserWarning):
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
     """Build the error for a name that is not registered, listing the nearest known names."""
+    more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""
+    return unknown_key(f"unknown {kind}", name, known, more)
+
+
+def unknown_key(what: str, name: str, known: Iterable[str], more: str = "") -> ConfigurationError:
+    """Build the error ``<what> <name>: did you mean ...?`` for anything that is chosen from known names."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}."
-    return ConfigurationError(f"unknown {kind} {name!r}: {hint} (`lpbench list {kind}s` prints them all.)")
+    return ConfigurationError(f"{what} {name!r}: {hint}{more}")

@@ -1,11 +1,58 @@
-"""Where the project's own files are: configuration, manifests, published numbers."""
+"""Where files are: the project's own (configuration, manifests, published numbers) and a user's own."""
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from pathlib import Path
+
+from lpbench.errors import ConfigurationError
 
 #: Root of the checkout (the package is installed in editable mode by the Makefile).
 ROOT = Path(__file__).resolve().parents[1]
 CONF = ROOT / "conf"
 MANIFESTS = ROOT / "datasets"
 PUBLISHED = ROOT / "results" / "published"
+
+#: Folder with a user's own methods, data sets and experiments, looked for here and in the folders above.
+OWN_FOLDER = "lpbench_plugins"
+#: Environment variable with further such folders (separated like PATH).
+OWN_VARIABLE = "LPBENCH_PATH"
+#: Entry-point group of packages that bring such a folder.
+OWN_GROUP = "lpbench.plugins"
+
+
+def own_folders() -> list[Path]:
+    """Folders that hold ``methods/``, ``datasets/``, ``experiments/`` and modules of a user, each once.
+
+    Those of :data:`OWN_VARIABLE` come first, then the nearest :data:`OWN_FOLDER`, then those of installed packages.
+    """
+    listed = [Path(p) for p in os.environ.get(OWN_VARIABLE, "").split(os.pathsep) if p]
+    here = Path.cwd()
+    near = [folder / OWN_FOLDER for folder in (here, *here.parents) if (folder / OWN_FOLDER).is_dir()][:1]
+    return list(dict.fromkeys(p.resolve() for p in (*listed, *near, *entry_folders(OWN_GROUP))))
+
+
+@cache
+def entry_folders(group: str) -> tuple[Path, ...]:
+    """Folders that installed packages name in an entry-point group: a path, or a function that returns one.
+
+    Raises
+    ------
+    ConfigurationError
+        An entry cannot be loaded; the message names it and its package.
+    """
+    from importlib.metadata import entry_points  # slow, and most calls have no need of it
+
+    folders = []
+    for entry in entry_points(group=group):
+        try:
+            target = entry.load()
+            folders.append(Path(target() if callable(target) else target))
+        except Exception as error:  # whatever a foreign package raises while it is imported
+            package = entry.dist.name if entry.dist else "an installed package"
+            raise ConfigurationError(
+                f"entry point {entry.name!r} ({entry.value}) of {package} in group {group} cannot be loaded: "
+                f"{type(error).__name__}: {error}; repair or uninstall the package"
+            ) from error
+    return tuple(folders)

@@ -1,22 +1,23 @@
-"""What can be run: methods (one YAML each), experiments and masks, read from ``conf/`` and from installed plug-ins."""
+"""What can be run: methods (one YAML each), experiments and masks, from ``conf/``, a user's folders and plug-ins."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import sys
+import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import yaml
 
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError, unknown_key, unknown_name
 from lpbench.naming import format_selector, parse_selector
-from lpbench.paths import CONF
+from lpbench.paths import CONF, entry_folders, own_folders
 
-#: Entry-point group through which another package adds methods: each entry points to a folder of method YAMLs.
+#: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
 PLUGIN_GROUP = "lpbench.methods"
 
 
@@ -76,7 +77,7 @@ class MethodSpec:
         variant = overrides.pop("variant", None)
         if variant is not None:
             if variant not in self.variants:
-                raise unknown_name(f"variant of method {self.name} ", str(variant), self.variants)
+                raise unknown_name(f"variant of method {self.name}", str(variant), self.variants)
             preset = self.variants[variant]
             spec["params"] = {**spec["params"], **preset.get("params", {})}
             spec["grid"] = {**spec["grid"], **preset.get("grid", {})}
@@ -86,7 +87,7 @@ class MethodSpec:
         known = inspect.signature(self.estimator_class.__init__).parameters
         for key in overrides:
             if key not in known:
-                raise unknown_name(f"parameter of method {self.name} ", key, set(known) - {"self"})
+                raise unknown_name(f"parameter of method {self.name}", key, set(known) - {"self"})
         spec["params"] = {**spec["params"], **overrides}
         spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in overrides}
         spec["grid_by_mask"] = {
@@ -102,12 +103,25 @@ class MethodSpec:
 
 
 def import_object(path: str):
-    """Import ``package.module.Name``."""
+    """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such module or name, or the module fails; the message says where.
+    """
     module, _, name = path.rpartition(".")
+    sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"cannot import {path!r}: {error}; a method's `estimator` is a dotted path") from error
+    except Exception as error:  # whatever a user's module raises while it is imported
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = getattr(error, "filename", None) or place.filename, getattr(error, "lineno", None) or place.lineno
+        raise ConfigurationError(
+            f"cannot import {path!r}: {type(error).__name__} in {file}, line {line}: {error}"
+        ) from error
 
 
 def _read_yaml(path: Path) -> dict:
@@ -121,12 +135,9 @@ def _read_yaml(path: Path) -> dict:
 
 
 def method_folders() -> list[Path]:
-    """Folders that hold method YAMLs: the project's and those of installed plug-ins."""
-    folders = [CONF / "method"]
-    for entry in entry_points(group=PLUGIN_GROUP):
-        target = entry.load()
-        folders.append(Path(target() if callable(target) else target))
-    return folders
+    """Folders that hold method YAMLs: the project's, a user's own, those of installed plug-ins."""
+    own = [folder / "methods" for folder in own_folders()]
+    return list(dict.fromkeys([CONF / "method", *own, *entry_folders(PLUGIN_GROUP)]))
 
 
 @cache
@@ -135,17 +146,23 @@ def methods() -> dict[str, MethodSpec]:
     found: dict[str, MethodSpec] = {}
     for folder in method_folders():
         for path in sorted(folder.glob("*.yaml")):
-            content = _read_yaml(path)
-            try:
-                spec = MethodSpec(**content)
-            except TypeError as error:
-                raise ConfigurationError(f"{path}: {error}; see MethodSpec in lpbench/registry.py") from error
+            spec = _read_method(path)
             if spec.name in found:
                 raise ConfigurationError(f"method {spec.name!r} is defined twice (second time in {path})")
-            if spec.name != path.stem:
-                raise ConfigurationError(f"{path}: name {spec.name!r} must equal the file name")
             found[spec.name] = spec
     return found
+
+
+def _read_method(path: Path) -> MethodSpec:
+    content, known = _read_yaml(path), [f.name for f in fields(MethodSpec)]
+    for key in content:
+        if key not in known:
+            raise unknown_key(f"{path}: unknown key", str(key), known)
+    if missing := [key for key in ("name", "title", "task", "estimator") if key not in content]:
+        raise ConfigurationError(f"{path}: key {missing[0]!r} is missing")
+    if content["name"] != path.stem:
+        raise ConfigurationError(f"{path}: name {content['name']!r} must equal the file name")
+    return MethodSpec(**content)
 
 
 def method(selector: str) -> MethodSpec:
@@ -159,14 +176,17 @@ def method(selector: str) -> MethodSpec:
 @cache
 def experiments() -> dict[str, dict]:
     """All experiments by name (``paper/artefact``), as plain dictionaries."""
-    folder = CONF / "experiment"
-    found = {}
-    for path in sorted(folder.rglob("*.yaml")):
-        name = path.relative_to(folder).with_suffix("").as_posix()
-        if name != "single":
+    found: dict[str, dict] = {}
+    for folder in (CONF / "experiment", *(own / "experiments" for own in own_folders())):
+        for path in sorted(folder.rglob("*.yaml")):
+            name = path.relative_to(folder).with_suffix("").as_posix()
+            if name == "single":
+                continue
             content = _read_yaml(path)
             if content.get("name") != name:
                 raise ConfigurationError(f"{path}: name {content.get('name')!r} must be {name!r}")
+            if name in found:
+                raise ConfigurationError(f"experiment {name!r} is defined twice (second time in {path})")
             found[name] = content
     return found
 

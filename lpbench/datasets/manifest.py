@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from lpbench.errors import ConfigurationError, DataError, unknown_name
-from lpbench.paths import MANIFESTS
+from lpbench.paths import MANIFESTS, own_folders
 
 #: Environment variable with further manifest folders (separated like PATH), for data sets kept outside the project.
 EXTRA_FOLDERS = "LPBENCH_DATASETS"
@@ -59,6 +59,8 @@ class Manifest:
         Default ``mse`` for regression, ``accuracy`` for classification.
     draws_as : str
         Name that keys the random streams (default: ``name``); families with the same value share their draws.
+    folder : Path
+        Where the manifest lies (not a key of the YAML).
     """
 
     name: str
@@ -84,6 +86,7 @@ class Manifest:
     shape: dict = field(default_factory=dict)
     metric: str = ""
     draws_as: str = ""
+    folder: Path = MANIFESTS
 
     @property
     def label_range(self) -> tuple[float, float] | None:
@@ -97,9 +100,10 @@ class Manifest:
 
 
 def manifest_folders() -> list[Path]:
-    """Folders that hold manifests: the project's, then those of :data:`EXTRA_FOLDERS`."""
+    """Folders that hold manifests: the project's, those of :data:`EXTRA_FOLDERS`, and a user's own."""
     extra = os.environ.get(EXTRA_FOLDERS, "")
-    return [MANIFESTS, *(Path(p) for p in extra.split(os.pathsep) if p)]
+    own = [folder / "datasets" for folder in own_folders()]
+    return [MANIFESTS, *(Path(p) for p in extra.split(os.pathsep) if p), *own]
 
 
 def list_datasets() -> list[str]:
@@ -140,7 +144,7 @@ def _read(path: Path, modified: int) -> Manifest:
         raise DataError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(content, dict):
         raise DataError(f"{path} must hold a mapping of keys to values")
-    known = {f.name for f in fields(Manifest)} - {"name"}
+    known = {f.name for f in fields(Manifest)} - {"name", "folder"}
     if unknown := sorted(set(content) - known):
         raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(known))}")
     if missing := [key for key in ("title", "task") if key not in content]:
@@ -150,4 +154,4 @@ def _read(path: Path, modified: int) -> Manifest:
     if bool(content.get("synthetic")) == bool(content.get("sources")):
         raise DataError(f"{path}: exactly one of `sources` (real data) and `synthetic` (a family) must be given")
     frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
-    return Manifest(name=path.stem, **frozen)
+    return Manifest(name=path.stem, folder=path.parent, **frozen)

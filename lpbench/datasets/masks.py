@@ -106,7 +106,7 @@ def make_mask(name: str, n: int, d: int, generator: np.random.Generator, params:
     known = MASKS[name].__kwdefaults__ or {}
     for key in params:
         if key not in known:
-            raise unknown_name(f"parameter of mask {name} ", key, known)
+            raise unknown_name(f"parameter of mask {name}", key, known)
     return MASKS[name](n, d, generator, **params)
 
 

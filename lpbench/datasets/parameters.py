@@ -34,7 +34,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     known = manifest.params if manifest.synthetic else REAL_PARAMS
     for key in params or {}:
         if key not in known:
-            raise unknown_name(f"parameter of data set {manifest.name} ", key, known)
+            raise unknown_name(f"parameter of data set {manifest.name}", key, known)
     resolved = {**known, **(params or {})}
     for key, default in known.items():
         value = resolved[key]

@@ -4,7 +4,8 @@ Raw files are looked for in the order of the manifest's ``sources``:
 
 ``file``
     ``files`` (role -> relative path) in the mirror folder (environment variable ``LPBENCH_DATA_MIRROR``), then under
-    ``files/`` in the cache, which is where files obtained by hand go.
+    ``files/`` in the cache, which is where files obtained by hand go, then from the folder of the manifest, if that is
+    not the project's.
 ``openml``, ``uci``
     What :mod:`lpbench.datasets.download` (``make datasets``) put in the cache.
 ``embedded``
@@ -85,6 +86,9 @@ def locate(manifest: Manifest) -> Location | None:
         candidates = [("cache", source_paths(source, cache))]
         if source["kind"] == "file" and mirror is not None:
             candidates.insert(0, ("mirror", {role: mirror / path for role, path in source["files"].items()}))
+        if source["kind"] == "file" and manifest.folder != MANIFESTS:
+            own = {role: manifest.folder / path for role, path in source["files"].items()}
+            candidates.append(("beside the manifest", own))
         for place, paths in candidates:
             if paths and all(path.is_file() for path in paths.values()):
                 return Location(source, paths, place)
@@ -105,7 +109,8 @@ def how_to_get(manifest: Manifest) -> str:
     files = [" and ".join(s["files"].values()) for s in manifest.sources if s["kind"] == "file"]
     if files:
         cache = f"${CACHE_VARIABLE}/files" if os.environ.get(CACHE_VARIABLE) else "datasets/cache/files"
-        ways.append(f"its place is {' or '.join(files)} under ${MIRROR_VARIABLE} or {cache}")
+        beside = "" if manifest.folder == MANIFESTS else f", or {' or '.join(files)} seen from its manifest's folder"
+        ways.append(f"its place is {' or '.join(files)} under ${MIRROR_VARIABLE} or {cache}{beside}")
     return "; ".join(ways)
 
 

@@ -87,7 +87,7 @@ def check_fingerprint(found: Mapping, promised: Mapping, name: str, origin: str)
     for key, text in words.items():
         if promised.get(key) is not None and promised[key] != found[key]:
             raise DataError(
-                f"data set {name!r} from {origin}: {text} is {found[key]}, but datasets/{name}.yaml promises "
+                f"data set {name!r} from {origin}: {text} is {found[key]}, but {name}.yaml promises "
                 f"{promised[key]}; the file is another version of the data (or damaged): replace it, see `how_to_get` "
-                f"in datasets/README.md"
+                f"in datasets/README.md; if the change is meant, write the manifest anew"
             )

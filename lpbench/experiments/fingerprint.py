@@ -14,6 +14,7 @@ import scipy
 import sklearn
 
 import lpbench
+from lpbench.paths import own_folders
 
 _PACKAGE = Path(lpbench.__file__).resolve().parent
 
@@ -30,7 +31,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def source_hash(module: str) -> str:
-    """Hash of a module's code and of every ``lpbench`` module it imports, directly or not.
+    """Hash of a module's code and of every module of ``lpbench`` and of the same owner it imports, directly or not.
 
     Layout, comments and docstrings do not count: they cannot change a number.
     """
@@ -51,7 +52,10 @@ def _code(module: str) -> str:
 
 @cache
 def import_closure(module: str) -> frozenset[str]:
-    """Names of ``module`` and of the ``lpbench`` modules it imports, transitively (read from the source)."""
+    """Names of ``module`` and of the modules it imports, transitively (read from the source).
+
+    Only modules that belong to ``lpbench`` or to the module's owner count: a package of its own, or a user's folder.
+    """
     seen: set[str] = set()
     todo = [module]
     while todo:
@@ -64,24 +68,36 @@ def import_closure(module: str) -> frozenset[str]:
 
 
 def _imports(module: str) -> set[str]:
-    tree = ast.parse(_module_path(module).read_text(encoding="utf-8"))
+    path = _module_path(module)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     found = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                found.add(inner if _is_module(inner) else node.module)
-    return {name for name in found if name.split(".")[0] == "lpbench" and _is_module(name)}
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            inner = [f"{base}.{alias.name}" for alias in node.names]
+            found.update(name if _is_module(name, module) else base for name in inner)
+    return {name for name in found if _is_module(name, module)}
 
 
-def _is_module(name: str) -> bool:
-    parts = name.split(".")
-    if parts[0] != "lpbench":
+def _is_module(name: str, importer: str) -> bool:
+    """Whether a name is a module of ``lpbench`` or of the owner of the module that imports it."""
+    (top, *parts), owner = name.split("."), importer.split(".")[0]
+    if top == "lpbench":
+        base = _PACKAGE.joinpath(*parts)
+        return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()
+    if owner == "lpbench" or not (top == owner or _is_own(top)):
         return False
-    base = _PACKAGE.joinpath(*parts[1:])
-    return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # a name inside a module that is no package
+        return False
+    return spec is not None and spec.origin is not None
+
+
+def _is_own(top: str) -> bool:
+    return any((f / f"{top}.py").is_file() or (f / top / "__init__.py").is_file() for f in own_folders())
 
 
 def _module_path(name: str) -> Path:
