@@ -2,14 +2,16 @@
 
 from lpbench.audit.devices import audited_methods, builds, method_randomizer, randomizer_of
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
-from lpbench.audit.exact import ExactLoss, exact_loss
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.exact import Channel, ExactLoss, exact_loss
+from lpbench.audit.randomizers import Message, Randomizer, asked_once
 
 __all__ = [
+    "Channel",
     "ExactLoss",
     "LowerBound",
     "Message",
     "Randomizer",
+    "asked_once",
     "audited_methods",
     "builds",
     "detectable",

@@ -121,10 +121,11 @@ class WireCost:
 
 def measure_methods(epsilon: float, seed: int) -> dict[str, WireCost]:
     """Serialise transcripts of every method and collect them; one that does not fit its fields is an error."""
-    return {name: _wire_cost(method_randomizer(name, epsilon), seed) for name in audited_methods()}
+    return {name: randomizer_cost(method_randomizer(name, epsilon), seed) for name in audited_methods()}
 
 
-def _wire_cost(randomizer: Randomizer, seed: int) -> WireCost:
+def randomizer_cost(randomizer: Randomizer, seed: int) -> WireCost:
+    """Serialise transcripts of one method, round by round, and collect them."""
     sent_bytes, held = 0, 0.0
     for number in range(1, randomizer.rounds + 1):
         reports, collector = _collect_round(randomizer, number, Streams(seed).child("wire", round=number))

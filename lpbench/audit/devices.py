@@ -1,15 +1,18 @@
 """The randomizer of every estimator: looked up by class, and built for the setting that a method is audited at.
 
-An estimator without an entry cannot be audited, and a test fails for it. A package that adds methods registers its own
-builder with :func:`builds`.
+An estimator without an entry cannot be audited, and a test fails for it. Builders live in the modules ``*_devices`` of
+this package; another package that adds methods registers its own with :func:`builds` where it defines the estimator.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
-from lpbench import registry
+from lpbench import audit, registry
 from lpbench.audit.randomizers import Randomizer
 from lpbench.errors import ConfigurationError
 
@@ -33,6 +36,7 @@ EXTRA = (
     "cdp_vote[constants=tight]",
     "cdp_mean[constants=tight]",
     "label_ldp_knn[moment=3]",
+    "residual_gp[report=laplace]",
 )
 
 
@@ -79,6 +83,9 @@ def audited_methods() -> list[str]:
     return [*known, *(selector for selector in EXTRA if selector.partition("[")[0] in known)]
 
 
+@cache
 def _load() -> None:
-    """Import the modules that register builders."""
-    from lpbench.audit import cell_devices, central, gradient_devices, label_devices, vote_devices  # noqa: F401
+    """Import the modules that register builders: all modules of this package called ``..._devices``."""
+    for module in pkgutil.iter_modules(audit.__path__):
+        if module.name.endswith("_devices"):
+            importlib.import_module(f"lpbench.audit.{module.name}")

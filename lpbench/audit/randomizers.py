@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from lpbench.audit.exact import message_losses
 from lpbench.privacy import MODELS, Mechanism
@@ -49,6 +50,26 @@ class Message:
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
         return message_losses(self.mechanism, self.inputs)
+
+
+@dataclass(frozen=True)
+class GroupMessage(Message):
+    """The message of a user who belongs to one of several groups, each of which is asked something else.
+
+    Its values are those of the first part, then those of the second, and so on; losses are between values of one part,
+    because the group is public. See :func:`asked_once`.
+
+    Attributes
+    ----------
+    parts : sequence of Message
+        What the device sends in each group; the longest first.
+    """
+
+    parts: Sequence[Message] = ()
+
+    def losses(self) -> np.ndarray:
+        """Losses of the parts as blocks; 0 between groups."""
+        return block_diag(*(part.losses() for part in self.parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +153,34 @@ class Randomizer:
     def _sample_chunk(self, value: int, n: int, streams: Streams) -> np.ndarray:
         sent = [np.asarray(message.send(value, n, streams), dtype=np.float64) for message in self.messages]
         return np.hstack([report.reshape(n, -1) for report in sent]) if sent else np.zeros((n, 1))
+
+
+def asked_once(model: str, claimed: float, parts: Sequence[Message], **options) -> Randomizer:
+    """Return the device of a method that puts every user into one group and asks each group once.
+
+    Sequentially interactive methods are of this kind: what a group is asked depends on the reports of the groups before
+    it, so that the question is public and every user spends the budget of one message. The audit compares values within
+    each group and keeps the worst.
+
+    Parameters
+    ----------
+    model, claimed
+        See :class:`Randomizer`.
+    parts : sequence of Message
+        One for each kind of question, each with protected values of its own: the questions' public settings are fixed
+        inside ``inputs`` and ``send``. All are of round 1, the only one that a user takes part in.
+    **options
+        Other attributes of :class:`Randomizer`.
+    """
+    parts = sorted(parts, key=lambda part: payload_bits(part.fields), reverse=True)
+    sizes = [len(part.inputs) for part in parts]
+    owner, first = np.repeat(np.arange(len(parts)), sizes), np.cumsum([0, *sizes])
+
+    def send(value, n, streams):
+        part = parts[owner[value]]
+        return part.send(value - first[owner[value]], n, streams)
+
+    # Fields are those of the longest report, which value 0 sends.
+    message = GroupMessage(parts[0].mechanism, np.arange(owner.size), send, parts[0].fields, parts=parts)
+    neighbours = (owner[:, None] == owner) & ~np.eye(owner.size, dtype=bool)
+    return Randomizer("", model, claimed, [message], owner.size, neighbours=neighbours, **options)
