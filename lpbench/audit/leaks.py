@@ -104,6 +104,7 @@ CLIENTS: dict[type, Callable[[object], list[Client]]] = {
     models.LDPMean: _histogram,
     models.LDPVote: _histogram,
     models.PGLM: _moments,
+    models.ResidualGP: _paths("residual_gp.answers"),
     models.PSGD: lambda model: [Client("lpbench.estimators.psgd_passes.LinearPass._visit", step="weights")],
     # Trusted curators: what is released stands for the reports.
     models.LabelCDPVote: _paths("label_dp_vote.exponential_choices"),

@@ -16,6 +16,7 @@ from lpbench.estimators.phist import PHIST
 from lpbench.estimators.private_majority import PrivateMajority
 from lpbench.estimators.private_mean import PrivateMean
 from lpbench.estimators.psgd import PSGD
+from lpbench.estimators.residual_gp import ResidualGP
 from lpbench.estimators.trees import DT, LabelDT, ParDT
 
 __all__ = [
@@ -45,4 +46,5 @@ __all__ = [
     "ParDT",
     "PrivateMajority",
     "PrivateMean",
+    "ResidualGP",
 ]

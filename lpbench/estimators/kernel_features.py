@@ -1,0 +1,104 @@
+"""Finite features of the kernels that the Gaussian processes use, from features some of which are not shown."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+#: Landmarks of the Nystroem approximation, and rows from which the scale of the distances is read.
+N_LANDMARKS, _N_PAIRS = 128, 300
+
+
+class ShownFeatures:
+    """Standardisation and imputation of the columns that enough users show.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN where a user protects the feature. Everything else is public.
+    least : float
+        Smallest share of the users who must show a column.
+
+    Attributes
+    ----------
+    columns : int ndarray
+        Columns that are used: shown by at least ``least`` of the users and by two of them, and not constant.
+    hidden : int ndarray
+        Columns that too few users show.
+    """
+
+    def __init__(self, X: np.ndarray, least: float = 0.1):
+        shown = ~np.isnan(X)
+        enough = shown.sum(axis=0) >= np.maximum(2, least * len(X))
+        self.hidden = np.flatnonzero(~enough)
+        columns = np.flatnonzero(enough)
+        mean, deviation = np.nanmean(X[:, columns], axis=0), np.nanstd(X[:, columns], axis=0)
+        varies = deviation > 1e-9
+        self.columns, self._mean, self._deviation = columns[varies], mean[varies], deviation[varies]
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Standardise the columns in use; a missing entry becomes the mean of the entries that are shown.
+
+        Where no column is in use the result has one column of zeros.
+        """
+        if self.columns.size == 0:
+            return np.zeros((len(X), 1))
+        Z = (X[:, self.columns] - self._mean) / self._deviation
+        return np.where(np.isnan(Z), 0.0, Z)
+
+
+class KernelFeatures:
+    """Features whose inner products approximate three kernels: linear, Gaussian, and Laplacian plus linear.
+
+    Each has mean zero and mean squared norm one over the training rows, so that the variance of a Gaussian process is
+    on the scale of the label. The Gaussian kernel is exp(-r^2 / m) and the Laplacian one exp(-r / sqrt(m)), where m is
+    the median squared distance. The two are approximated from landmarks drawn among the training rows (Nystroem;
+    Williams & Seeger 2001), and so is the linear one where the columns are more numerous than the landmarks.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, k)
+        Standardised training rows.
+    rng : Generator
+        Chooses the landmarks.
+    """
+
+    def __init__(self, Z: np.ndarray, rng: np.random.Generator):
+        order = rng.permutation(len(Z))
+        self._landmarks = Z[order[:N_LANDMARKS]]
+        some = Z[order[:_N_PAIRS]]
+        squared = cdist(some, some, "sqeuclidean")[np.triu_indices(len(some), 1)]
+        self._scale = max(float(np.median(squared)) if squared.size else 1.0, 1e-12)
+        self._maps = [_inverse_root(kernel(self._landmarks)) for kernel in self._kernels()]
+        self._centres, self._norms = [], []
+        for F in self._raw(Z):
+            centre = F.mean(axis=0)
+            self._centres.append(centre)
+            norm = np.sqrt(((F - centre) ** 2).sum(axis=1).mean())
+            self._norms.append(norm if norm > 1e-9 else 1.0)
+
+    def _kernels(self):
+        marks, m = self._landmarks, self._scale
+        kernels = [
+            lambda Z: np.exp(-cdist(Z, marks, "sqeuclidean") / m),
+            lambda Z: np.exp(-cdist(Z, marks) / np.sqrt(m)),
+        ]
+        return [*kernels, lambda Z: Z @ marks.T] if marks.shape[1] > N_LANDMARKS else kernels
+
+    def _raw(self, Z: np.ndarray) -> list[np.ndarray]:
+        approximated = [kernel(Z) @ root for kernel, root in zip(self._kernels(), self._maps, strict=True)]
+        linear = approximated.pop() if len(approximated) > 2 else Z
+        return [linear, *approximated]
+
+    def transform(self, Z: np.ndarray) -> list[np.ndarray]:
+        """Features of rows Z (m, k) under each kernel: list of ndarrays of shape (m, number of features)."""
+        parts = zip(self._raw(Z), self._centres, self._norms, strict=True)
+        linear, gaussian, laplacian = ((F - centre) / norm for F, centre, norm in parts)
+        return [linear, gaussian, np.hstack([laplacian, linear]) / np.sqrt(2.0)]
+
+
+def _inverse_root(gram: np.ndarray) -> np.ndarray:
+    """Matrix A with A A^T = gram^-1 on the directions that carry weight."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 1e-9 * max(values[-1], 1e-300)
+    return vectors[:, kept] / np.sqrt(values[kept])

@@ -1,0 +1,174 @@
+"""One report of a bounded quantity, alone or together with the bin of a protected feature, by randomised response.
+
+The device clips its residual to a public interval, rounds it at random to one of B equally spaced levels so that the
+expectation is kept, pairs the level with the bin of one protected feature (K bins; K = 1: no feature) and sends the
+pair by generalised randomised response on the K B categories, at its whole budget. At the same budget the report is far
+less noisy than Laplace noise on the label: for a standard deviation that is a sixth of the range and no clipping the
+variance, that of the label included, is 36 against 73 times that of the label at epsilon = 1, and 2.0 against 5.5 at
+epsilon = 4.
+
+Sources: stochastic rounding before randomised response on the ends of the range (B = 2) is the mechanism of Duchi,
+Jordan & Wainwright (2018); more levels for larger budgets play the part of the piecewise mechanism of Wang et al.
+(2019), with the exact guarantee of a finite channel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.special import ndtr
+
+from lpbench.privacy import GRR, check_epsilon, grr_reports, grr_weights
+
+#: Numbers of levels that are considered.
+LEVELS = (*range(2, 17), 24, 32, 48, 64)
+#: Half-widths of the clipping interval that are considered, in standard deviations of the residual.
+WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+#: Half-width at which the first round, which clips nothing, sees a label of a typical spread: range = 6 deviations.
+RANGE_WIDTH = 3.0
+#: Degrees of freedom over which a sample is spread where clipping is weighed against noise (see :func:`best_width`).
+_FREEDOM = 8.0
+
+_Z = np.linspace(-6.0, 6.0, 2401)
+_DENSITY = np.exp(-0.5 * _Z**2)
+_DENSITY /= _DENSITY.sum()
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """The randomizer of a clipped residual in [-1, 1] and a bin, and the curator's unbiased readings.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report.
+    levels : int
+        B >= 2 levels on [-1, 1].
+    bins : int
+        K >= 1 bins of the protected feature.
+    """
+
+    budget: float
+    levels: int
+    bins: int = 1
+
+    def __post_init__(self):
+        check_epsilon(self.budget)
+        if self.levels < 2 or self.bins < 1:
+            raise ValueError(f"levels={self.levels!r} must be >= 2 and bins={self.bins!r} >= 1")
+
+    @property
+    def mechanism(self) -> GRR:
+        """The channel of the report."""
+        return GRR(self.budget, self.levels * self.bins)
+
+    @cached_property
+    def grid(self) -> np.ndarray:
+        """The levels, in increasing order."""
+        return np.linspace(-1.0, 1.0, self.levels)
+
+    @cached_property
+    def _weights(self) -> tuple[float, float]:
+        slope, offset = grr_weights(self.levels * self.bins, self.budget)
+        return float(slope), float(offset)
+
+    def randomize(self, residuals: np.ndarray, bins: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Client: reports of n users.
+
+        Parameters
+        ----------
+        residuals : ndarray of shape (n,)
+            Residuals in units of the half-width; clipped to [-1, 1].
+        bins : int ndarray of shape (n,)
+            Bin of the protected feature, 0, ..., K - 1.
+        draws : ndarray of shape (3, n)
+            Uniforms on [0, 1): rounding, keeping the truth, choosing another category.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+            Category ``bin * levels + level``.
+        """
+        position = (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
+        below = np.minimum(np.floor(position).astype(np.int64), self.levels - 2)
+        level = below + (draws[0] < position - below)
+        truth = np.asarray(bins, dtype=np.int64) * self.levels + level
+        return grr_reports(truth, self.levels * self.bins, self.budget, draws[1], draws[2])
+
+    def residuals(self, reports: np.ndarray) -> np.ndarray:
+        """Curator: unbiased estimates of the clipped residuals, shape (n,)."""
+        return self._weights[0] * self.grid[np.asarray(reports) % self.levels]
+
+    def indicators(self, reports: np.ndarray) -> np.ndarray:
+        """Curator: unbiased one-hot vectors of the bins, shape (n, K)."""
+        slope, offset = self._weights
+        return slope * self._shown(reports) - self.levels * offset
+
+    def products(self, reports: np.ndarray) -> np.ndarray:
+        """Curator: unbiased products of clipped residual and one-hot bin, shape (n, K)."""
+        # The offsets cancel because the levels add up to zero.
+        return self.residuals(reports)[:, None] * self._shown(reports)
+
+    def _shown(self, reports: np.ndarray) -> np.ndarray:
+        return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
+
+    def noise_variance(self, width: float) -> float:
+        """Variance that rounding and randomisation add to the estimate of a clipped residual.
+
+        Parameters
+        ----------
+        width : float
+            Half-width in standard deviations of the residual, which is taken for Gaussian.
+        """
+        slope, offset = self._weights
+        unit = np.clip(_Z / width, -1.0, 1.0)
+        position = (unit + 1.0) / 2.0 * (self.levels - 1)
+        part = position - np.floor(position)
+        rounding = part * (1.0 - part) * (2.0 / (self.levels - 1)) ** 2
+        second = float(_DENSITY @ unit**2)
+        rounded = second + float(_DENSITY @ rounding)
+        return slope * rounded + slope * offset * self.bins * float(self.grid @ self.grid) - second
+
+
+def slope_of_clipping(width) -> np.ndarray:
+    """Derivative of the mean of a Gaussian clipped at ``width`` standard deviations with respect to its centre.
+
+    A clipped residual understates how far the true mean lies from the centre of the interval by this factor.
+    """
+    return 2.0 * ndtr(width) - 1.0
+
+
+@lru_cache(maxsize=4096)
+def best_levels(budget: float, width: float, bins: int = 1) -> int:
+    """Number of levels with the least noise for a Gaussian residual."""
+    return min(LEVELS, key=lambda levels: LevelReport(budget, levels, bins).noise_variance(width))
+
+
+@lru_cache(maxsize=4096)
+def total_variance(budget: float, width: float, bins: int = 1) -> float:
+    """Variance of an unclipped residual's estimate, in variances of the residual, at the best number of levels."""
+    report = LevelReport(budget, best_levels(budget, width, bins), bins)
+    return 1.0 + width**2 * report.noise_variance(width) / float(slope_of_clipping(width)) ** 2
+
+
+@lru_cache(maxsize=4096)
+def best_width(budget: float, n: int, bins: int = 1) -> float:
+    """Half-width of the clipping interval in standard deviations, from sample size, budget and number of bins alone.
+
+    A narrow interval costs little noise and biases the mean of a skewed residual. The variance of a mean over n / 8
+    users is weighed against the squared bias e^{-2 (1 + width)} that clipping gives a standardised exponential
+    variable.
+    """
+    return min(WIDTHS, key=lambda w: total_variance(budget, w, bins) * _FREEDOM / n + np.exp(-2.0 * (1.0 + w)))
+
+
+@lru_cache(maxsize=4096)
+def most_bins(budget: float, n: int, limit: float, choices: tuple[int, ...]) -> int:
+    """Return the largest number of bins that raises the variance by at most the factor ``limit``; 1 if none does."""
+
+    def variance(bins):
+        return total_variance(budget, best_width(budget, n, bins), bins)
+
+    return max((bins for bins in choices if variance(bins) <= limit * variance(1)), default=1)

@@ -1,0 +1,209 @@
+"""ResidualGP: the interview, its posterior, fall-back without signal, and gain with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.estimators import PrivateMean, ResidualGP
+from lpbench.estimators import residual_gp as module
+from lpbench.estimators.bin_effects import bin_of, estimate_effects
+from lpbench.estimators.gaussian_average import GaussianAverage
+from lpbench.estimators.kernel_features import KernelFeatures, ShownFeatures
+
+Y_RANGE = (-2.0, 4.0)
+
+
+def sample(n=600, signal=1.0, hidden=0.0, seed=0, d=4):
+    """Labels with a linear effect of feature 1 and of the protected feature 0, standard deviation about 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = 1.0 + 2.0 * signal * (X[:, 1] - 0.5) + 3.0 * hidden * (X[:, 0] - 0.5) + 0.6 * rng.standard_normal(n)
+    mask = np.zeros((n, d), dtype=bool)
+    mask[:, 0] = True
+    return X, np.clip(y, *Y_RANGE), mask
+
+
+def questions_of(model, X, y, mask, monkeypatch):
+    """All questions of a fit."""
+    asked, original = [], module.answers
+
+    def answers(question, *args):
+        asked.append(question)
+        return original(question, *args)
+
+    monkeypatch.setattr(module, "answers", answers)
+    model.fit(X, y, mask=mask)
+    return asked
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 16.0])
+@pytest.mark.parametrize("report", ["levels", "laplace"])
+def test_every_user_sends_one_report_at_the_whole_budget(epsilon, report, monkeypatch):
+    X, y, mask = sample()
+    model = ResidualGP(epsilon, report=report, y_range=Y_RANGE, random_state=0)
+    asked = questions_of(model, X, y, mask, monkeypatch)
+    users = np.concatenate([question.users for question in asked])
+    np.testing.assert_array_equal(np.sort(users), np.arange(y.size))
+    for question in asked:
+        channel = question.report if report == "laplace" else question.report.mechanism
+        assert channel.epsilon == pytest.approx(epsilon, abs=1e-9)
+    assert model.guarantee_.epsilon == epsilon and model.guarantee_.rounds == 1
+    assert len(asked) == 3
+    assert (asked[-1].column == 0) == (report == "levels" and epsilon >= 4.0)
+
+
+def test_intervals_shrink_and_stay_in_the_range(monkeypatch):
+    X, y, mask = sample(n=2000)
+    first, *others = questions_of(ResidualGP(2.0, y_range=Y_RANGE, random_state=0), X, y, mask, monkeypatch)
+    assert (first.centre == 1.0).all() and (first.half_width == 3.0).all()
+    for question in others:
+        assert (question.half_width < 3.0).all() and np.ptp(question.centre) > 0.5
+        assert (question.centre - question.half_width >= Y_RANGE[0] - 1e-9).all()
+        assert (question.centre + question.half_width <= Y_RANGE[1] + 1e-9).all()
+
+
+@pytest.mark.parametrize("report", ["levels", "laplace"])
+def test_predictions_follow_the_scale_of_the_label(report):
+    X, y, mask = sample()
+    model = ResidualGP(4.0, report=report, y_range=Y_RANGE, random_state=0).fit(X, y, mask=mask)
+    moved = ResidualGP(4.0, report=report, y_range=(94.0, 100.0), random_state=0).fit(X, y + 96.0, mask=mask)
+    np.testing.assert_allclose(moved.predict(X), model.predict(X) + 96.0, atol=1e-6)
+
+
+def test_no_user_can_be_read_from_features_that_it_protects():
+    X, y, mask = sample()
+    y_hidden = np.where(mask, 0.5, X)
+    arguments = {"epsilon": 1.0, "y_range": Y_RANGE, "random_state": 0, "ask_hidden": False}
+    one, other = (ResidualGP(**arguments).fit(features, y, mask=mask).predict(X) for features in (X, y_hidden))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_signal_of_shown_and_of_protected_features_is_found():
+    """Mean squared error on 2000 fresh rows, at epsilon = 6; the floor's is about 1.4."""
+    X, y, mask = sample(n=3000, hidden=1.0)
+    X_test, y_test, _ = sample(n=2000, hidden=1.0, seed=1)
+    scores = {
+        ask: np.mean(
+            (
+                ResidualGP(6.0, ask_hidden=ask, y_range=Y_RANGE, random_state=0).fit(X, y, mask=mask).predict(X_test)
+                - y_test
+            )
+            ** 2
+        )
+        for ask in (False, True)
+    }
+    assert scores[True] < 0.5 < 0.9 < scores[False] < 1.2 < y_test.var()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_without_signal_it_falls_back_to_the_mean(epsilon):
+    """Over 20 samples the mean squared error is within 3 % of that of the floor."""
+    ratios = []
+    for seed in range(20):
+        X, y, mask = sample(n=300, signal=0.0, seed=seed)
+        X_test, y_test, _ = sample(n=1000, signal=0.0, seed=seed + 100)
+        ours, floor = (
+            kind(epsilon, y_range=Y_RANGE, random_state=seed).fit(X, y, mask=mask).predict(X_test)
+            for kind in (ResidualGP, PrivateMean)
+        )
+        ratios.append((np.mean((ours - y_test) ** 2), np.mean((floor - y_test) ** 2)))
+    ours, floor = np.mean(ratios, axis=0)
+    assert ours <= 1.03 * floor
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 13, 40])
+@pytest.mark.parametrize("epsilon", [0.3, 8.0, math.inf])
+def test_few_users(n, epsilon):
+    X, y, mask = sample(n=n)
+    for protected in (mask, ~mask, np.ones_like(mask), np.zeros_like(mask)):
+        prediction = ResidualGP(epsilon, y_range=Y_RANGE, random_state=0).fit(X, y, mask=protected).predict(X)
+        assert np.isfinite(prediction).all()
+
+
+def test_unknown_options_are_named():
+    X, y, mask = sample(n=30)
+    for option in ("report", "learner"):
+        with pytest.raises(ValueError, match=option):
+            ResidualGP(1.0, y_range=Y_RANGE, **{option: "other"}).fit(X, y, mask=mask)
+
+
+def test_missing_entries_take_the_mean_of_those_that_are_shown():
+    X = np.array([[0.2, 1.0, np.nan], [0.4, np.nan, np.nan], [0.6, 3.0, 0.5], [0.8, 5.0, np.nan]])
+    shown = ShownFeatures(X)
+    np.testing.assert_array_equal(shown.columns, [0, 1])
+    np.testing.assert_array_equal(shown.hidden, [2])
+    Z = shown.transform(X)
+    assert Z[1, 1] == 0.0 and Z[0, 1] == pytest.approx(-2.0 / np.std([1.0, 3.0, 5.0]))
+
+
+def test_kernel_features_reproduce_their_kernels():
+    Z = np.random.default_rng(0).standard_normal((60, 3))
+    features = KernelFeatures(Z, np.random.default_rng(1))
+    for F in features.transform(Z):
+        np.testing.assert_allclose(F.mean(axis=0), 0.0, atol=1e-9)
+        assert (F**2).sum(axis=1).mean() == pytest.approx(1.0)
+    squared = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    kernel = np.exp(-squared / np.median(squared[np.triu_indices(60, 1)]))
+    centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
+    np.testing.assert_allclose(
+        features.transform(Z)[1] @ features.transform(Z)[1].T, centred / centred.trace() * 60, atol=1e-6
+    )
+
+
+def posterior(n=150, seed=0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    F = [rng.standard_normal((n, 3)) / np.sqrt(3.0), rng.standard_normal((n, 5)) / np.sqrt(5.0)]
+    reports = 2.0 * F[0][:, 0] + 0.5 * rng.standard_normal(n) + np.sqrt(noise) * rng.standard_normal(n)
+    return F, reports, np.full(n, noise)
+
+
+def test_posterior_mean_is_that_of_ridge_regression():
+    """One model by hand: mean of the reports plus a ridge estimate with the model's ratio of variances."""
+    F, reports, noise = posterior()
+    average = GaussianAverage(F[:1], reports, noise, 6.0)
+    F0 = F[0] - F[0].mean(axis=0)
+    values = np.zeros(reports.size)
+    models = average._models[0]
+    for weight, signal, error in zip(average.weights[8:], models.variance, models.noise, strict=True):
+        ridge = np.linalg.solve(F0.T @ F0 + error / signal * np.eye(3), F0.T @ (reports - reports.mean()))
+        values += weight * (F0 @ ridge)
+    np.testing.assert_allclose(average.predict(F[:1]), reports.mean() + values, atol=1e-4)
+
+
+def test_leave_one_out_leaves_one_out():
+    """Against refits of the same models without the report, whose weights are those of the whole sample."""
+    F, reports, noise = posterior(n=40)
+    average = GaussianAverage(F, reports, noise, 6.0)
+    predictions = average.leave_one_out(F)
+    for i in (0, 7, 23):
+        kept = np.arange(40) != i
+        refit = GaussianAverage([G[kept] for G in F], reports[kept], noise[kept], 6.0)
+        refit.weights = average.weights
+        assert predictions[i] == pytest.approx(refit.predict([G[[i]] for G in F])[0], abs=0.02)
+
+
+def test_label_variance_is_estimated_from_noisy_reports():
+    F, reports, noise = posterior(n=4000, noise=3.0)
+    average = GaussianAverage(F, reports, noise, 6.0)
+    truth = 4.0 / 3.0 + 0.25
+    assert average.label_variance == pytest.approx(truth, rel=0.25)
+    assert average.residual_variance == pytest.approx(0.25, abs=0.35)
+
+
+def test_effects_of_bins_are_estimated_and_shrunk():
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 4, 4000)
+    one_hot = (bins[:, None] == np.arange(4)).astype(float)
+    truth = np.array([-0.6, -0.2, 0.2, 0.6])
+    residual = truth[bins] + rng.standard_normal(4000)
+    found = estimate_effects(one_hot * residual[:, None], one_hot, 1.0)
+    np.testing.assert_allclose(found, truth, atol=0.12)
+    noise = rng.standard_normal(4000)
+    assert np.abs(estimate_effects(one_hot * noise[:, None], one_hot, 1.0)).max() < 0.02
+
+
+def test_bins_are_equal():
+    np.testing.assert_array_equal(bin_of(np.array([0.0, 0.24, 0.25, 0.99, 1.0]), 4), [0, 0, 1, 3, 3])
