@@ -57,6 +57,11 @@ class Question:
     effects: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     @property
+    def bins(self) -> int:
+        """Bins of the protected feature; 1: none is asked for."""
+        return 1 if isinstance(self.report, Laplace) else self.report.bins
+
+    @property
     def bits_up(self) -> float:
         """Bits of one report."""
         return REAL_BITS if isinstance(self.report, Laplace) else self.report.mechanism.bits
@@ -92,7 +97,7 @@ def answers(question: Question, X: np.ndarray, y: np.ndarray, draws: np.ndarray)
     residual = (y - question.centre - effects_at(X, question.effects)) / question.half_width
     if isinstance(question.report, Laplace):
         return np.clip(residual, -1.0, 1.0) + question.report.scale * draws[3]
-    bins = question.report.bins
+    bins = question.bins
     own = bin_of(X[:, question.column], bins) if bins > 1 else np.zeros(len(y), dtype=np.int64)
     return question.report.randomize(residual, own, draws[:3])
 
@@ -145,9 +150,10 @@ class Curator:
     def questions(self):
         """Yield the questions; :meth:`learn` must be called with the answers before the next one is asked."""
         for users, column, bins in self._plan:
-            yield self._question(users, column, bins)
+            yield self.question(users, column, bins)
 
-    def _question(self, users, column: int, bins: int) -> Question:
+    def question(self, users: np.ndarray, column: int = -1, bins: int = 1) -> Question:
+        """Return what users are asked, given the reports so far; ``column`` and ``bins`` go with a joint report."""
         (lo, hi), m = self.y_range, users.size
         centre, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
         if self.model is not None:

@@ -154,10 +154,7 @@ class ResidualGP(LocalRegressor):
         for name, known in (("report", REPORTS), ("learner", LEARNERS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {known}")
-        curator = Curator(
-            sample.features, sample.shown.hidden, sample.order, self._width_of_range(), self.epsilon,
-            self.report, self.adaptive, self.ask_hidden,
-        )  # fmt: skip
+        curator = self._curator(sample)
         bits_up, bits_down = sample.public_bits, 0.0
         for question in curator.questions():
             users = question.users
@@ -172,6 +169,12 @@ class ResidualGP(LocalRegressor):
             "semi_feature_ldp", float(self.epsilon), bits_up=bits_up, bits_down=bits_down, note=self._leak_note
         )
         return self
+
+    def _curator(self, sample: _Sample) -> Curator:
+        return Curator(
+            sample.features, sample.shown.hidden, sample.order, self._width_of_range(), self.epsilon,
+            self.report, self.adaptive, self.ask_hidden,
+        )  # fmt: skip
 
     def _width_of_range(self) -> tuple[float, float]:
         """The public range; a range of a single value, taken from constant labels, is widened to have a width."""

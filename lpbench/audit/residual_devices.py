@@ -1,0 +1,79 @@
+"""Devices of the interview of ResidualGP: one report of a residual, alone or with the bin of a protected feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from lpbench import estimators as models
+from lpbench.audit.devices import builds
+from lpbench.audit.exact import Channel
+from lpbench.audit.randomizers import Message, Randomizer, asked_once
+from lpbench.audit.world import LABELS, N_OTHERS, OTHERS_MASK, PUBLIC, SHOWN, USER_MASK, Y_RANGE, real_message, repeat
+from lpbench.estimators.interview import Question, answers, effects_at
+from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.privacy import Laplace
+from lpbench.protocol.wire import Integers
+
+#: Bins of the joint report, which is audited whether or not the method would ask for it at the audited budget.
+BINS = 2
+
+
+@builds(models.ResidualGP)
+def interview(model) -> Randomizer:
+    """A user in each of the groups; what a group is asked depends on the reports of all groups before it."""
+    asked = list(_questions(model))
+    return asked_once(
+        "semi_feature_ldp",
+        model.epsilon,
+        [_message(question) for question in asked],
+        public_bits=REAL_BITS * float((~USER_MASK).sum()),
+        bits_down=max(question.bits_down for question in asked),
+        note="each user belongs to one group; the groups are asked one after the other",
+    )
+
+
+def _message(question: Question) -> Message:
+    """Protected values: the audited labels in every bin of the protected feature that goes along."""
+    own, labels = np.repeat(np.arange(question.bins), LABELS.size), np.tile(LABELS, question.bins)
+    records = repeat(SHOWN, labels.size)
+    records[:, max(question.column, 0)] = (own + 0.5) / question.bins
+    centre = question.centre + effects_at(records, question.effects)
+    residuals = np.clip((labels - centre) / question.half_width, -1.0, 1.0)
+
+    def send(value, n, streams):
+        many = replace(
+            question,
+            users=np.arange(n),
+            centre=np.repeat(question.centre, n),
+            half_width=np.repeat(question.half_width, n),
+        )
+        draws = np.vstack([streams.generator("report").random((3, n)), streams.generator("label").laplace(size=n)])
+        return answers(many, repeat(records[value], n), np.full(n, labels[value]), draws)
+
+    if isinstance(question.report, Laplace):
+        return real_message(question.report, residuals, send)
+    # Rounding to both neighbouring levels of the own bin, with the right mean, then the mechanism.
+    mechanism, levels = question.report.mechanism, question.report.levels
+    place = own * levels + (residuals + 1.0) / 2.0 * (levels - 1)
+    rounding = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(mechanism.n_categories)))
+    channel = Channel(rounding @ mechanism.channel())
+    return Message(channel, np.arange(labels.size), send, (Integers(mechanism.n_categories),))
+
+
+def _questions(model) -> Iterator[Question]:
+    """What the audited user would be asked in each group, and in a joint report."""
+    rng = PUBLIC.generator("others")
+    X = np.vstack([rng.random(OTHERS_MASK.shape), SHOWN])
+    y = rng.uniform(*Y_RANGE, N_OTHERS + 1)
+    fitted = models.ResidualGP(**model.get_params()).set_params(y_range=Y_RANGE, random_state=PUBLIC)
+    sample = fitted._sample(X, y, np.vstack([OTHERS_MASK, USER_MASK]))
+    curator, audited = fitted._curator(sample), np.array([N_OTHERS])
+    for question in curator.questions():
+        yield curator.question(audited, question.column, question.bins)
+        users = question.users
+        curator.learn(question, answers(question, X[users], y[users], sample.draws[:, users]))
+    if model.report == "levels" and model.ask_hidden:
+        yield curator.question(audited, 0, BINS)
