@@ -62,7 +62,8 @@ def scatter(ax, problem: Problem) -> None:
     """Public rows: class 1 orange triangles, class 0 blue dots."""
     X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
     for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^")):
-        ax.scatter(*X[y == label].T, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0)
+        # a thousand points as paths would take more than all the rest of the file
+        ax.scatter(*X[y == label].T, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
 
 
 def class_handles() -> list[Line2D]:
@@ -181,7 +182,8 @@ def draw_ranges(experiment, folder: Path, seed: int) -> list[Path]:
         figure, ax = plt.subplots(figsize=(5.6, 4.0))
         for side in assumed:
             ax.add_patch(Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
-        ax.scatter(private[:, 0], private[:, 1], s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user")
+        ax.scatter(private[:, 0], private[:, 1], s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user",
+                   rasterized=True)  # fmt: skip
         ax.scatter(public[:, 0], public[:, 1], s=16, c=ONE, marker="^", linewidths=0, label="public row")
         ax.add_patch(Rectangle(low, *(high - low), fill=False, edgecolor="black", linewidth=1.8))
         ax.add_patch(Rectangle((0, 0), scale, scale, fill=False, edgecolor="black", linestyle=":", linewidth=1.2))
@@ -210,6 +212,7 @@ def draw_two_partitions(experiment, folder: Path, seed: int) -> list[Path]:
         figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.7))
         for ax, (rule, title) in zip(axes, rules.items(), strict=True):
             shade = ax.contourf(axis, axis, truth, levels=np.linspace(0.1, 0.9, 17), cmap=SHADES, alpha=0.75)
+            shade.set_rasterized(True)
             tree = fit(problem, depth=depth, rule=rule, random_state=seed).tree_
             draw_cells(ax, tree, depth, edgecolor="black", linewidth=1.4)
             square(ax)

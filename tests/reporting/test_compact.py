@@ -1,0 +1,72 @@
+"""Small files: the same picture, the same bytes on every run, text that stays text, colours that follow the page."""
+
+import io
+import re
+import xml.etree.ElementTree as ET
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from PIL import Image
+
+from lpbench.reporting import style
+from lpbench.reporting.compact import DIGITS, PALETTE, compact_png, compact_svg
+
+
+def _draw(folder):
+    with style.look():
+        figure, ax = plt.subplots()
+        ax.plot([0, 1, 3], [1 / 3, -0.001, 2 / 3], marker="o", label="a < b")
+        ax.scatter(np.linspace(0, 3, 500), np.linspace(0, 1, 500), rasterized=True)
+        ax.set(title="an ε", xlabel="$x^1$")
+        ax.legend()
+        return style.save(figure, folder, "figure")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return _draw(tmp_path_factory.mktemp("figures"))
+
+
+def test_same_bytes_on_every_run(files, tmp_path):
+    for first, second in zip(files, _draw(tmp_path), strict=True):
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_svg_is_well_formed_and_keeps_its_text(files):
+    text = files[0].read_text(encoding="utf-8")
+    ET.fromstring(text)
+    assert "a &lt; b" in text and "an ε" in text and "<metadata" not in text and "<!--" not in text
+    assert not re.search(rf"[ML ]-?\d+\.\d{{{DIGITS + 1}}}", text)
+    assert len(text) < 20_000
+
+
+def test_references_of_an_svg_resolve(files):
+    text = files[0].read_text(encoding="utf-8")
+    wanted = set(re.findall(r'(?:href="|url\()#([^")]+)', text))
+    assert wanted and wanted <= set(re.findall(r' id="([^"]+)"', text))
+
+
+def test_svg_follows_a_dark_page(files):
+    text = files[0].read_text(encoding="utf-8")
+    assert "prefers-color-scheme:dark" in text and '[style*="fill:#ffffff"]' in text
+
+
+def test_png_is_on_a_palette_and_close_to_what_was_drawn(files):
+    image = Image.open(files[1])
+    assert image.mode == "P"
+    with style.look():
+        figure, ax = plt.subplots()
+        ax.plot([0, 1], [0, 1])
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png")
+        plt.close(figure)
+    before = np.asarray(Image.open(io.BytesIO(buffer.getvalue())).convert("RGB"), dtype=int)
+    small = compact_png(buffer.getvalue())
+    after = np.asarray(Image.open(io.BytesIO(small)).convert("RGB"), dtype=int)
+    assert len(small) < len(buffer.getvalue()) and len(np.unique(after.reshape(-1, 3), axis=0)) <= PALETTE
+    assert np.abs(before - after).mean() < 1
+
+
+def test_compaction_is_done_once():
+    assert compact_svg("<svg><style></style><g></g></svg>").count("@media") == 1
