@@ -14,7 +14,7 @@ from pathlib import Path
 from lpbench import registry
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import unknown_name
-from lpbench.experiments.run import BACKENDS
+from lpbench.experiments.engines import BACKENDS
 from lpbench.experiments.workflow import (
     Result,
     Settings,
@@ -59,6 +59,7 @@ def reproduce(args: argparse.Namespace) -> int:
         replications=replications,
         backend=args.backend,
         workers=args.workers,
+        address=args.address,
         cell_timeout=args.cell_timeout,
         order=args.order,
         tracking=args.tracking,
@@ -185,7 +186,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--quick", action="store_true", help=f"{QUICK_REPLICATIONS} replications")
     sub.add_argument("--seed", type=int, default=2025, help="root seed (default: %(default)s)")
     sub.add_argument("--backend", choices=BACKENDS, default="loky")
-    sub.add_argument("--workers", type=_positive, help="worker processes (default: one per core)")
+    sub.add_argument("--workers", type=_positive, help="blocks computed at once (default: one per core)")
+    sub.add_argument("--address", help="of a running Dask or Ray cluster (default: processes on this machine)")
     sub.add_argument(
         "--cell-timeout", type=float, default=3600.0, help="seconds a block may take (default: %(default)s)"
     )

@@ -116,6 +116,7 @@ def settings_of(config: DictConfig) -> Settings:
         replications=config.replications,
         backend=config.runner.backend,
         workers=config.runner.workers,
+        address=config.runner.address,
         cell_timeout=config.runner.cell_timeout,
         order=config.runner.order,
         tracking=config.tracking.backend,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import random
-import signal
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import joblib
 import numpy as np
 import pyarrow as pa
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
@@ -26,7 +21,9 @@ from lpbench import registry
 from lpbench.datasets import make_problem
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import expand_grid
+from lpbench.experiments.engines import check_backend, engine
 from lpbench.experiments.fingerprint import canonical_json, versions
+from lpbench.experiments.limits import CellTimeout, time_limit
 from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
@@ -34,12 +31,6 @@ from lpbench.experiments.store import CorruptBlockError, Store
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
-
-BACKENDS = ("loky", "serial")
-
-
-class CellTimeout(Exception):
-    """A block ran longer than ``runner.cell_timeout``."""
 
 
 @dataclass(frozen=True)
@@ -156,30 +147,6 @@ def _rows(block: Block, labels: pa.Array, replication: int, metric: str, result,
     )
 
 
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`CellTimeout` in this (main) thread after the given seconds."""
-    if not (seconds and math.isfinite(seconds)) or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def expire(signum, frame):
-        raise CellTimeout(f"over the time limit of {seconds:g} s for all budgets and replications (cell_timeout)")
-
-    try:
-        previous = signal.signal(signal.SIGALRM, expire)
-    except ValueError:
-        # not the main thread: no limit can be enforced here
-        yield
-        return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-
-
 def run_block(block: Block, root: str, timeout: float) -> Outcome:
     """Compute and store one block; failures are recorded, not raised (except Ctrl-C and an unwritable store)."""
     store = Store(root)
@@ -189,7 +156,7 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
     try:
         if store.has(block.key):
             return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
-        with threadpool_limits(1), _time_limit(timeout), PeakMemory() as peak:
+        with threadpool_limits(1), time_limit(timeout), PeakMemory() as peak:
             table = execute(block)
         seconds = time.perf_counter() - start
         cost = {"seconds": seconds, "peak_mb": peak.megabytes}
@@ -221,6 +188,7 @@ def run_blocks(
     order: str = "longest_first",
     progress: bool = True,
     timeouts: Mapping[str, float] | None = None,
+    address: str | None = None,
 ) -> RunReport:
     """Run the blocks that the store does not hold yet.
 
@@ -228,10 +196,10 @@ def run_blocks(
     ----------
     blocks : sequence of Block
     store : Store
-    backend : {"loky", "serial"}
-        Worker processes, or this process.
+    backend : {"loky", "serial", "dask", "ray"}
+        Worker processes, this process, or a cluster, see :mod:`lpbench.experiments.engines`.
     workers : int, optional
-        Number of worker processes; default: one per core.
+        Number of blocks computed at once; default: one per core of this machine.
     cell_timeout : float
         Seconds a cell (one method on one scenario at one budget, all replications) may take; a block over the limit
         of its cells together is recorded as ``timeout`` and tried again only under a larger limit.
@@ -241,9 +209,10 @@ def run_blocks(
         Show a progress bar with the time left and a line per block.
     timeouts : mapping of str to float, optional
         Limit of a whole block by its key, where it is not ``cell_timeout`` times its budgets.
+    address : str, optional
+        Of a running cluster, for the backends ``dask`` and ``ray``; default: processes on this machine.
     """
-    if backend not in BACKENDS:
-        raise ConfigurationError(f"runner.backend={backend!r} must be one of {', '.join(BACKENDS)}")
+    check_backend(backend)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ConfigurationError(f"runner.workers={workers!r} must be a whole number >= 1, or null for one per core")
     start = time.perf_counter()
@@ -257,7 +226,8 @@ def run_blocks(
             pending.append(block)
     pending = _ordered(pending, order)
     if pending:
-        _run_pending(pending, store, backend, workers or os.cpu_count() or 1, limits, progress, report)
+        with engine(backend, workers or os.cpu_count() or 1, address) as mapping:
+            _run_pending(pending, store, mapping, limits, progress, report)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -289,8 +259,7 @@ def _ordered(blocks: list[Block], order: str) -> list[Block]:
 def _run_pending(
     pending: list[Block],
     store: Store,
-    backend: str,
-    workers: int,
+    mapping: Callable,
     limits: Mapping[str, float],
     progress: bool,
     report: RunReport,
@@ -308,15 +277,22 @@ def _run_pending(
             if progress:
                 bar.write(f"[{len(pending) - len(waiting)}/{len(pending)}] {outcome.line()}")
 
+        def compute(blocks: Sequence[Block]) -> None:
+            for outcome in mapping(run_block, [(b, str(store.root), limits[b.key]) for b in blocks]):
+                take(outcome)
+
         while waiting:
             before = len(waiting)
-            for outcome in _map(list(waiting.values()), store, backend, workers, limits):
-                take(outcome)
-            # only a lost worker leaves blocks behind: those it was on are tried one by one, each in a fresh worker
+            compute(list(waiting.values()))
+            # only a lost worker leaves blocks behind: some are stored, although nobody was left to say so,
+            for block in [b for b in waiting.values() if store.has(b.key)]:
+                metadata, rows = store.footer(block.key)
+                take(Outcome(block.key, block.label, "ok", metadata["seconds"], rows))
+            # and those that workers died on are tried one by one, each in a fresh worker
             for block in [b for b in waiting.values() if store.is_abandoned(b.key)] or list(waiting.values())[:1]:
-                # two workers for one block: with one, joblib would run it in this very process
-                outcomes = list(_map([block], store, backend, 2, limits))
-                take(outcomes[0] if outcomes else _lost(block, store))
+                compute([block])
+                if block.key in waiting:
+                    take(_lost(block, store))
             if len(waiting) == before:
                 raise RuntimeError("no block finished although blocks are waiting")
 
@@ -327,22 +303,6 @@ def _lost(block: Block, store: Store) -> Outcome:
     store.release(block.key)
     store.write_failure(block.key, {"status": "failed", "reason": reason, "label": block.label, "traceback": ""})
     return Outcome(block.key, block.label, "failed", 0.0, 0, reason)
-
-
-def _map(
-    blocks: list[Block], store: Store, backend: str, workers: int, limits: Mapping[str, float]
-) -> Iterator[Outcome]:
-    root = str(store.root)
-    if backend == "serial":
-        for block in blocks:
-            yield run_block(block, root, limits[block.key])
-        return
-    with joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-        tasks = (joblib.delayed(run_block)(b, root, limits[b.key]) for b in blocks)
-        try:
-            yield from joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")(tasks)
-        except TerminatedWorkerError:
-            print("warning: a worker process died; its blocks are tried again one by one", file=sys.stderr)
 
 
 def _await_other(block: Block, store: Store, limit: float) -> Outcome:

@@ -69,6 +69,7 @@ class RunnerSchema:
 
     backend: str = "loky"
     workers: int | None = None
+    address: str | None = None
     cell_timeout: float = 3600.0
     order: str = "longest_first"
 

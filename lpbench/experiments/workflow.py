@@ -40,6 +40,7 @@ class Settings:
     replications: int | None = None
     backend: str = "loky"
     workers: int | None = None
+    address: str | None = None
     cell_timeout: float = 3600.0
     order: str = "longest_first"
     tracking: str = "none"
@@ -101,6 +102,7 @@ def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, s
         order=settings.order,
         progress=settings.progress,
         timeouts=timeouts,
+        address=settings.address,
     )
 
 

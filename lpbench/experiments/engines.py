@@ -1,0 +1,162 @@
+"""Where blocks are computed: this process, worker processes, or a Dask or Ray cluster, all through joblib.
+
+Functions and arguments are pickled. Workers must see the same files: the store is a folder, and a result is what a
+worker has written into it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from lpbench.errors import ConfigurationError
+
+#: Value of ``runner.backend`` -> module that it needs beyond lpbench's own requirements; the extra has the same name.
+BACKENDS = {"loky": None, "serial": None, "dask": "distributed", "ray": "ray"}
+
+#: Calls per worker that Ray gets at once: joblib cannot hand back its results one by one.
+_WAVE = 8
+
+#: Yields ``function(*call)`` for every call, in any order.
+MapUnordered = Callable[[Callable, Sequence[tuple]], Iterator]
+
+
+def check_backend(backend: str) -> None:
+    """Raise ConfigurationError for a backend that is unknown or not installed."""
+    if backend not in BACKENDS:
+        raise ConfigurationError(f"runner.backend={backend!r} must be one of {', '.join(BACKENDS)}")
+    module = BACKENDS[backend]
+    if module is not None and importlib.util.find_spec(module) is None:
+        raise ConfigurationError(
+            f"runner.backend={backend!r} needs the package {module!r}, which is not installed; "
+            f"install the extra: pip install 'lpbench[{backend}]' (in a checkout: make engines)"
+        )
+
+
+@contextmanager
+def engine(backend: str, workers: int, address: str | None = None) -> Iterator[MapUnordered]:
+    """Start what computes, yield a function that maps calls unordered, and stop what was started.
+
+    If a worker dies, an iteration may end early with a warning: the caller knows which results it has. Calls whose
+    worker died are not repeated here.
+
+    Parameters
+    ----------
+    backend : {"loky", "serial", "dask", "ray"}
+    workers : int
+        Calls in flight at once.
+    address : str, optional
+        Of a running Dask scheduler or Ray cluster (whose workers see this machine's folders); None: processes on this
+        machine.
+
+    Raises
+    ------
+    ConfigurationError
+        If the backend is unknown, not installed, or does not answer at the address.
+    """
+    check_backend(backend)
+    if address is not None and backend not in _CLUSTERS:
+        raise ConfigurationError(f"runner.address={address!r}: runner.backend={backend!r} has no cluster to connect to")
+    if backend == "serial":
+        yield lambda function, calls: (function(*call) for call in calls)
+    elif backend == "loky":
+        yield lambda function, calls: _loky(function, calls, workers)
+    else:
+        with _CLUSTERS[backend](workers, address) as mapping:
+            yield mapping
+
+
+def _loky(function: Callable, calls: Sequence[tuple], workers: int) -> Iterator:
+    # two workers for a single call: with one, joblib would run it in this very process, which it may kill
+    count = 2 if len(calls) == 1 else workers
+    with joblib.parallel_config("loky", n_jobs=count, inner_max_num_threads=1):
+        yield from _parallel(function, calls, (TerminatedWorkerError,), return_as="generator_unordered")
+
+
+def _parallel(function: Callable, calls: Sequence[tuple], lost: tuple, **options) -> Iterator:
+    tasks = (joblib.delayed(function)(*call) for call in calls)
+    try:
+        yield from joblib.Parallel(batch_size=1, **{"pre_dispatch": "n_jobs", **options})(tasks)
+    except lost:
+        print("warning: a worker process died; its blocks are tried again one by one", file=sys.stderr)
+
+
+@contextmanager
+def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
+    import distributed
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):
+        """joblib's backend does not tell joblib about a call whose worker died, and would wait for it forever."""
+
+        def submit(self, func, callback=None):
+            future = super().submit(func, callback)
+            future.add_done_callback(lambda done: callback(done.exception()) if done.exception() else None)
+            return future
+
+    joblib.register_parallel_backend("lpbench-dask", Backend)
+
+    def mapping(function: Callable, calls: Sequence[tuple]) -> Iterator:
+        with joblib.parallel_config("lpbench-dask"):
+            lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
+            yield from _parallel(function, calls, lost, return_as="generator_unordered", pre_dispatch=workers)
+
+    if address is not None:
+        try:
+            client = distributed.Client(address, timeout="10s")
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"runner.address={address!r}: no Dask scheduler answers there ({error})"
+            ) from error
+        with client:
+            yield mapping
+        return
+    # A worker more than needed rather than one: joblib runs calls in this very process if there is only one.
+    options: dict[str, Any] = {"n_workers": max(2, workers), "threads_per_worker": 1, "memory_limit": 0}
+    with (
+        distributed.LocalCluster(**options, host="127.0.0.1", dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        yield mapping
+
+
+@contextmanager
+def _ray(workers: int, address: str | None) -> Iterator[MapUnordered]:
+    # joblib's backend would report its use to Ray's makers
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    import ray
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    count = max(2, workers)
+
+    def mapping(function: Callable, calls: Sequence[tuple]) -> Iterator:
+        rest = iter(calls)
+        while wave := list(itertools.islice(rest, _WAVE * workers)):
+            with joblib.parallel_config("ray", n_jobs=count):
+                yield from _parallel(function, wave, (ray.exceptions.RayError,), pre_dispatch=workers)
+
+    options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if address is None:
+        # Ray's workers do not inherit the import path of this process
+        path = {"env_vars": {"PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}}
+        options |= {"num_cpus": count, "include_dashboard": False, "_node_ip_address": "127.0.0.1", "runtime_env": path}
+    try:
+        ray.init(address=address or "local", **options)
+    except (ConnectionError, ValueError) as error:
+        raise ConfigurationError(f"runner.address={address!r}: no Ray cluster answers there ({error})") from error
+    try:
+        yield mapping
+    finally:
+        ray.shutdown()
+
+
+_CLUSTERS = {"dask": _dask, "ray": _ray}
