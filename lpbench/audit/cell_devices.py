@@ -34,12 +34,20 @@ REAL_BITS = 64.0
 
 @builds(models.HistOfTree, models.AdHistOfTree)
 def cell_reports(model) -> Randomizer:
-    """Both rounds of a user who protects one feature of the grid and, where the setting allows, one of the tree."""
-    setting = model._setting(model.get_params(deep=False), OTHERS_MASK, model.epsilon)
-    label_budget, cell_budget = setting.budgets(model.epsilon)
-    # With one bin there is a choice in the tree only; the user who protects nothing there is the aligned case.
-    mask = USER_MASK if setting.bins > 1 else np.all(OTHERS_MASK, axis=0)
-    tree = _others_tree(setting)
+    """Both rounds of a user who protects one feature of the grid and, unless it has one bin, one of the tree.
+
+    With one bin the aligned case is audited, in which every cell is public and the budget of round 2 is left over.
+    """
+    params, user, others = model.get_params(deep=False), USER_MASK, OTHERS_MASK
+    setting = model._setting(params, others, model.epsilon)
+    if setting.bins == 1:
+        user, others = np.all(OTHERS_MASK, axis=0), OTHERS_MASK & np.all(OTHERS_MASK, axis=0)
+        setting = model._setting(params, others, model.epsilon)
+    return _both_rounds(setting, model.epsilon, user, _others_tree(setting, others.tobytes()))
+
+
+def _both_rounds(setting: Setting, epsilon: float, mask: np.ndarray, tree: TreePartition) -> Randomizer:
+    label_budget, cell_budget = setting.budgets(epsilon)
     records, labels, cells, codes = _values(setting, tree, mask)
 
     def send_label(value, n, streams):
@@ -53,12 +61,12 @@ def cell_reports(model) -> Randomizer:
     return Randomizer(
         "",
         "semi_feature_ldp" if mask.any() else "label_ldp",
-        model.epsilon,
+        epsilon,
         messages,
         labels.size,
         public_bits=REAL_BITS * released,
         bits_down=(tree.n_leaves() - 1) * (REAL_BITS + math.ceil(math.log2(max(tree.n_features, 2)))),
-        note="" if codes.size > 1 else "round 2 randomises nothing: the label's share is all that is spent",
+        note="" if codes.size > 1 else f"every cell is public; the label gets {setting.label_share:g} of epsilon",
     )
 
 
@@ -102,12 +110,13 @@ def _split(rounds: Rounds, setting: Setting) -> Split:
 
 
 @lru_cache(maxsize=32)
-def _others_tree(setting: Setting) -> TreePartition:
-    """The partition that was broadcast: grown from the other users' first messages."""
+def _others_tree(setting: Setting, others: bytes) -> TreePartition:
+    """The partition that was broadcast: grown from the first messages of users with the mask ``others``."""
+    mask = np.frombuffer(others, dtype=bool).reshape(OTHERS_MASK.shape)
     rng = PUBLIC.generator("others")
     X = rng.random((N_OTHERS, N_FEATURES))
     y = np.clip(Y_RANGE[0] + 4 * X[:, 2] * X[:, 1], *Y_RANGE)
-    rounds = Rounds(X, y, OTHERS_MASK, Y_RANGE[1] - Y_RANGE[0], PUBLIC)
+    rounds = Rounds(X, y, mask, Y_RANGE[1] - Y_RANGE[0], PUBLIC)
     split = _split(rounds, setting)
     ((tree, _),) = split.trees(setting.rule, setting.split_score, rounds.labels(1.0), [setting.depth])
     return tree

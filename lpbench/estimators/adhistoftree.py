@@ -80,7 +80,7 @@ class AdHistOfTree(CellRegressor):
         Added to t* (H C.1 searches -1, 0 and 1); the result is at least 1.
     label_share : float, default 0.5
         Share of the budget spent on the label, rho.
-    rule, mechanism, split_score, y_range, clip, domain, random_state
+    rule, mechanism, split_score, constants, y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
     """
 
@@ -94,6 +94,7 @@ class AdHistOfTree(CellRegressor):
         rule="max_edge",
         mechanism="grr",
         split_score="weighted",
+        constants="paper",
         y_range=None,
         clip=True,
         domain=(0.0, 1.0),
@@ -106,6 +107,7 @@ class AdHistOfTree(CellRegressor):
         self.rule = rule
         self.mechanism = mechanism
         self.split_score = split_score
+        self.constants = constants
         self.y_range = y_range
         self.clip = clip
         self.domain = domain
@@ -119,9 +121,10 @@ class AdHistOfTree(CellRegressor):
             raise ConfigurationError(f"bins_offset={offset!r} must be a whole number")
         n_private, depth, bins = choose_partition(mask, epsilon, constant)
         names = ("label_share", "rule", "mechanism", "split_score")
-        return Setting(
+        setting = Setting(
             n_private=n_private,
             depth=depth,
             bins=max(1, bins + int(offset)),
             **{name: params[name] for name in names},
         )
+        return self._divide(setting, params, mask)

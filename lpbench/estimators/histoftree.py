@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +24,8 @@ from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
+CONSTANTS = ("paper", "tight")
+
 
 class CellRegressor(LocalRegressor):
     """What HistOfTree and AdHistOfTree share: everything but the choice of the setting."""
@@ -35,6 +38,19 @@ class CellRegressor(LocalRegressor):
     @abstractmethod
     def _setting(self, params: Mapping, mask: np.ndarray, epsilon: float) -> Setting:
         """Resolve constructor parameters into a setting; uses the mask and the sample size only."""
+
+    def _divide(self, setting: Setting, params: Mapping, mask: np.ndarray) -> Setting:
+        """Give the label the whole budget if the constants are tight and the mask shows that every cell is public."""
+        if params["constants"] not in CONSTANTS:
+            raise ConfigurationError(f"constants={params['constants']!r} must be one of {CONSTANTS}")
+        if params["constants"] == "paper":
+            return setting
+        hidden = mask[:, protection_order(mask)[setting.n_private :]]
+        # Neither max-edge nor CART cuts a feature that nobody shows: it would leave empty children.
+        uncertain = hidden.any(axis=0) & (~hidden.all(axis=0) | (setting.rule == "random"))
+        one_bin = setting.bins == 1 or setting.n_private == 0
+        one_leaf = setting.depth == 0 or not uncertain.any()
+        return replace(setting, label_share=1.0) if one_bin and one_leaf else setting
 
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
         """Run both rounds.
@@ -145,6 +161,10 @@ class HistOfTree(CellRegressor):
         Generalised randomised response (H A.1, the experiments) or randomised response on bits (H main text).
     split_score : {"weighted", "algorithm1"}, default "weighted"
         Score of max-edge cuts, see :func:`lpbench.partitions.grow_max_edge`.
+    constants : {"paper", "tight"}, default "paper"
+        ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
+        feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; H leaves
+        the rest unspent.
     y_range : (float, float), optional
         Public range of the labels.
     clip : bool, default True
@@ -164,7 +184,7 @@ class HistOfTree(CellRegressor):
     y_range_ : (float, float)
     guarantee_ : Guarantee
         Exact budget of the user who spends most: ``label_share * epsilon`` if every cell is known from public features
-        (``bins=1`` and a tree of public features), else ``epsilon``.
+        (``bins=1`` and a tree of public features; with tight constants ``epsilon``), else ``epsilon``.
     """
 
     def __init__(
@@ -178,6 +198,7 @@ class HistOfTree(CellRegressor):
         rule="max_edge",
         mechanism="grr",
         split_score="weighted",
+        constants="paper",
         y_range=None,
         clip=True,
         domain=(0.0, 1.0),
@@ -191,6 +212,7 @@ class HistOfTree(CellRegressor):
         self.rule = rule
         self.mechanism = mechanism
         self.split_score = split_score
+        self.constants = constants
         self.y_range = y_range
         self.clip = clip
         self.domain = domain
@@ -220,7 +242,8 @@ class HistOfTree(CellRegressor):
                 "features as everybody protects)"
             )
         names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score")
-        return Setting(n_private=int(n_private), **{name: params[name] for name in names})
+        setting = Setting(n_private=int(n_private), **{name: params[name] for name in names})
+        return self._divide(setting, params, mask)
 
 
 def protection_order(mask: np.ndarray) -> np.ndarray:

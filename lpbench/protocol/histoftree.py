@@ -165,6 +165,11 @@ class HistOfTreeCurator:
     def __init__(self, model: CellRegressor, n_features: int, secret: bytes):
         if model.y_range is None:
             raise ConfigurationError("y_range=None: a curator cannot take the range from labels; pass y_range=(lo, hi)")
+        if model.constants != "paper":
+            raise ConfigurationError(
+                f"constants={model.constants!r}: the budgets are promised before any mask is known; use 'paper', and "
+                "label_share=1 where no cell needs randomising"
+            )
         self.model, self.d, self._secret = clone(model), n_features, secret
         self._streams = self.model._streams()
         lo, hi = map(float, model.y_range)
@@ -235,7 +240,7 @@ class HistOfTreeCurator:
         X, mask = self._split._rounds.X[member], self._mask[member]
         rounds = Rounds(X, self._labels[member], mask, 1.0, self._streams, UserDraws.none(member.size, self.d))
         split = Split(rounds, self._split.grid_columns, self._split.tree_columns)
-        (leaves,) = split.leaves(self._tree, [self._setting.depth])
+        (leaves,) = split.leaves(self._tree, [self._setting.depth], self._setting.rule)
         return split.grid(self._setting.bins), leaves
 
     def _possible(self, member: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ SLACK = {
     "cdp_vote": 0.5,
     "cdp_mean": 0.5,
     "histoftree_max_edge[bins=1]": 0.7,
+    "adhistoftree_max_edge[bins_offset=-9]": 0.5,
     "krr[variant=per_attribute]": 3.0,
     "lpct_q": 0.0,
 }
@@ -61,7 +62,7 @@ def test_exact_loss_is_within_the_promise_and_meets_it_where_it_is_tight(name, e
     randomizer = method_randomizer(name, epsilon)
     exact = exact_loss(randomizer).epsilon
     assert exact <= randomizer.claimed + 1e-9
-    if name.startswith("adhistoftree") and len(randomizer.messages) == 1:
+    if name.startswith("adhistoftree") and "tight" not in name and len(randomizer.messages) == 1:
         assert exact == pytest.approx(epsilon / 2), (
             "small budgets choose one bin: the cell is public, the label spends half"
         )
@@ -117,7 +118,7 @@ def test_the_fitted_guarantee_says_what_the_audit_says(name):
     if name in ("ldp_mean", "ldp_vote"):
         options["bins"] = 2  # the width for this few users would be a single cell, of which nothing need be told
     arguments = small_problem(estimator)
-    if "bins=1" in name:
+    if "bins=1" in name or "bins_offset=-9" in name:
         arguments["mask"] = np.tile([True, False, False], (len(MASK), 1))
     guarantee = estimator.set_params(random_state=0, **options).fit(**arguments).guarantee_
     randomizer = method_randomizer(name, 1.0)

@@ -145,6 +145,9 @@ def test_a_random_tree_depends_neither_on_the_data_nor_on_the_mask():
         ("label_only", {"label_share": 0.25}, 0.5, "label_ldp"),
         ("all_private", {"label_share": 0.25}, 2.0, "ldp"),
         ("all_private", {"label_share": 0.25, "bins": 1}, 0.5, "ldp"),
+        ("aligned", {"bins": 1, "constants": "tight"}, 2.0, "semi_feature_ldp"),
+        ("label_only", {"label_share": 0.25, "constants": "tight"}, 2.0, "label_ldp"),
+        ("aligned", {"bins": 2, "constants": "tight"}, 2.0, "semi_feature_ldp"),
     ],
 )
 def test_the_guarantee_is_what_was_spent(mask, settings, spent, model_name):
@@ -170,6 +173,30 @@ def test_the_whole_budget_for_the_label_is_refused_where_cells_are_randomised(ma
     with pytest.raises(ConfigurationError, match="label_share=1"):
         scenario = Problem(X, y, X, y, mask, y_range=RANGE)
         HistOfTree(y_range=RANGE).sweep(scenario, [1.0], [settings, settings | {"label_share": 1.0}], Streams(0))
+
+
+@pytest.mark.parametrize("mask", ["aligned", "power_law", "label_only", "all_private"])
+@pytest.mark.parametrize("settings", [{"bins": 1}, {"bins": 2}, {"n_private": 0, "depth": 5}, {"bins": 1, "depth": 0}])
+@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
+def test_tight_constants_spend_on_the_label_what_no_cell_needs(mask, settings, rule):
+    """They change nothing where some cell is randomised, and are ``label_share=1`` where none is."""
+    X, y, mask = sample(mask=mask)
+    options = {"y_range": RANGE, "random_state": 3, "rule": rule, **settings}
+    tight = HistOfTree(2.0, constants="tight", **options).fit(X, y, mask=mask)
+    try:
+        other = HistOfTree(2.0, label_share=1.0, **options).fit(X, y, mask=mask)
+    except ConfigurationError:
+        other = HistOfTree(2.0, **options).fit(X, y, mask=mask)
+    assert (tight.predict(X) == other.predict(X)).all() and tight.guarantee_ == other.guarantee_
+    assert tight.guarantee_.epsilon == 2.0
+
+
+def test_tight_constants_are_swept():
+    scenario, grid = problem("aligned"), {"bins": [1, 2], "label_share": [0.5, 0.9], "constants": ["paper", "tight"]}
+    for model in (HistOfTree(y_range=RANGE), AdHistOfTree(y_range=RANGE)):
+        points = grid if isinstance(model, HistOfTree) else {"bins_offset": [-9, 0], "constants": ["paper", "tight"]}
+        arguments = (scenario, [0.7, 4.0], points, Streams(3))
+        assert np.allclose(model.sweep(*arguments).values, LocalEstimator.sweep(model, *arguments).values)
 
 
 def test_labels_carry_laplace_noise_of_their_share_of_the_budget():
@@ -231,6 +258,7 @@ def test_partitions_of_more_cells_than_memory_holds_work():
         ({"rule": "cut"}, "rule='cut'"),
         ({"mechanism": "oue"}, "mechanism='oue'"),
         ({"split_score": "best"}, "split_score='best'"),
+        ({"constants": "loose"}, "constants='loose'"),
         ({"epsilon": 0.0}, "epsilon=0.0"),
     ],
 )

@@ -166,6 +166,8 @@ def test_the_device_keeps_to_its_limit():
 def test_refusals_of_the_curator():
     with pytest.raises(ConfigurationError, match="y_range"):
         HistOfTreeCurator(HistOfTree(), 3, SECRET)
+    with pytest.raises(ConfigurationError, match="constants='tight'"):
+        HistOfTreeCurator(HistOfTree(constants="tight", y_range=Y_RANGE), 3, SECRET)
     X, y, mask = sample(5)
     curator = HistOfTreeCurator(HistOfTree(n_private=3, bins=60, y_range=Y_RANGE), 3, SECRET)
     with pytest.raises(ProtocolError, match="round 2 opens"):
