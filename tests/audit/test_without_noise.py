@@ -1,0 +1,103 @@
+"""With an infinite budget every method is its non-private counterpart, H eq. (3) and its kin.
+
+The trees, histograms and votes of public samples are in test_leaks.py; here are the rest.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeRegressor
+
+from lpbench import estimators as models
+from lpbench.partitions import grid_digits
+
+RNG = np.random.default_rng(6)
+N = 3000
+X, QUERIES = RNG.random((N, 2)), RNG.random((300, 2))
+Y = np.clip(X[:, 0] - X[:, 1] + 0.2 * RNG.standard_normal(N), -1.0, 1.0)
+CODES = (Y > 0.1).astype(int) + (Y > 0.5)
+CELLS, AT = (grid_digits(points, 3) @ [3, 1] for points in (X, QUERIES))
+MEANS = np.bincount(CELLS, Y) / np.bincount(CELLS)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.LabelCDPMean(bins=3),
+        models.CDPMean(bins=3, density=0.5),
+        models.LDPMean(bins=3, density=0.5),
+        models.CubeMean(bins=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_means_of_cubes(model):
+    model = clone(model).set_params(y_range=(-1.0, 1.0), random_state=0)
+    if model.uses_epsilon:
+        model.set_params(epsilon=math.inf)
+    np.testing.assert_allclose(model.fit(X, Y).predict(QUERIES), MEANS[AT], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.LabelLDPVote(bins=3),
+        models.LabelLDPVote(bins=3, mechanism="krr"),
+        models.LabelCDPVote(bins=3),
+        models.CDPVote(bins=3),
+        models.CDPVote(bins=3, constants="tight"),
+        models.CubeVote(bins=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_votes_of_cubes(model):
+    model = clone(model).set_params(random_state=0)
+    if model.uses_epsilon:
+        model.set_params(epsilon=math.inf)
+    votes = np.zeros((9, 3))
+    np.add.at(votes, (CELLS, CODES), 1)
+    np.testing.assert_array_equal(model.fit(X, CODES).predict(QUERIES), votes.argmax(axis=1)[AT])
+
+
+def test_votes_of_cubes_of_two_classes():
+    share = np.bincount(CELLS, CODES > 0) / np.bincount(CELLS)
+    model = models.LDPVote(math.inf, bins=3, random_state=0).fit(X, (CODES > 0).astype(int))
+    np.testing.assert_array_equal(model.predict(QUERIES), (share > 0.5)[AT])
+
+
+def test_nearest_neighbours():
+    options = {"k": 7, "y_range": (-1.0, 1.0), "random_state": 0}
+    private, plain = models.LabelLDPKNN(math.inf, **options).fit(X, Y), models.KNNMean(**options).fit(X, Y)
+    distances = ((QUERIES[:, None] - X) ** 2).sum(axis=2)
+    expected = Y[np.argsort(distances, axis=1)[:, :7]].mean(axis=1)
+    for model in (private, plain):
+        np.testing.assert_allclose(model.predict(QUERIES), expected, atol=1e-9)
+
+
+def test_floors():
+    assert models.PrivateMean(math.inf, y_range=(-1, 1)).fit(X, Y).predict(QUERIES) == pytest.approx(Y.mean())
+    assert (models.PrivateMajority(math.inf).fit(X, CODES).predict(QUERIES) == np.bincount(CODES).argmax()).all()
+
+
+def test_randomised_features_are_binned_features():
+    mask = np.tile([True, False], (N, 1))
+    private = models.KRR(math.inf, bins=3, max_depth=3, y_range=(-1, 1), random_state=0).fit(X, Y, mask=mask)
+
+    def binned(points):
+        return np.column_stack([(np.floor(3 * points[:, 0]) + 0.5) / 3, points[:, 1]])
+
+    plain = DecisionTreeRegressor(max_depth=3, random_state=0).fit(binned(X), Y)
+    np.testing.assert_allclose(private.predict(binned(QUERIES)), plain.predict(binned(QUERIES)), atol=1e-9)
+    np.testing.assert_allclose(private.predict(QUERIES), plain.predict(QUERIES), atol=1e-9)
+
+
+def test_adaptive_partition():
+    mask = np.column_stack([np.ones(200, dtype=bool), RNG.random(200) < 0.2])
+    model = models.AdHistOfTree(math.inf, y_range=(-1, 1), random_state=0).fit(X[:200], Y[:200], mask=mask)
+    leaf = model.tree_.apply(X[:200, model.tree_columns_])
+    # The bound takes as many cells as it may; queries are users, whose cells hold at least themselves.
+    cell = leaf * model.bins_ + grid_digits(X[:200, model.grid_columns_], model.bins_)[:, 0]
+    assert model.n_private_ == 1 and np.unique(cell).size > 20
+    expected = np.array([Y[:200][cell == own].mean() for own in cell])
+    np.testing.assert_allclose(model.predict(X[:200]), expected, atol=1e-9)
