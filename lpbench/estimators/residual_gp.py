@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestRegressor
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.half_forest import HalfForest
 from lpbench.estimators.interview import REPORTS, Curator, answers, effects_at
 from lpbench.estimators.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.private_labels import REAL_BITS
@@ -21,7 +21,8 @@ from lpbench.seeds import Streams
 LEARNERS = ("both", "gp", "forest")
 #: Parameters beside the budget that may change without the sample being prepared anew.
 _SETTINGS = ("report", "adaptive", "ask_hidden", "learner", "clip")
-N_TREES = 50
+#: Smallest share of the label's variance that the forest is built to find.
+_LEAST_SIGNAL = 0.03
 #: Fewer users than this make no forest.
 _FEWEST_FOR_FOREST = 20
 
@@ -38,6 +39,7 @@ class _Sample:
     features: list[np.ndarray]
     order: np.ndarray
     draws: np.ndarray
+    streams: Streams
     public_bits: float
 
 
@@ -51,8 +53,8 @@ class ResidualGP(LocalRegressor):
     last groups send along the bin of one protected feature each, and the effects of the bins are estimated
     (:mod:`lpbench.estimators.bin_effects`). The reports give labels with known noise, to which Gaussian processes on
     the features that are shown are fitted and averaged (:mod:`lpbench.estimators.gaussian_average`), and beside them
-    a random forest; the weight of the forest is the posterior mean under a uniform prior, from leave-one-out and
-    out-of-bag predictions of the reports.
+    a forest is grown (:mod:`lpbench.estimators.half_forest`); its weight is the posterior mean under a uniform prior,
+    from predictions of the reports by models that did not see them.
 
     Everything after the reports is post-processing, and every choice is a function of reports, the features that are
     shown, the mask, n and the budget.
@@ -146,8 +148,7 @@ class ResidualGP(LocalRegressor):
         draws = np.vstack([rng.random((3, y.size)), streams.generator("label").laplace(size=y.size)])
         order = streams.generator("order").permutation(y.size)
         public_bits = REAL_BITS * float((~mask).sum(axis=1).mean())
-        self._forest_seed = streams.integer("tree")
-        return _Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, public_bits)
+        return _Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, streams, public_bits)
 
     def _fit(self, sample: _Sample):
         check_epsilon(self.epsilon)
@@ -188,21 +189,15 @@ class ResidualGP(LocalRegressor):
             return
         seen, model = curator.seen, self._model
         targets, noise = curator.targets[seen], curator.noise[seen]
-        # A leaf is to average as many reports as bring their noise down to a third of the label's variance.
-        leaf = math.ceil(3.0 * (1.0 + model.report_variance / model.label_variance))
-        self._forest = RandomForestRegressor(
-            N_TREES,
-            min_samples_leaf=max(1, min(leaf, seen.size // 4)),
-            max_features=0.5,
-            oob_score=True,
-            random_state=self._forest_seed,
-        )
         weight = 1.0 / (model.residual_variance + noise)
         weight /= weight.mean()
-        self._forest.fit(sample.Z[seen], targets, sample_weight=weight)
-        smooth = model.leave_one_out([F[seen] for F in sample.features])
-        gain = self._forest.oob_prediction_ - smooth
+        # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
         spread = model.residual_variance + model.report_variance
+        signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
+        leaf = max(1, min(math.ceil(2.0 * spread / signal), seen.size // 8))
+        self._forest = HalfForest(sample.Z[seen], targets, weight, leaf, sample.streams.generator("tree"))
+        smooth = model.leave_one_out([F[seen] for F in sample.features])
+        gain = self._forest.left_out - smooth
         self.forest_weight_ = _stacking_weight(weight, targets - smooth, gain, spread)
         if self.learner == "forest":
             self.forest_weight_ = 1.0
