@@ -60,25 +60,24 @@ class CategorySums:
     """
 
     def __init__(self, reports, grid: UserGrid, leaves: UserLeaves, labels, budget: float):
-        self._offset = float(grr_weights(1, budget)[1]) if budget > 0 else 0.0
-        weights = [None, labels]
+        self._offset, weights = 0.0, (None, labels)
+        if budget > 0:
+            slope, offset = grr_weights(grid.choices * leaves.choices, budget)
+            self._offset = float(offset)
+            weights = slope, slope * labels
         if self._offset > 0:
-            sizes = grid.choices * leaves.choices
-            weights += [sizes, sizes * labels]
-            shown = grid.shown[leaves.users]
-            self._possible = CellSums(shown, leaves.leaves, grid.n_shown, leaves.n_leaves, None, labels[leaves.users])
+            self._possible = leaves.possible(grid, labels)
         self._reported = CellSums(*reports, grid.n_codes, leaves.n_leaves, *weights)
 
     def estimate(self, query: Query, leaves) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
-        count, total, *scaled = self._reported.at(query.codes, leaves)
+        count, total = self._reported.at(query.codes, leaves)
         if self._offset == 0:
             return count, total
-        spread, spread_total = scaled
         for shown in query.shown:
             possible, possible_total = self._possible.at(shown, leaves)
-            spread, spread_total = spread - possible, spread_total - possible_total
-        return count + self._offset * spread, total + self._offset * spread_total
+            count, total = count - self._offset * possible, total - self._offset * possible_total
+        return count, total
 
 
 def bit_reports(truth, budget: float, seed: int, users, cells) -> np.ndarray:

@@ -56,7 +56,7 @@ def sweep_cells(
             by_depth = dict(_group(in_tree, lambda j: j.setting.depth))
             for tree, depths in split.trees(rule, score, labels, list(by_depth)):
                 nodes = tree.apply_levels(X_tree, depths[-1])
-                for depth, leaves in zip(depths, split.leaves(tree, depths), strict=True):
+                for depth, leaves in zip(depths, split.leaves(tree, depths, rule), strict=True):
                     test_leaves, means = tree.leaf_index(depth)[nodes[depth]], leaves.means(labels)
                     for (bins, mechanism), same in _group(by_depth[depth], _report_key):
                         reports = rounds.collect(split.grid(bins), leaves, labels, mechanism, cell_budget)

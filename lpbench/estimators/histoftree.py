@@ -84,7 +84,7 @@ class CellRegressor(LocalRegressor):
         labels = rounds.labels(label_budget)
         split = rounds.split(protection_order(mask), setting.n_private)
         [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
-        [leaves] = split.leaves(tree, depths)
+        [leaves] = split.leaves(tree, depths, setting.rule)
         grid = split.grid(setting.bins)
         reports = rounds.collect(grid, leaves, labels, setting.mechanism, cell_budget)
         self._assemble(setting, split, tree, (grid, leaves), labels, reports)

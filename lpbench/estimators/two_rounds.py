@@ -12,7 +12,7 @@ import numpy as np
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.user_cells import Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.partitions import TreePartition, grow_cart, grow_max_edge
+from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge
 from lpbench.partitions.cart import GROWN_DEPTH
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
@@ -145,6 +145,7 @@ class Split:
         self._rounds = rounds
         self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
         self._grids: dict[int, UserGrid] = {}
+        self._alike: dict[int, tuple[Alike, Alike]] = {}
 
     def grid(self, bins: int) -> UserGrid:
         """The users' grid cells with ``bins`` bins per feature."""
@@ -152,6 +153,14 @@ class Split:
             X, mask = self._rounds.X[:, self.grid_columns], self._rounds.mask[:, self.grid_columns]
             self._grids[bins] = UserGrid(X, mask, bins, self._rounds.draws.bins(self.grid_columns))
         return self._grids[bins]
+
+    def alike(self, depth: int) -> tuple[Alike, Alike]:
+        """Users whom no midpoint cut above ``depth`` tells apart, by all tree features and by those that they show."""
+        if depth not in self._alike:
+            places = Alike.below_depth(depth, self._X)
+            views = Alike.below_depth(depth, self._X, self._mask) if self._mask.any() else places
+            self._alike[depth] = places, views
+        return self._alike[depth]
 
     def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> Iterator[tuple[TreePartition, list[int]]]:
         """Grow the partition of the tree features.
@@ -171,7 +180,8 @@ class Split:
             rng = streams.generator("tree")
             yield grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=rng), depths
         elif rule == "max_edge":
-            yield grow_max_edge(self._X, labels, depths[-1], mask=self._mask, score=score), depths
+            _, views = self.alike(depths[-1])
+            yield grow_max_edge(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views), depths
         elif masked:
             yield grow_cart(self._X, labels, depths[-1], mask=self._mask), depths
         else:
@@ -182,9 +192,10 @@ class Split:
                     grown[limit] = grow_cart(self._X, labels, limit, seed=streams.integer("tree"))
                 yield grown[limit].truncate(depth), [depth]
 
-    def leaves(self, tree: TreePartition, depths: Sequence[int]) -> Iterator[UserLeaves]:
-        """The users' leaves at each of the increasing ``depths``."""
-        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf)
+    def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
+        """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
+        alike = None if rule == "cart" else self.alike(depths[-1])
+        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf, alike)
 
 
 def predict_cells(reports, query: Query, leaves, leaf_means) -> np.ndarray:

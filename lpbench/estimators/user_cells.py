@@ -2,17 +2,19 @@
 
 The space is cut into cells, a grid on some features times a tree on the others (H sections 3.2, 3.3). From a user's
 public features everybody can tell the set V of the cells the user may lie in, and V is a product: every bin of a
-protected grid feature, one bin of a public one, times the compatible leaves. Nothing here ever lists users x cells.
+protected grid feature, one bin of a public one, times the compatible leaves. Nothing here ever lists users x cells, and
+users who look alike are walked down the tree together (:class:`lpbench.partitions.Alike`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions import KeyIndex, TreePartition, cell_keys, grid_digits
+from lpbench.partitions import Alike, CellSums, KeyIndex, TreePartition, cell_keys, grid_digits
 from lpbench.seeds import Streams
 
 
@@ -84,8 +86,17 @@ class UserGrid:
         shown_key = cell_keys(np.where(mask, bins, digits), bins + 1)
         self._shown_index = KeyIndex(shown_key, (bins + 1) ** s)
         self.shown, self.n_shown = self._shown_index.find(shown_key), self._shown_index.size
-        _, first, self.pattern = np.unique(cell_keys(mask, 2), return_index=True, return_inverse=True)
-        self.patterns = mask[first]
+        patterns = Alike.by_key(cell_keys(mask, 2), 2**s)
+        self.pattern, self.patterns = patterns.member, patterns.one_of_each(mask)
+        self._seen: tuple[Alike, Alike] | None = None
+
+    def seen_with(self, views: Alike) -> Alike:
+        """Group the users of each group of ``views`` further by what they show of their grid cells."""
+        if views.member is None:
+            return views
+        if self._seen is None or self._seen[0] is not views:
+            self._seen = views, Alike.by_key(self.shown * views.size + views.member, self.n_shown * views.size)
+        return self._seen[1]
 
     def locate(self, X) -> Query:
         """Look up the grid cells of the points X of shape (m, s)."""
@@ -115,6 +126,18 @@ class Query:
 class UserLeaves:
     """The tree leaves of the users at one truncation depth.
 
+    Parameters
+    ----------
+    truth : int ndarray of shape (n,)
+        Index of every user's leaf.
+    views : Alike
+        Groups of users of whom the public features tell the same about the leaf.
+    view, leaf : int ndarrays of equal length
+        The compatible pairs (group of ``views``, index of a leaf), ordered by group.
+    n_leaves : int
+    uniforms : ndarray of shape (n,)
+        Choose a compatible leaf at random.
+
     Attributes
     ----------
     truth, blind : int ndarrays of shape (n,)
@@ -125,31 +148,74 @@ class UserLeaves:
         Public: the compatible pairs, ordered by user.
     """
 
-    def __init__(self, tree: TreePartition, depth: int, truth, users, nodes, uniforms):
-        index = tree.leaf_index(depth)
-        self.n_leaves = tree.n_leaves(depth)
-        self.truth, self.users, self.leaves = index[truth], users, index[nodes]
-        self.choices = np.bincount(users, minlength=truth.size)
-        first = np.cumsum(self.choices) - self.choices
-        self.blind = self.leaves[first + (uniforms * self.choices).astype(np.intp)]
+    def __init__(self, truth, views: Alike, view, leaf, n_leaves: int, uniforms):
+        self.truth, self.views, self.n_leaves = truth, views, n_leaves
+        self._view, self._leaf = view, leaf
+        self._n_leaves = np.bincount(view, minlength=views.size)
+        self._first = np.cumsum(self._n_leaves) - self._n_leaves
+        self.choices = views.to_samples(self._n_leaves)
+        self.blind = truth
+        if self._n_leaves.max(initial=1) > 1:
+            self.blind = leaf[views.to_samples(self._first) + (uniforms * self.choices).astype(np.intp)]
 
     @classmethod
-    def at_depths(cls, tree: TreePartition, depths: Sequence[int], X, mask, uniforms) -> Iterator[UserLeaves]:
+    def at_depths(
+        cls, tree: TreePartition, depths: Sequence[int], X, mask, uniforms, alike: tuple[Alike, Alike] | None = None
+    ) -> Iterator[UserLeaves]:
         """Yield the leaves at each of the increasing ``depths``, from one pass down the tree.
 
-        X, mask : ndarrays of shape (n, tree.n_features); uniforms : ndarray of shape (n,).
+        Parameters
+        ----------
+        tree : TreePartition
+        depths : sequence of int
+        X, mask : ndarrays of shape (n, tree.n_features)
+        uniforms : ndarray of shape (n,)
+        alike : pair of Alike, optional
+            Groups of users whom the tree does not tell apart, by all their features and by those that they show.
         """
-        truth = tree.apply_levels(X, max(depths))
-        for depth, (users, nodes) in enumerate(tree.spread(X, mask, max(depths))):
+        places, views = (Alike.alone(len(X)),) * 2 if alike is None else alike
+        truth = tree.apply_levels(places.one_of_each(X), max(depths))
+        pairs = tree.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
+        for depth, (view, nodes) in enumerate(pairs):
             if depth in depths:
-                yield cls(tree, depth, truth[depth], users, nodes, uniforms)
+                index, n_leaves = tree.leaf_index(depth), tree.n_leaves(depth)
+                yield cls(places.to_samples(index[truth[depth]]), views, view, index[nodes], n_leaves, uniforms)
+
+    def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """List what some groups of users are compatible with: pairs (position in ``views``, index of a leaf)."""
+        copies = self._n_leaves[views]
+        position = np.repeat(np.arange(views.size), copies)
+        skipped = np.cumsum(copies) - copies
+        return position, self._leaf[np.arange(position.size) + (self._first[views] - skipped)[position]]
+
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        return (self._view, self._leaf) if self.views.member is None else self.spread(self.views.member)
+
+    @property
+    def users(self) -> np.ndarray:
+        return self._pairs[0]
+
+    @property
+    def leaves(self) -> np.ndarray:
+        return self._pairs[1]
+
+    def possible(self, grid: UserGrid, labels) -> CellSums:
+        """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
+        seen = grid.seen_with(self.views)
+        shown, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)
+        if seen.member is None:
+            position, leaf = self._pairs
+        else:
+            position, leaf = self.spread(seen.one_of_each(self.views.member))
+        return CellSums(shown[position], leaf, grid.n_shown, self.n_leaves, counts[position], totals[position])
 
     def means(self, labels) -> np.ndarray:
         """Mean privatised label of every leaf, each user shared evenly among the leaves it may lie in.
 
         Public features and privatised labels only, so it costs nothing. A leaf without users gets the overall mean.
         """
-        share = (1.0 / self.choices)[self.users]
-        weight = np.bincount(self.leaves, weights=share, minlength=self.n_leaves)
-        total = np.bincount(self.leaves, weights=share * labels[self.users], minlength=self.n_leaves)
+        counts, totals = self.views.counts / self._n_leaves, self.views.sums(labels) / self._n_leaves
+        weight = np.bincount(self._leaf, weights=counts[self._view], minlength=self.n_leaves)
+        total = np.bincount(self._leaf, weights=totals[self._view], minlength=self.n_leaves)
         return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), labels.mean())

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from lpbench.partitions.alike import Alike
+
 CRITERIA = ("variance", "gini", "entropy")
 SCORES = ("weighted", "algorithm1")
 
@@ -15,38 +17,52 @@ class SplitStatistics(ABC):
 
     Attributes
     ----------
-    width : int
-        Numbers kept per side: count and sum (and sum of squares) of the labels, or the count of each class.
+    columns : list of ndarrays of shape (n_groups,)
+        What each group of samples adds to its side: count and sum (and sum of squares) of the labels, or the count of
+        each class.
     tolerance : float
         Scores closer than this are ties: sums of the same samples in another order differ by less.
     """
 
-    width: int
+    columns: list[np.ndarray]
     tolerance: float
 
     @staticmethod
-    def of(y, criterion: str, n_classes: int | None = None, score: str = "weighted") -> SplitStatistics:
-        """Build the statistics for labels ``y`` of shape (n,); see :func:`grow_max_edge` for the options."""
+    def of(
+        y, criterion: str, n_classes: int | None = None, score: str = "weighted", alike: Alike | None = None
+    ) -> SplitStatistics:
+        """Build the statistics for labels ``y`` of shape (n,); see :func:`grow_max_edge` for the options.
+
+        ``alike`` groups samples that are never told apart; None: every sample by itself.
+        """
+        alike = Alike.alone(np.size(y)) if alike is None else alike
         if criterion not in CRITERIA:
             raise ValueError(f"criterion={criterion!r} must be one of {CRITERIA}")
         if score not in SCORES:
             raise ValueError(f"score={score!r} must be one of {SCORES}")
         if criterion == "variance":
-            return _Moments(y, score)
-        return _ClassCounts(y, criterion, n_classes, score)
+            return _Moments(y, score, alike)
+        return _ClassCounts(y, criterion, n_classes, score, alike)
 
-    @abstractmethod
+    @property
+    def width(self) -> int:
+        """Numbers kept per side."""
+        return len(self.columns)
+
     def add(self, total: np.ndarray, key: np.ndarray, select) -> None:
-        """Add the labels of the selected samples to the sums.
+        """Add what the selected groups hold to the sums.
 
         Parameters
         ----------
-        total : ndarray of shape (n_cells, width), changed in place
-        key : int ndarray of shape (n_selected, d)
-            Row of ``total`` for each sample and dimension.
+        total : ndarray of shape (width, n_cells), changed in place
+        key : int ndarray of shape (n_selected, c)
+            Column of ``total`` for each group and candidate dimension.
         select : slice or int ndarray
-            The samples.
+            The groups.
         """
+        flat = key.reshape(-1)
+        for sums, column in zip(total, self.columns, strict=True):
+            sums += np.bincount(flat, weights=np.repeat(column[select], key.shape[1]), minlength=sums.size)
 
     @abstractmethod
     def score(self, stats: np.ndarray) -> np.ndarray:
@@ -54,19 +70,13 @@ class SplitStatistics(ABC):
 
 
 class _Moments(SplitStatistics):
-    def __init__(self, y, score):
+    def __init__(self, y, score, alike):
         y = np.asarray(y, dtype=np.float64)
-        self.y = y - y.mean()
-        self.width = 2 if score == "weighted" else 3
-        self.tolerance = 1e-10 * float(np.mean(self.y**2))
-
-    def add(self, total, key, select):
-        y = self.y[select]
-        flat, n_cells, d = key.reshape(-1), total.shape[0], key.shape[1]
-        total[:, 0] += np.bincount(flat, minlength=n_cells)
-        total[:, 1] += np.bincount(flat, weights=np.repeat(y, d), minlength=n_cells)
-        if self.width == 3:
-            total[:, 2] += np.bincount(flat, weights=np.repeat(y * y, d), minlength=n_cells)
+        y = y - y.mean()
+        self.columns = [alike.counts, alike.sums(y)]
+        if score == "algorithm1":
+            self.columns.append(alike.sums(y * y))
+        self.tolerance = 1e-10 * float(np.mean(y * y))
 
     def score(self, stats):
         return self._weighted(stats) if self.width == 2 else self._algorithm1(stats)
@@ -86,16 +96,12 @@ class _Moments(SplitStatistics):
 
 
 class _ClassCounts(SplitStatistics):
-    def __init__(self, y, criterion, n_classes, score):
-        self.y = np.asarray(y, dtype=np.intp)
-        self.width = int(n_classes or self.y.max() + 1)
+    def __init__(self, y, criterion, n_classes, score, alike):
+        y = np.asarray(y, dtype=np.intp)
+        self.columns = [alike.sums((y == k).astype(np.float64)) for k in range(int(n_classes or y.max() + 1))]
         self.impurity = _gini if criterion == "gini" else _entropy
         self._kind = score
         self.tolerance = 1e-10
-
-    def add(self, total, key, select):
-        flat = (key * self.width + self.y[select][:, None]).reshape(-1)
-        total += np.bincount(flat, minlength=total.size).reshape(total.shape)
 
     def score(self, stats):
         return self._weighted(stats) if self._kind == "weighted" else self._algorithm1(stats)

@@ -1,19 +1,20 @@
 """The max-edge tree (H Algorithm 1, L Algorithm 1): cut the longest edges at their midpoints.
 
-All nodes of a level and all dimensions are scored together from sums over (node, dimension, side), which are collected
-in fixed chunks of samples. The order of the additions is fixed, so the result does not depend on the number of
-threads.
+Samples that no cut can tell apart are merged first (:mod:`lpbench.partitions.alike`). All nodes of a level and their
+candidate dimensions are scored together from sums over (node, candidate, side), which are collected in fixed chunks.
+The order of the additions is fixed, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from lpbench.partitions.alike import Alike
 from lpbench.partitions.criteria import SplitStatistics, choose
 from lpbench.partitions.tree import TreePartition, check_bounds
 from lpbench.privacy.counter import hashed_uniforms
 
-#: (sample, dimension) pairs summed at once: the temporaries fit the processor's cache.
+#: (group of samples, dimension) pairs summed at once: the temporaries fit the processor's cache.
 _CHUNK = 1 << 16
 
 
@@ -30,6 +31,7 @@ def grow_max_edge(
     rule: str = "max_edge",
     rng: np.random.Generator | None = None,
     bounds=None,
+    alike: Alike | None = None,
 ) -> TreePartition:
     """Grow a max-edge tree level by level.
 
@@ -67,6 +69,9 @@ def grow_max_edge(
         Needed by ``rule="random"``.
     bounds : pair of floats or of ndarrays of shape (d,), optional
         The box to partition; default the unit cube.
+    alike : Alike, optional
+        Groups of samples that the tree cannot tell apart, to share among growths from the same X and mask; default:
+        found here.
 
     Returns
     -------
@@ -78,33 +83,35 @@ def grow_max_edge(
     lower, upper = check_bounds(bounds, d)
     if rule not in ("max_edge", "random"):
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
+    if rule == "random" and rng is None:
+        raise ValueError("rule='random' needs rng, a numpy Generator")
+    if alike is None:
+        # Only the midpoints of the unit cube have the same binary digits in every cell.
+        alike = Alike.below_depth(max_depth, X, mask) if bounds is None else Alike.alone(n)
     seed, statistics = None, None
     if rule == "random":
-        if rng is None:
-            raise ValueError("rule='random' needs rng, a numpy Generator")
         seed = int(rng.integers(2**63))
     elif n:
-        statistics = SplitStatistics.of(y, criterion, n_classes, score)
+        statistics = SplitStatistics.of(y, criterion, n_classes, score, alike)
+    # From here on a row is a group of samples.
+    X, mask, count = alike.one_of_each(X), None if mask is None else alike.one_of_each(mask), alike.counts
 
     frontier = _Frontier(lower, upper)
-    rows, node = np.arange(n), np.zeros(n, dtype=np.intp)
+    rows, node = np.arange(X.shape[0]), np.zeros(X.shape[0], dtype=np.intp)
     features, thresholds, sizes = [], [], []
     for _ in range(max_depth if d else 0):
-        size = np.bincount(node, minlength=frontier.size)
-        candidates, middle = frontier.candidates(), frontier.middle()
+        size = np.bincount(node, weights=count[rows], minlength=frontier.size)
         if seed is not None:
-            cut = frontier.random_choice(candidates, seed)
-        elif statistics is None:
-            cut = candidates.argmax(axis=1)
+            cut = frontier.random_choice(seed)
         else:
-            scores = statistics.score(_collect(X, rows, node, mask, middle, statistics))
-            cut = choose(scores, candidates, statistics.tolerance)
-        at = middle[np.arange(frontier.size), cut]
+            cut = _best_candidates(X, rows, node, mask, frontier, statistics)
+        at = frontier.middle(cut[:, None])[:, 0]
 
-        column = cut[node]
-        side = X[rows, column] >= at[node]
-        shown = slice(None) if mask is None else ~mask[rows, column]
-        child_sizes = np.bincount((2 * node + side)[shown], minlength=2 * frontier.size).reshape(-1, 2)
+        place = rows * d + cut[node]
+        side = X.take(place) >= at[node]
+        shown = slice(None) if mask is None else ~mask.take(place)
+        child = (2 * node + side)[shown]
+        child_sizes = np.bincount(child, weights=count[rows[shown]], minlength=2 * frontier.size).reshape(-1, 2)
         split = (size > 1) & (child_sizes.min(axis=1) >= min_samples_leaf) if n else np.ones(frontier.size, dtype=bool)
         features.append(np.where(split, cut, -1))
         thresholds.append(np.where(split, at, 0.0))
@@ -118,27 +125,48 @@ def grow_max_edge(
     else:
         features.append(np.full(frontier.size, -1))
         thresholds.append(np.zeros(frontier.size))
-        sizes.append(np.bincount(node, minlength=frontier.size))
+        sizes.append(np.bincount(node, weights=count[rows], minlength=frontier.size))
     return TreePartition.from_levels(features, thresholds, sizes, (lower, upper))
 
 
-def _collect(X, rows, node, mask, middle, statistics) -> np.ndarray:
-    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, d, 2, n_statistics)."""
-    n_nodes, d = middle.shape
-    n_cells = 2 * n_nodes * d
-    total = np.zeros((n_cells + 1, statistics.width))
-    step = max(_CHUNK, n_cells) // d + 1
-    everyone = rows.size == X.shape[0]
-    columns = 2 * np.arange(d)
+def _best_candidates(X, rows, node, mask, frontier: _Frontier, statistics: SplitStatistics | None) -> np.ndarray:
+    """Return the candidate with the best score in every node: int ndarray of shape (n_nodes,)."""
+    longest = frontier.candidates()
+    most = int(longest.sum(axis=1).max())
+    if statistics is None or most == 1:
+        return longest.argmax(axis=1)
+    d = longest.shape[1]
+    columns = np.arange(d)[None]
+    if 2 * most <= d:
+        # Worth picking the candidates, here put in front in increasing order (nodes with fewer are filled up).
+        columns = np.argsort(~longest, axis=1, kind="stable")[:, :most]
+        longest = np.take_along_axis(longest, columns, axis=1)
+    scores = statistics.score(_collect(X, rows, node, mask, columns, frontier.middle(columns), statistics))
+    best = choose(scores, longest, statistics.tolerance)
+    return np.broadcast_to(columns, longest.shape)[np.arange(frontier.size), best]
+
+
+def _collect(X, rows, node, mask, columns, middle, statistics) -> np.ndarray:
+    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, c, 2, n_statistics).
+
+    ``columns`` of shape (n_nodes, c), or (1, d) for all dimensions, says which dimensions; ``middle`` of shape
+    (n_nodes, c) where they are cut.
+    """
+    (n_nodes, c), d = middle.shape, X.shape[1]
+    n_cells = 2 * n_nodes * c
+    total = np.zeros((statistics.width, n_cells + 1))
+    step = max(_CHUNK, n_cells) // c + 1
+
+    def entries(array, part, here):
+        return array[part] if c == d else array.take(columns[here] + (part * d)[:, None])
+
     for start in range(0, rows.size, step):
-        part = slice(start, start + step)
-        select = part if everyone else rows[part]
-        side = X[select] >= middle[node[part]]
-        key = (2 * d * node[part])[:, None] + columns + side
+        here, part = node[start : start + step], rows[start : start + step]
+        key = (2 * c * here)[:, None] + 2 * np.arange(c) + (entries(X, part, here) >= middle[here])
         if mask is not None:
-            key[mask[select]] = n_cells
-        statistics.add(total, key, select)
-    return total[:-1].reshape(n_nodes, d, 2, statistics.width)
+            np.putmask(key, entries(mask, part, here), n_cells)
+        statistics.add(total, key, part)
+    return np.moveaxis(total[:, :-1].reshape(-1, n_nodes, c, 2), 0, -1)
 
 
 class _Frontier:
@@ -155,12 +183,15 @@ class _Frontier:
         """Tell which edges are longest: boolean ndarray (size, d)."""
         return self.edges == self.edges.max(axis=1, keepdims=True)
 
-    def middle(self) -> np.ndarray:
-        """Midpoints of all edges: ndarray (size, d)."""
-        return self.lower + (self.upper - self.lower) / 2
+    def middle(self, columns) -> np.ndarray:
+        """Midpoints of the edges along ``columns`` (size or 1, c): ndarray of shape (size, c)."""
+        every = np.arange(self.size)[:, None]
+        lower, upper = self.lower[every, columns], self.upper[every, columns]
+        return lower + (upper - lower) / 2
 
-    def random_choice(self, candidates, seed) -> np.ndarray:
+    def random_choice(self, seed) -> np.ndarray:
         """Choose uniformly among the candidates; the draw belongs to the node's path, not to its position."""
+        candidates = self.candidates()
         u = hashed_uniforms(seed, self.path)[0]
         rank = np.floor(u * candidates.sum(axis=1))[:, None]
         return (np.cumsum(candidates, axis=1) > rank).argmax(axis=1)

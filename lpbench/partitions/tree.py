@@ -232,17 +232,18 @@ class TreePartition:
         users, nodes : int ndarrays of equal length
             The compatible pairs (user, node), ordered by user and then from left to right.
         """
-        X, mask = self._check_points(X), np.asarray(mask, dtype=bool)
+        X, mask = self._check_points(X), np.ascontiguousarray(mask, dtype=bool)
         feature, threshold, child = self._route
+        inner = self.feature >= 0
         users, nodes = np.arange(X.shape[0]), np.zeros(X.shape[0], dtype=np.intp)
         yield users, nodes
         for level in range(self.max_depth if depth is None else depth):
             if level >= self.max_depth:
                 yield users, nodes
                 continue
-            cut = feature[nodes]
-            both = mask[users, cut] & (self.feature[nodes] >= 0)
-            right = (X[users, cut] >= threshold[nodes]) & ~both
+            place = users * self.n_features + feature[nodes]
+            both = mask.take(place) & inner[nodes]
+            right = (X.take(place) >= threshold[nodes]) & ~both
             nodes = child[nodes] + right
             if both.any():
                 copies = 1 + both

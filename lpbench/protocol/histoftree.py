@@ -240,7 +240,7 @@ class HistOfTreeCurator:
         X, mask = self._split._rounds.X[member], self._mask[member]
         rounds = Rounds(X, self._labels[member], mask, 1.0, self._streams, UserDraws.none(member.size, self.d))
         split = Split(rounds, self._split.grid_columns, self._split.tree_columns)
-        (leaves,) = split.leaves(self._tree, [self._setting.depth])
+        (leaves,) = split.leaves(self._tree, [self._setting.depth], self._setting.rule)
         return split.grid(self._setting.bins), leaves
 
     def _possible(self, member: np.ndarray) -> np.ndarray:

@@ -178,11 +178,11 @@ def test_scores_by_hand():
     total = np.zeros((2, 2))
     stats.add(total, np.array([[0], [0], [1]]), slice(None))
     variance = np.var([0, 2, 10])
-    assert stats.score(total.reshape(1, 1, 2, 2)).item() == pytest.approx(variance - 2 / 3)
+    assert stats.score(total.T.reshape(1, 1, 2, 2)).item() == pytest.approx(variance - 2 / 3)
     stats = SplitStatistics.of(np.array([0.0, 2.0, 10.0]), "variance", score="algorithm1")
-    total = np.zeros((2, 3))
+    total = np.zeros((3, 2))
     stats.add(total, np.array([[0], [0], [1]]), slice(None))
-    assert stats.score(total.reshape(1, 1, 2, 3)).item() == pytest.approx(-1.0)
+    assert stats.score(total.T.reshape(1, 1, 2, 3)).item() == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize(
