@@ -8,11 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree import CellRegressor, protection_order
+from lpbench.estimators.histoftree import CellRegressor
+from lpbench.estimators.public_mask import PublicMask
 from lpbench.estimators.two_rounds import Setting
 
 
-def mean_inflation(mask: np.ndarray, depths: np.ndarray) -> np.ndarray:
+def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
     """Return delta(p) of H eq. (12) for every number of grid features: ndarray of shape (d, len(depths)).
 
     delta(p) is the mean over the users of 2^(h p / (d - s)), h being the number of features that a user protects among
@@ -25,15 +26,12 @@ def mean_inflation(mask: np.ndarray, depths: np.ndarray) -> np.ndarray:
         Values of p.
     """
     n, d = mask.shape
-    ordered = mask[:, protection_order(mask)]
-    hidden = np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1]  # column s: protected among the features s, ..., d - 1
-    users = np.bincount((hidden + (d + 1) * np.arange(d)).ravel(), minlength=d * (d + 1)).reshape(d, d + 1)
     tree_features = d - np.arange(d)
     share = np.minimum(np.arange(d + 1) / tree_features[:, None], 1.0)
-    return np.einsum("sh,shp->sp", users / n, np.exp2(share[:, :, None] * depths))
+    return np.einsum("sh,shp->sp", PublicMask.of(mask).users_by_hidden / n, np.exp2(share[:, :, None] * depths))
 
 
-def choose_partition(mask: np.ndarray, epsilon: float, constant: float = 1.0) -> tuple[int, int, int]:
+def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: float = 1.0) -> tuple[int, int, int]:
     """Minimise the bound (15) over the number of grid features and the depth, by brute force.
 
     The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
@@ -113,7 +111,7 @@ class AdHistOfTree(CellRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def _setting(self, params: Mapping, mask: np.ndarray, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
         constant, offset = params["constant"], params["bins_offset"]
         if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not 0 < constant < math.inf:
             raise ConfigurationError(f"constant={constant!r} must be a finite number > 0")

@@ -40,7 +40,8 @@ def category_reports(grid: UserGrid, leaves: UserLeaves, budget: float, keep) ->
         return grid.truth, leaves.truth
     slope, _ = grr_weights(grid.choices * leaves.choices, budget)
     honest = keep * slope < 1  # p - q = 1 / slope
-    return np.where(honest, grid.truth, grid.blind), np.where(honest, leaves.truth, leaves.blind)
+    leaf = leaves.truth if leaves.blind is leaves.truth else np.where(honest, leaves.truth, leaves.blind)
+    return np.where(honest, grid.truth, grid.blind), leaf
 
 
 class CategorySums:

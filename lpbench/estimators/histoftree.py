@@ -18,6 +18,7 @@ from sklearn.base import clone
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalRegressor, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.cell_sweep import Job, sweep_cells
+from lpbench.estimators.public_mask import PublicMask, protection_order
 from lpbench.estimators.two_rounds import Rounds, Setting, Split, TooManyCellsError, predict_cells, sensitive_count
 from lpbench.partitions import TreePartition
 from lpbench.privacy.guarantee import Guarantee
@@ -36,16 +37,17 @@ class CellRegressor(LocalRegressor):
     _apart = frozenset({"epsilon", "y_range", "clip", "domain", "random_state"})
 
     @abstractmethod
-    def _setting(self, params: Mapping, mask: np.ndarray, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
         """Resolve constructor parameters into a setting; uses the mask and the sample size only."""
 
-    def _divide(self, setting: Setting, params: Mapping, mask: np.ndarray) -> Setting:
+    def _divide(self, setting: Setting, params: Mapping, mask: np.ndarray | PublicMask) -> Setting:
         """Give the label the whole budget if the constants are tight and the mask shows that every cell is public."""
         if params["constants"] not in CONSTANTS:
             raise ConfigurationError(f"constants={params['constants']!r} must be one of {CONSTANTS}")
         if params["constants"] == "paper":
             return setting
-        hidden = mask[:, protection_order(mask)[setting.n_private :]]
+        public = PublicMask.of(mask)
+        hidden = public.array[:, public.order[setting.n_private :]]
         # Neither max-edge nor CART cuts a feature that nobody shows: it would leave empty children.
         uncertain = hidden.any(axis=0) & (~hidden.all(axis=0) | (setting.rule == "random"))
         one_bin = setting.bins == 1 or setting.n_private == 0
@@ -117,16 +119,16 @@ class CellRegressor(LocalRegressor):
         X, y, mask = model._check_fit(problem.X_train, problem.y_train, problem.mask)
         X_test = model._to_unit_cube(np.asarray(problem.X_test, dtype=np.float64))
 
-        result = SweepResult(np.full((len(budgets), len(points)), np.nan))
+        result, public = SweepResult(np.full((len(budgets), len(points)), np.nan)), PublicMask(mask)
         jobs = []
         for b, epsilon in enumerate(map(check_epsilon, budgets)):
             for g, point in enumerate(points):
                 try:
-                    jobs.append(Job(b, g, model._setting({**params, **point}, mask, epsilon)))
+                    jobs.append(Job(b, g, model._setting({**params, **point}, public, epsilon)))
                 except TooManyCellsError as error:
                     result.reasons[b, g] = ("skipped", str(error))
         rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams)
-        for b, members, predictions in sweep_cells(rounds, protection_order(mask), X_test, budgets, jobs):
+        for b, members, predictions in sweep_cells(rounds, public.order, X_test, budgets, jobs):
             result.values[b, members] = problem.score(model._finish(predictions))
         return result
 
@@ -230,10 +232,10 @@ class HistOfTree(CellRegressor):
         named = [s for s in grid["n_private"] if s != "all" and s not in everything]
         return {**grid, "n_private": everything + named}
 
-    def _setting(self, params: Mapping, mask: np.ndarray, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
         n_private, d = params["n_private"], mask.shape[1]
         if n_private is None:
-            n_private = int(mask.all(axis=0).sum())
+            n_private = PublicMask.of(mask).protected_by_all
         elif n_private == "s*":
             n_private = sensitive_count(d)
         elif isinstance(n_private, bool) or not isinstance(n_private, (int, np.integer)) or not 0 <= n_private <= d:
@@ -244,11 +246,6 @@ class HistOfTree(CellRegressor):
         names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score")
         setting = Setting(n_private=int(n_private), **{name: params[name] for name in names})
         return self._divide(setting, params, mask)
-
-
-def protection_order(mask: np.ndarray) -> np.ndarray:
-    """Rank the features by the number of users who protect them, most protected first, ties by index."""
-    return np.argsort(-mask.sum(axis=0), kind="stable")
 
 
 def _guarantee(setting: Setting, epsilon: float, mask, sizes, tree, note: str) -> Guarantee:
