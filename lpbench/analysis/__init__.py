@@ -3,6 +3,7 @@
 The package reads tables and returns tables; it knows nothing of how the scores were computed.
 """
 
+from lpbench.analysis.critical import CriticalDifference, critical_difference
 from lpbench.analysis.ranks import rank_sums, ranks, wins
 from lpbench.analysis.rates import (
     Interval,
@@ -24,6 +25,7 @@ __all__ = [
     "ALPHA",
     "COMPARISON",
     "SUMMARY_COLUMNS",
+    "CriticalDifference",
     "Interval",
     "Marks",
     "Selected",
@@ -35,6 +37,7 @@ __all__ = [
     "bootstrap_means",
     "check_scores",
     "competitors",
+    "critical_difference",
     "holm",
     "is_preset",
     "is_ranked",

@@ -13,6 +13,7 @@ from lpbench.naming import parse_selector
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.drawings import DRAWINGS, write_drawing
+from lpbench.reporting.field import draw_field
 from lpbench.reporting.figures import draw_lines
 from lpbench.reporting.rate_figures import RATE_FIGURES, REPLACES
 from lpbench.reporting.tables import build, to_latex, to_markdown
@@ -54,6 +55,8 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
         else:
             _write_tables(experiment, summary, methods, folder, stem, selection)
+        if get(experiment, "kind", "table") == "table":
+            draw_field(experiment, summary, methods, folder, stem, selection)
     if name in DRAWINGS:
         write_drawing(experiment, folder, DRAWING_SEED)
     if name in RATE_FIGURES and (folder / "scores.parquet").is_file():

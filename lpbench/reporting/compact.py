@@ -13,41 +13,35 @@ PALETTE = 64
 #: Decimal digits kept of a coordinate in points (1/72 inch).
 DIGITS = 2
 #: Paper, ink, soft grey and blue of figures that a browser shows on a dark page; other programs ignore the rule.
-_DARK = (("#ffffff", "#14171b"), ("#000000", "#e4e8ec"), ("#f0f0f0", "#343b44"), ("#0072b2", "#3e9be0"))
+_DARK = {"#ffffff": "#14171b", "#000000": "#e4e8ec", "#f0f0f0": "#343b44", "#0072b2": "#3e9be0"}
 _FONTS = "DejaVu Sans,Verdana,Geneva,Arial,sans-serif"
 
 _DROPPED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
 _NUMBER = re.compile(rf"-?\d+\.\d{{{DIGITS + 1},}}(?![\d%])")
 _TAG = re.compile(r"<[^>]*>")
-_ID = re.compile(r' id="([^"]*)"')
 _FAMILY = re.compile(r"(font:[^;\"]*?px) [^;\"]*|font-family:[^;\"]*;?")
+_LOOK = re.compile(r' style="([^"]*)"')
+_REFERENCE = re.compile(r"(?<=[\"(]#)[\w.-]+(?=[\")])")
 
 
 def compact_svg(text: str) -> str:
     """Shorten an SVG file of matplotlib, and let it follow a browser's light or dark colours.
 
-    Coordinates are rounded to :data:`DIGITS` decimals of a point; comments, metadata, unused identifiers and the names
-    of fonts at every single text go.
+    Coordinates are rounded to :data:`DIGITS` decimals of a point, what many elements look like is said once, and
+    comments, metadata, groups without attributes and long or unused identifiers go.
     """
-    text = _DROPPED.sub("", text)
-    used = set(re.findall(r"#([\w.-]+)", text))
-    text = _TAG.sub(lambda tag: _tag(tag[0], used), text)
+    text = _TAG.sub(lambda tag: _tag(tag[0]), _DROPPED.sub("", text))
     text = "".join(line.strip() for line in text.splitlines())
-    text = re.sub(r' transform="rotate\(-?0 [^"]*"', "", text)
-    # groups that only carried a name
-    while (shorter := re.sub(r"<g></g>|<defs></defs>", "", text)) != text:
-        text = shorter
-    return text.replace("</style>", _style() + "</style>", 1) + "\n"
+    return _looks(_without_groups(_short_names(text))) + "\n"
 
 
-def _tag(tag: str, used: set[str]) -> str:
+def _tag(tag: str) -> str:
     if "base64," in tag:
         return re.sub(r'base64,([^"]*)', lambda m: f"base64,{_embedded(m[1])}", tag)
-    tag = " ".join(tag.split())
-    tag = _NUMBER.sub(_round, tag)
-    tag = _ID.sub(lambda m: m[0] if m[1] in used else "", tag)
+    tag = _NUMBER.sub(_round, " ".join(tag.split()))
     tag = re.sub(r"(?<=[:;]) +", "", tag)
     tag = _FAMILY.sub(lambda m: m[1].replace("font:", "font-size:") if m[1] else "", tag)
+    tag = re.sub(r' transform="rotate\(-?0 [^"]*"| style=""', "", tag)
     return re.sub(r" (?=[MLQCz] | ?\"/?>)|(?<=[MLQCz]) (?=-?\d)", "", tag) if tag.startswith("<path") else tag
 
 
@@ -56,11 +50,43 @@ def _round(match: re.Match) -> str:
     return "0" if text == "-0" else text
 
 
-def _style() -> str:
-    rules = [(kind, light, other) for light, other in _DARK for kind in ("fill", "stroke")]
-    dark = "".join(f'[style*="{kind}:{light}"]{{{kind}:{other}!important}}' for kind, light, other in rules)
-    ink = dict(_DARK)["#000000"]
-    return f"text{{font-family:{_FONTS}}}@media(prefers-color-scheme:dark){{svg{{fill:{ink}}}{dark}}}"
+def _short_names(text: str) -> str:
+    """Number the identifiers that something refers to, in the order of the references, and drop the others."""
+    used = {name: f"i{k}" for k, name in enumerate(dict.fromkeys(_REFERENCE.findall(text)))}
+    text = _REFERENCE.sub(lambda m: used[m[0]], text)
+    return re.sub(r' id="([^"]*)"', lambda m: f' id="{used[m[1]]}"' if m[1] in used else "", text)
+
+
+def _without_groups(text: str) -> str:
+    """Unwrap groups without attributes: they only carried a name."""
+    open_groups: list[bool] = []
+
+    def keep(tag: re.Match) -> str:
+        if tag[0].startswith("<g") and tag[0][2] in " >":
+            open_groups.append(tag[0] != "<g>")
+            return tag[0] if open_groups[-1] else ""
+        if tag[0] == "</g>":
+            return tag[0] if open_groups.pop() else ""
+        return tag[0]
+
+    return _TAG.sub(keep, text).replace("<defs></defs>", "")
+
+
+def _looks(text: str) -> str:
+    """Say each look once, as a class, with its colours on a dark page where they differ."""
+    names = {look: f"s{k}" for k, look in enumerate(dict.fromkeys(_LOOK.findall(text)))}
+    text = _LOOK.sub(lambda m: f' class="{names[m[1]]}"', text)
+    plain = "".join(f".{name}{{{look}}}" for look, name in names.items())
+    changed = {name: _darkened(look) for look, name in names.items()}
+    ink = f"svg{{fill:{_DARK['#000000']}}}"
+    dark = ink + "".join(f".{name}{{{look}}}" for name, look in changed.items() if look)
+    rules = f"text{{font-family:{_FONTS}}}{plain}@media(prefers-color-scheme:dark){{{dark}}}"
+    return text.replace("</style>", rules + "</style>", 1)
+
+
+def _darkened(look: str) -> str:
+    parts = (part.partition(":") for part in look.split(";"))
+    return ";".join(f"{key}:{_DARK[value]}" for key, _, value in parts if value in _DARK)
 
 
 def _embedded(data: str) -> str:

@@ -55,7 +55,7 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
     cards : mapping
         Method selector -> printed name.
     folder, name : Path, str
-        Files ``name.svg`` and ``name.png`` are written there.
+        File ``name.svg`` is written there, and ``name.png`` for the ``oracle``.
     selection : {"oracle", "tuning_free"}
 
     Returns
@@ -88,7 +88,8 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
         # wrapped to the width of the axes, so that it stays clear of the legend
         title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns)
         figure.suptitle(title, fontsize=10, x=0.02, ha="left")
-        return style.save(figure, folder, name)
+        # the papers' own figures are bitmaps too, for slides
+        return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
 
 
 def _panel_title(panel: str, found: Sequence[Curve]) -> str:
@@ -151,7 +152,7 @@ def _panel(ax: Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, 
     if metric == "excess_risk" or (
         metric in ("mse", "seconds") and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM
     ):
-        ax.set_yscale("log")
+        style.log_scale(ax, "y")
 
 
 def _positions(axis: str, places: np.ndarray) -> dict[float, float]:

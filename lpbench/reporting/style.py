@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
+import math
 import os
+from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lpbench.reporting.compact import compact_png, compact_svg
 
@@ -41,6 +46,8 @@ _RC = {
     "svg.fonttype": "none",
     "savefig.dpi": 120,
 }
+#: What would say when and with what a file was made: left out, so that equal figures are equal files.
+_METADATA: dict[str, dict] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
 
 
 @contextmanager
@@ -50,16 +57,27 @@ def look():
         yield
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write ``name.svg`` and ``name.png`` without dates, small, atomically; closes the figure."""
+def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with a few labels that are plain numbers; to be called once everything is drawn."""
+    set_scale, axis = (ax.set_xscale, ax.xaxis) if which == "x" else (ax.set_yscale, ax.yaxis)
+    set_scale("log")
+    low, high = axis.get_view_interval()
+    decades = math.log10(high / low)
+    axis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write ``name.svg`` and ``name.png`` (or one of them) without dates, small, atomically; closes the figure."""
     folder.mkdir(parents=True, exist_ok=True)
     # axes of a fixed aspect find their place only in a second pass of the layout
     figure.draw_without_rendering()
     written = []
-    for suffix, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
+    for suffix in formats:
         path = folder / f"{name}.{suffix}"
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix, metadata=metadata)
+        figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
         data = buffer.getvalue()
         small = compact_svg(data.decode()).encode() if suffix == "svg" else compact_png(data)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -49,7 +49,15 @@ def test_references_of_an_svg_resolve(files):
 
 def test_svg_follows_a_dark_page(files):
     text = files[0].read_text(encoding="utf-8")
-    assert "prefers-color-scheme:dark" in text and '[style*="fill:#ffffff"]' in text
+    plain, dark = re.search(r"<style[^>]*>(.*)@media\(prefers-color-scheme:dark\)\{(.*)\}</style>", text).groups()
+    paper = next(name for name, look in re.findall(r"\.(s\d+)\{([^}]*)\}", plain) if look == "fill:#ffffff")
+    assert f".{paper}{{fill:#14171b}}" in dark and "#ffffff" not in dark and "#000000" not in dark
+    assert set(re.findall(r'class="([^"]*)"', text)) == set(re.findall(r"\.(s\d+)\{", plain))
+
+
+def test_groups_without_a_purpose_are_unwrapped():
+    text = '<svg><style></style><g id="a"><g transform="scale(2)"><g id="b"><path d="M 0 0 "/></g></g></g></svg>'
+    assert '<g transform="scale(2)"><path d="M0 0"/></g></svg>' in compact_svg(text)
 
 
 def test_png_is_on_a_palette_and_close_to_what_was_drawn(files):

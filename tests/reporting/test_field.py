@@ -1,0 +1,68 @@
+"""The plots that every table gets: which are drawn, from what, and what they say."""
+
+import numpy as np
+import pytest
+
+from lpbench.analysis import critical_difference
+from lpbench.reporting.artefact import summarise_experiment, write_artefact
+from lpbench.reporting.field_parts import competing, parts, slug
+from tests.reporting.fake import CARDS, experiment, scores_of
+
+FLOOR = CARDS | {"private_mean": {"title": "PrivateMean", "tuning_free": "{}", "task": "regression"}}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two of the three budgets of the floor's table."""
+    found = experiment("extensions/floor")
+    return found | {"groups": found["groups"][:2]}
+
+
+@pytest.fixture(scope="module")
+def scores(table):
+    order = {"histoftree_max_edge": 1.0, "histoftree_cart": 1.1, "par_dt": 1.2, "private_mean": 1.3}
+    return scores_of(table, lambda k: order.get(k["method"], 1.5) / k["epsilon"], replications=6)
+
+
+def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
+    write_artefact(table, scores, FLOOR, tmp_path)
+    names = {p.name for p in tmp_path.glob("*.svg")}
+    assert {"floor_ranks.svg", "floor_budgets_aligned.svg", "floor_boxes_personalized_epsilon_2.svg"} <= names
+    # nothing is published, and all that is not of the papers is a vector image only
+    assert not any("differences" in n for n in names) and not list(tmp_path.glob("*.png"))
+    text = (tmp_path / "floor_ranks.svg").read_text(encoding="utf-8")
+    assert "PrivateMean (floor)" in text and "10 data sets" in text and "Nemenyi" in text
+
+
+def test_parts_hold_what_the_summary_says(table, scores):
+    summary = summarise_experiment(table, scores, FLOOR)
+    found = parts(table, summary, FLOOR, "oracle")
+    assert [(p.group, p.epsilon) for p in found] == [(m, e) for e in (1, 2) for m in ("aligned", "personalized")]
+    part = found[0]
+    assert len(part.datasets) == 10 and part.means.shape == part.errors.shape == (10, len(part.columns))
+    for (d, c), values in part.samples.items():
+        assert part.means[d, c] == pytest.approx(values.mean())
+    kept = competing(part)
+    cd = critical_difference(part.means[:, kept], larger_is_better=False)
+    assert [part.columns[kept[k]].method for k in np.argsort(cd.mean_ranks)[:3]] == [
+        "histoftree_max_edge",
+        "histoftree_cart",
+        "par_dt",
+    ]
+
+
+def test_published_tables_get_a_heat_map(tmp_path):
+    table = experiment("histoftree/table1")
+    write_artefact(table, scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
+    names = {p.name for p in tmp_path.glob("*.svg")}
+    assert "table1_differences.svg" in names and not any("budgets" in n or "boxes" in n for n in names)
+
+
+def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):
+    table = experiment("extensions/sensitivity_order")
+    write_artefact(table, scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
+    assert not list(tmp_path.glob("*_ranks.svg"))
+
+
+def test_names_of_files():
+    assert slug("aligned, ε = 0.5") == "aligned_epsilon_0.5" and slug("a[b=1]") == "a_b_1"
