@@ -64,7 +64,9 @@ class Client(ABC):
             if not 0 <= cost <= self.limit - self.spent + 1e-12 * self.limit:
                 raise ProtocolError(f"round {number} costs {cost!r}, but only {self.limit - self.spent:g} is left")
             fields, values = self._report(broadcast)
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
+        except ProtocolError:
+            raise
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             raise ProtocolError(f"the broadcast of round {number} makes no sense: {error!r}") from error
         # Whatever was drawn has been spent, even if the report is lost on its way.
         self.spent += cost
@@ -80,12 +82,20 @@ class Client(ABC):
         """Randomise the record: the fields and the values, ndarray of shape (columns,)."""
 
 
-def positive(settings: dict, *names: str) -> list[float]:
-    """Read numbers >= 0 (budgets) from a broadcast; ProtocolError if one is missing or something else."""
+def numbers(settings: dict, *names: str, least: float = 0.0) -> list[float]:
+    """Read numbers >= least (budgets, say) from a broadcast; ProtocolError if one is missing or something else."""
     values = []
     for name in names:
         value = settings.get(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-            raise ProtocolError(f"the broadcast's {name}={value!r} must be a number >= 0")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= least:
+            raise ProtocolError(f"the broadcast's {name}={value!r} must be a number >= {least:g}")
         values.append(float(value))
     return values
+
+
+def whole(settings: dict, name: str, least: int, most: int) -> int:
+    """Read a whole number in [least, most] from a broadcast; ProtocolError if it is something else."""
+    value = settings.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ProtocolError(f"the broadcast's {name}={value!r} must be a whole number from {least} to {most}")
+    return value

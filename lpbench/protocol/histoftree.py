@@ -16,13 +16,13 @@ from sklearn.base import clone
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, bit_reports, category_reports
 from lpbench.estimators.histoftree import CellRegressor, protection_order
-from lpbench.estimators.two_rounds import Rounds, Split
+from lpbench.estimators.two_rounds import MECHANISMS, Rounds, Split
 from lpbench.estimators.user_cells import ReportDraws, UserGrid, UserLeaves
 from lpbench.privacy import RandomizedResponse
 from lpbench.protocol.broadcast import Broadcast, campaign_of
-from lpbench.protocol.client import Client, fresh_generator, positive
+from lpbench.protocol.client import Client, fresh_generator, numbers, whole
 from lpbench.protocol.collector import Collector, ProtocolError, Round
-from lpbench.protocol.wire import Field, Integers, Reals
+from lpbench.protocol.wire import LARGEST_REAL, Field, Integers, Reals
 from lpbench.seeds import Streams
 
 NAME = "histoftree"
@@ -103,7 +103,9 @@ class HistOfTreeClient(Client):
 
     def _cost(self, broadcast: Broadcast) -> float:
         if broadcast.settings["round"] == 1:
-            label, cell = positive(broadcast.settings, "label_budget", "cell_budget")
+            label, cell = numbers(broadcast.settings, "label_budget", "cell_budget")
+            if label == 0:
+                raise ProtocolError("label_budget=0: a label cannot be sent without a budget")
             self._budgets = label, cell
             return label
         return self._budgets[1]
@@ -116,6 +118,8 @@ class HistOfTreeClient(Client):
 
     def _label(self, broadcast: Broadcast):
         lo, hi = broadcast.settings["label_range"]
+        if not -LARGEST_REAL <= lo < hi <= LARGEST_REAL:
+            raise ProtocolError(f"label_range=[{lo!r}, {hi!r}] must be two finite numbers, the smaller one first")
         # A refusal would tell that the label is outside.
         self._y = np.clip(self._y, lo, hi)
         label = self._rounds(hi - lo).labels(self._budgets[0])
@@ -123,10 +127,7 @@ class HistOfTreeClient(Client):
         return label_fields(shown.size), np.concatenate([label, self._mask[0], shown])
 
     def _cell(self, broadcast: Broadcast):
-        settings, tree = broadcast.settings, broadcast.partition
-        split = Split(self._rounds(1.0), np.array(settings["grid"], dtype=np.intp), np.array(settings["columns"]))
-        grid, mechanism = split.grid(settings["bins"]), settings["mechanism"]
-        (leaves,) = split.leaves(tree, [settings["depth"]])
+        grid, leaves, mechanism = self._places(broadcast)
         if self._budgets[1] == 0 and grid.choices[0] * leaves.choices[0] > 1:
             raise ProtocolError("no budget is left for the cell, which is not public")
         fields = cell_fields(number_of_cells(grid, leaves), mechanism)
@@ -134,6 +135,23 @@ class HistOfTreeClient(Client):
             codes, leaf = category_reports(grid, leaves, self._budgets[1], self._draws.keep)
             return fields, codes * leaves.n_leaves + leaf
         return fields, self._bits(grid, leaves, self._budgets[1])
+
+    def _places(self, broadcast: Broadcast) -> tuple[UserGrid, UserLeaves, str]:
+        """Locate the user in the cells of a broadcast, which must be a division of all features of a sane size."""
+        settings, tree, d = broadcast.settings, broadcast.partition, self._x.shape[1]
+        columns, mechanism = settings["grid"] + settings["columns"], settings["mechanism"]
+        bins, depth = whole(settings, "bins", 1, MOST_CELLS), whole(settings, "depth", 0, MOST_CELLS)
+        if sorted(columns) != list(range(d)) or tree.n_features != len(settings["columns"]):
+            raise ProtocolError(f"the features {columns} of grid and tree must be the {d} features, each once")
+        if mechanism not in MECHANISMS:
+            raise ProtocolError(f"mechanism={mechanism!r} must be one of {MECHANISMS}")
+        if bins ** len(settings["grid"]) * tree.n_leaves(depth) > MOST_CELLS:
+            raise ProtocolError(f"more than {MOST_CELLS} cells are asked for")
+        # An empty list has no whole numbers of its own.
+        places = [np.array(settings[name], dtype=np.intp) for name in ("grid", "columns")]
+        split = Split(self._rounds(1.0), *places)
+        (leaves,) = split.leaves(tree, [depth])
+        return split.grid(bins), leaves, mechanism
 
     def _bits(self, grid: UserGrid, leaves: UserLeaves, budget: float) -> np.ndarray:
         """One bit per cell: randomised in the cells that the user may lie in, 0 elsewhere."""

@@ -16,12 +16,14 @@ from lpbench.estimators.lpct_tables import Tables
 from lpbench.estimators.lpct_votes import VoteMechanism, one_hot_votes, regression_function
 from lpbench.privacy import DiscreteLaplace, RandomizedResponse
 from lpbench.protocol.broadcast import Broadcast, campaign_of
-from lpbench.protocol.client import Client, fresh_generator, positive
+from lpbench.protocol.client import Client, fresh_generator, numbers, whole
 from lpbench.protocol.collector import Collector, ProtocolError, Round
 from lpbench.protocol.wire import Field, GridPoints, Integers, Reals, grid_reach
 
 NAME = "lpct"
 KINDS = ("laplace", "rr", "discrete")
+#: Classes beyond which a client does not answer.
+MOST_CLASSES = 1 << 12
 
 
 def vote_fields(mechanism: VoteMechanism, entries: int) -> tuple[Field, ...]:
@@ -58,15 +60,16 @@ class LPCTClient(Client):
         self._rng = fresh_generator() if rng is None else rng
 
     def _cost(self, broadcast: Broadcast) -> float:
-        return positive(broadcast.settings, "budget")[0]
+        return numbers(broadcast.settings, "budget")[0]
 
     def _report(self, broadcast: Broadcast):
         settings, tree = broadcast.settings, broadcast.partition
-        if settings["kind"] not in KINDS or not self._code[0] < settings["n_classes"]:
+        n_classes = whole(settings, "n_classes", 1, MOST_CLASSES)
+        if settings["kind"] not in KINDS or not self._code[0] < n_classes:
             raise ProtocolError(f"the broadcast's settings {settings} do not fit this user")
         mechanism = VoteMechanism(settings["budget"], settings["kind"])
         cell = tree.leaf_index()[tree.apply(self._x)]
-        table = one_hot_votes(cell, self._code, tree.n_leaves(), settings["n_classes"])
+        table = one_hot_votes(cell, self._code, tree.n_leaves(), n_classes)
         return vote_fields(mechanism, table[0].size), mechanism.randomize(table, self._rng).ravel()
 
 
