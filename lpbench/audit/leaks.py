@@ -105,6 +105,7 @@ CLIENTS: dict[type, Callable[[object], list[Client]]] = {
     models.LDPVote: _histogram,
     models.PGLM: _moments,
     models.ResidualGP: _paths("residual_gp.answers"),
+    models.CalibratedScore: _paths("calibrated_score.vote_reports"),
     models.PSGD: lambda model: [Client("lpbench.estimators.psgd_passes.LinearPass._visit", step="weights")],
     # Trusted curators: what is released stands for the reports.
     models.LabelCDPVote: _paths("label_dp_vote.exponential_choices"),
@@ -114,7 +115,7 @@ CLIENTS: dict[type, Callable[[object], list[Client]]] = {
 }
 
 #: Estimators that protect nothing, so that there is nothing to check.
-UNPROTECTED = (models.DT, models.CT, models.KNNMean, models.CubeMean, models.CubeVote)
+UNPROTECTED = (models.DT, models.CT, models.PublicForest, models.KNNMean, models.CubeMean, models.CubeVote)
 
 
 def replay(

@@ -1,6 +1,7 @@
 """Estimators of the three papers as scikit-learn estimators."""
 
 from lpbench.estimators.adhistoftree import AdHistOfTree
+from lpbench.estimators.calibrated_score import CalibratedScore
 from lpbench.estimators.ct import CT
 from lpbench.estimators.hist import Hist
 from lpbench.estimators.histoftree import HistOfTree
@@ -16,6 +17,7 @@ from lpbench.estimators.phist import PHIST
 from lpbench.estimators.private_majority import PrivateMajority
 from lpbench.estimators.private_mean import PrivateMean
 from lpbench.estimators.psgd import PSGD
+from lpbench.estimators.public_forest import PublicForest
 from lpbench.estimators.residual_gp import ResidualGP
 from lpbench.estimators.trees import DT, LabelDT, ParDT
 
@@ -30,6 +32,7 @@ __all__ = [
     "AdHistOfTree",
     "CDPMean",
     "CDPVote",
+    "CalibratedScore",
     "CubeMean",
     "CubeVote",
     "Hist",
@@ -46,5 +49,6 @@ __all__ = [
     "ParDT",
     "PrivateMajority",
     "PrivateMean",
+    "PublicForest",
     "ResidualGP",
 ]

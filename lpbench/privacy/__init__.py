@@ -23,6 +23,7 @@ from lpbench.privacy.randomized_response import (
     grr_weights,
     rr_reports,
 )
+from lpbench.privacy.subset_selection import SubsetSelection, subset_reports
 
 __all__ = [
     "GRR",
@@ -39,6 +40,7 @@ __all__ = [
     "Mechanism",
     "PrivUnitG",
     "RandomizedResponse",
+    "SubsetSelection",
     "cell_noise",
     "check_epsilon",
     "discrete_cell_noise",
@@ -54,6 +56,7 @@ __all__ = [
     "privunit_reports",
     "report_coefficients",
     "rr_reports",
+    "subset_reports",
     "sum_of_laplace",
     "unit_vectors",
 ]

@@ -48,6 +48,8 @@ CASES = {
     "phist discrete": (models.PHIST(4.0, noise="discrete"), "record"),
     "ldp_mean": (models.LDPMean(1.0, bins=2, density=0.01, y_range=Y_RANGE), "record"),
     "ldp_vote": (models.LDPVote(4.0, bins=2), "record"),
+    "calibrated_score": (models.CalibratedScore(4.0), "record"),
+    "calibrated_score grr": (models.CalibratedScore(4.0, report="grr"), "record"),
     "pglm": (models.PGLM(4.0), "record"),
     "psgd": (models.PSGD(4.0, learning_rate=0.1), "record"),
     "label_cdp_vote": (models.LabelCDPVote(0.2, bins=2), "label"),
@@ -165,7 +167,7 @@ def test_noise_is_fresh_for_every_seed_and_repeats_with_it(name):
     assert any((fit(None) != fit(None)).any() for _ in range(6))
 
 
-@pytest.mark.parametrize("selector", ["lpct_q", "ct_q"])
+@pytest.mark.parametrize("selector", ["lpct_q", "ct_q", "public_forest"])
 def test_methods_that_ask_nothing_ignore_private_users(selector):
     model = method(selector).build().set_params(random_state=0)
     first, second = two_samples(models.LPCT(), "record")

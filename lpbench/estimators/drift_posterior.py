@@ -1,0 +1,185 @@
+"""How private class probabilities depart from a public score: a posterior on a grid, from randomised counts.
+
+Model for one class, within cell c: logit P(Y = 1 | x) = a + b l(x) + delta_c, where l is the logit of the public score,
+(a, b) a drift of level and sharpness common to all cells and delta_c ~ N(0, tau^2) what is particular to a cell. a
+covers a different share of the class, b is on the logit scale what gamma is in the posterior drift of L: b = 1 trusts
+the score, b = 0 ignores it. No drift at all (a = 0, b = 1, tau = 0) has a prior probability of its own, so that a few
+noisy reports do not spoil a good score. Given the shares of the users in the cells, the probability that a report names
+a category is linear in the cell's share and class probability. For randomised response that is the exact likelihood;
+the members of a subset are taken for independent draws, which understates what is known a little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit, logsumexp
+
+from lpbench.privacy import SubsetSelection
+
+_LEVELS = np.array([-4.0, -3.0, -2.2, -1.6, -1.1, -0.7, -0.35, 0.0, 0.35, 0.7, 1.1, 1.6, 2.2, 3.0, 4.0])
+_LEVEL_PRIOR = np.exp(-0.5 * _LEVELS**2)
+_SHARPNESS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
+_SHARPNESS_PRIOR = np.array([0.1, 0.1, 0.2, 0.2, 0.3, 0.1])
+#: Standard deviations of what is particular to a cell; the first stands for none.
+_PARTICULAR = np.array([0.02, 0.3, 0.6, 1.2])
+_PARTICULAR_PRIOR = np.array([0.4, 0.25, 0.2, 0.15])
+_NO_DRIFT = (0, int(np.argmin(np.abs(_LEVELS))), int(np.argmin(np.abs(_SHARPNESS - 1.0))))
+#: Grid of a cell's logit.
+_LOGITS = np.linspace(-5.0, 5.0, 81)
+_NEGLIGIBLE = 1e-4
+
+
+def bounded_logit(probability: np.ndarray) -> np.ndarray:
+    """Logit of a score, which is kept away from 0 and 1 by 0.01."""
+    return logit(np.clip(probability, 0.01, 0.99))
+
+
+def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, public: np.ndarray) -> np.ndarray:
+    """Estimate which share of the private users lies in each cell.
+
+    The unbiased estimate is shrunk towards the public shares by the empirical-Bayes factor of its known variance.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (n_cells,)
+        How often reports name each cell.
+    n_classes : int
+    mechanism : SubsetSelection
+        Of the report on n_cells * n_classes categories.
+    public : ndarray of shape (n_cells,)
+        Shares of the public sample.
+
+    Returns
+    -------
+    ndarray of shape (n_cells,)
+        Positive; they sum to one.
+    """
+    n, cells = totals.sum() / mechanism.size, totals.size
+    keep, other = mechanism.probabilities
+    share = totals / n
+    estimate = (share - n_classes * other) / (keep - other)
+    variance = share * (1.0 - share / mechanism.size) / n / (keep - other) ** 2
+    excess = max(float(((estimate - public) ** 2 - variance).mean()), 0.0)
+    result = public + excess / (excess + variance + 1e-300) * (estimate - public)
+    result = np.maximum(result, 0.05 / cells)
+    return result / result.sum()
+
+
+@dataclass(frozen=True)
+class DriftPosterior:
+    """Posterior of the drift of one class.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (k,)
+        Of the combinations of (tau, a, b) that matter; they sum to one.
+    level, sharpness : ndarrays of shape (k,)
+        a and b.
+    particular : ndarray of shape (k, n_cells)
+        Posterior mean of delta_c.
+    no_drift : float
+        Posterior probability that there is none.
+    """
+
+    weights: np.ndarray
+    level: np.ndarray
+    sharpness: np.ndarray
+    particular: np.ndarray
+    no_drift: float
+
+    def predict(self, logits: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Posterior mean probability of rows with public logits and cells of shape (m,)."""
+        result = np.zeros(logits.size)
+        for weight, a, b, particular in zip(self.weights, self.level, self.sharpness, self.particular, strict=True):
+            result += weight * expit(a + b * logits + particular[cells])
+        return result
+
+
+def fit_drift(
+    inside: np.ndarray,
+    outside: np.ndarray,
+    shares: np.ndarray,
+    channel: tuple[float, float],
+    n_classes: int,
+    means: np.ndarray,
+    trust: float,
+) -> DriftPosterior:
+    """Compute the posterior for one class.
+
+    Parameters
+    ----------
+    inside, outside : ndarrays of shape (n_cells,)
+        Reports that name the cell with this class, and with any other.
+    shares : ndarray of shape (n_cells,)
+        Shares of the private users in the cells.
+    channel : (float, float)
+        Probabilities p and q of the report.
+    n_classes : int
+    means : ndarray of shape (n_levels, n_sharpness, n_cells)
+        See :func:`drifted_means`.
+    trust : float in [0, 1)
+        Prior probability of no drift.
+    """
+    keep, other = channel
+    probability, mass = expit(_LOGITS), (keep - other) * shares[:, None]
+    likelihood = inside[:, None] * np.log(other + mass * probability)
+    likelihood += outside[:, None] * np.log((n_classes - 1) * other + mass * (1.0 - probability))
+    mode = logit(np.clip(means, 0.007, 0.993))
+    evidence, particular = zip(*(_integrate(likelihood, mode, deviation) for deviation in _PARTICULAR), strict=True)
+    prior = _prior(trust)
+    log_weights = np.array(evidence) + np.log(prior)
+    weights = np.exp(log_weights - logsumexp(log_weights))
+    # The grid has the same point among the drifts, at the weight that the other prior gives it.
+    no_drift = float(weights[_NO_DRIFT] * trust / prior[_NO_DRIFT])
+    kept = weights > _NEGLIGIBLE
+    t, a, b = np.nonzero(kept)
+    return DriftPosterior(
+        weights[kept] / weights[kept].sum(), _LEVELS[a], _SHARPNESS[b], np.array(particular)[t, a, b], no_drift
+    )
+
+
+def _integrate(likelihood: np.ndarray, mode: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray]:
+    """Log-evidence for each (a, b) and posterior mean of delta_c, (n_levels, n_sharpness) and (..., n_cells)."""
+    # A prior narrower than the grid is widened to it.
+    width = max(deviation, 0.4 * (_LOGITS[1] - _LOGITS[0]))
+    prior = -0.5 * ((_LOGITS - mode[..., None]) / width) ** 2
+    joint = prior + likelihood
+    top = joint.max(axis=-1, keepdims=True)
+    prior, joint = np.exp(prior), np.exp(joint - top)
+    total, mass = joint.sum(axis=-1), prior.sum(axis=-1)
+    evidence = (np.log(total / mass) + top[..., 0]).sum(axis=-1)
+    return evidence, (joint @ _LOGITS) / total - (prior @ _LOGITS) / mass
+
+
+def _prior(trust: float) -> np.ndarray:
+    """Prior of (tau, a, b) on the grid."""
+    parts = [_PARTICULAR_PRIOR, _LEVEL_PRIOR / _LEVEL_PRIOR.sum(), _SHARPNESS_PRIOR]
+    prior = (1.0 - trust) * np.einsum("t,a,b->tab", *parts)
+    prior[_NO_DRIFT] += trust
+    return prior
+
+
+def drifted_means(logits: np.ndarray, cells: np.ndarray, n_cells: int) -> np.ndarray:
+    """Mean of expit(a + b l) over the public rows of each cell, for all a and b of the grid.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (q,)
+    cells : int ndarray of shape (q,)
+    n_cells : int
+
+    Returns
+    -------
+    ndarray of shape (n_levels, n_sharpness, n_cells)
+        A cell without public rows gets the value at the mean logit of all rows.
+    """
+    order = np.argsort(cells, kind="stable")
+    counts = np.bincount(cells, minlength=n_cells)
+    filled = np.flatnonzero(counts)
+    starts = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
+    drifted = _LEVELS[:, None, None] + _SHARPNESS[:, None] * logits[order]
+    result = np.tile(expit(_LEVELS[:, None] + _SHARPNESS * logits.mean())[..., None], n_cells)
+    result[..., filled] = np.add.reduceat(expit(drifted), starts, axis=-1) / counts[filled]
+    return result

@@ -1,0 +1,106 @@
+"""The cells in which private users are counted: bins of a public score, cut further by a public tree."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from lpbench.privacy import SubsetSelection
+
+#: Most bins of the score for two classes.
+_MOST_BINS = 4
+#: Largest standard error that randomisation may give the share of a class among all users.
+_MAX_SHARE_NOISE = 0.1
+#: Leaves of the tree that cuts the score's cells further.
+LEAVES = (2, 4, 8, 16, 32)
+#: Largest standard error that randomisation may give the class share of an average cell, and fewest users in one.
+_MAX_NOISE, _FEWEST_USERS = 0.05, 50
+
+
+class ScoreCells:
+    """Cells made of the bins of the score and, where the budget allows, of the leaves of a regression tree.
+
+    The tree is fitted to the public labels' deviations from the cross-fitted score, so that it cuts where the score
+    is least to be trusted.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (q, n_classes)
+        Cross-fitted scores of the public rows.
+    X, codes : ndarrays of shapes (q, d), (q,)
+        The public rows.
+    n_bins : int
+        Bins of the score. Two classes: between quantiles of the second one's probability. More classes: 1, n_classes
+        (the most probable class) or 2 n_classes (that, in a less and a more confident half).
+    n_leaves : int
+        1: no tree.
+    seed : int
+
+    Attributes
+    ----------
+    n_cells : int
+    """
+
+    def __init__(self, probabilities, X, codes, n_bins: int, n_leaves: int, seed: int):
+        n_classes = probabilities.shape[1]
+        self._bins, self._top = n_bins, n_classes > 2
+        top, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
+        if self._top:
+            self._edges = np.array(
+                [np.median(confidence[top == k]) if (top == k).any() else 1.0 for k in range(n_classes)]
+            )
+        else:
+            self._edges = np.quantile(probabilities[:, -1], np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
+        self._tree, self._leaves = None, np.zeros(1)
+        if n_leaves > 1:
+            least = max(3, codes.size // (4 * n_leaves))
+            self._tree = DecisionTreeRegressor(max_leaf_nodes=n_leaves, min_samples_leaf=least, random_state=seed)
+            self._tree.fit(X, np.eye(n_classes)[codes] - probabilities)
+            self._leaves = np.unique(self._tree.apply(X))
+        self.n_cells = n_bins * self._leaves.size
+
+    def locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Cells of rows with the given scores (m, n_classes) and features (m, d), shape (m,)."""
+        if not self._top:
+            bins = np.searchsorted(self._edges, probabilities[:, -1], side="right")
+        else:
+            top = probabilities.argmax(axis=1) if self._bins > 1 else np.zeros(len(X), dtype=np.int64)
+            halves = max(1, self._bins // self._edges.size)
+            bins = halves * top + (halves > 1) * (probabilities.max(axis=1) > self._edges[top])
+        if self._tree is None:
+            return bins
+        return bins * self._leaves.size + np.searchsorted(self._leaves, self._tree.apply(X))
+
+
+def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
+    """Number of bins of the score, and of leaves per bin, from sample size, classes and budget alone.
+
+    With p and q the probabilities of the report (:class:`lpbench.privacy.SubsetSelection`), randomisation gives the
+    share of a class among all users a standard error of about 1 / (2 sqrt(n) (p - q)), which must not exceed 0.1: the
+    more categories, the noisier. For leaves, what the noise of an empty cell does to the class share of a cell with n /
+    n_cells users must not exceed 0.05, and n / n_cells must be at least 50.
+
+    Returns
+    -------
+    bins, leaves : int
+        1, 1: labels alone are affordable. 1 leaf: no tree.
+    """
+    choices = range(1, _MOST_BINS + 1) if n_classes <= 2 else (1, n_classes, 2 * n_classes)
+
+    def report(cells):
+        return SubsetSelection.least_variance(epsilon, cells * n_classes)
+
+    def share_noise(bins):
+        keep, other = report(bins).probabilities
+        return 1.0 / (2.0 * math.sqrt(n) * (keep - other))
+
+    bins = max((b for b in choices if share_noise(b) <= _MAX_SHARE_NOISE), default=1)
+    affordable = 1
+    for leaves in LEAVES if bins == choices[-1] else ():
+        cells = bins * leaves
+        noise = cells * math.sqrt(report(cells).noise_variance / n)
+        if noise <= _MAX_NOISE and n >= _FEWEST_USERS * cells:
+            affordable = leaves
+    return bins, affordable

@@ -1,0 +1,86 @@
+"""Subset selection: exact loss by enumeration, unbiasedness, and the size that the variance chooses."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lpbench.privacy import GRR, BitVector, SubsetSelection, exact_epsilon
+from lpbench.privacy.subset_selection import best_size, subset_probabilities
+
+BUDGETS = [0.1, 0.5, 1.0, 2.0, 8.0]
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize(("m", "size"), [(2, 1), (5, 1), (5, 2), (6, 3), (9, 4), (9, 8)])
+def test_stated_epsilon_is_exact(epsilon, m, size):
+    mechanism = SubsetSelection(epsilon, m, size)
+    channel = mechanism.log_channel()
+    np.testing.assert_allclose(np.exp(channel).sum(axis=1), 1.0)
+    loss = exact_epsilon(channel)
+    assert mechanism.epsilon == epsilon
+    assert epsilon * (1 - 1e-3) < loss <= epsilon * (1 + 1e-9)
+
+
+def test_one_category_has_nothing_to_hide():
+    mechanism = SubsetSelection.least_variance(0.5, 1)
+    assert mechanism.epsilon == exact_epsilon(mechanism.log_channel()) == mechanism.bits == 0.0
+    assert (mechanism.randomize(np.zeros(50, dtype=int), np.random.default_rng(0)) == 0).all()
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize(("m", "size"), [(7, 1), (7, 3), (12, 2)])
+def test_the_estimate_is_unbiased_exactly(epsilon, m, size):
+    mechanism = SubsetSelection(epsilon, m, size)
+    keep, other = mechanism.probabilities
+    expected = np.where(np.eye(m, dtype=bool), keep, other)
+    np.testing.assert_allclose(mechanism.estimate(expected), np.eye(m), atol=1e-12)
+    assert keep + (m - 1) * other == pytest.approx(size)
+
+
+@pytest.mark.parametrize(("m", "size"), [(4, 1), (6, 2), (6, 3)])
+def test_reports_follow_the_channel(m, size):
+    """200000 reports; each subset's frequency within 6 standard deviations, fixed seed."""
+    mechanism, n = SubsetSelection(1.0, m, size), 200_000
+    members = mechanism.randomize(np.full(n, 1), np.random.default_rng(5))
+    assert (np.diff(members, axis=1) > 0).all()
+    code = members @ (m ** np.arange(size)[::-1])
+    found = np.unique(code, return_counts=True)[1] / n
+    law = np.exp(mechanism.log_channel()[1])
+    assert (np.abs(found - law) < 6 * np.sqrt(law / n)).all()
+
+
+def test_blocks_of_users_do_not_change_the_reports(monkeypatch):
+    mechanism, values = SubsetSelection(1.0, 10, 3), np.arange(1000) % 10
+    whole = mechanism.randomize(values, np.random.default_rng(1))
+    monkeypatch.setattr("lpbench.privacy.subset_selection._BLOCK", 77)
+    np.testing.assert_array_equal(whole, mechanism.randomize(values, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("m", [2, 8, 40, 500])
+def test_the_chosen_size_is_no_worse_than_randomised_response_or_bit_vectors(epsilon, m):
+    chosen = SubsetSelection.least_variance(epsilon, m)
+    flip = BitVector(epsilon, m).response.flip
+    bits = flip * (1 - flip) / (1 - 2 * flip) ** 2
+    assert chosen.noise_variance <= min(SubsetSelection(epsilon, m).noise_variance, bits) * (1 + 1e-12)
+    assert chosen.size == 1 or chosen.size == pytest.approx(m / (1 + math.exp(epsilon)), rel=0.6, abs=1)
+
+
+def test_one_member_is_randomised_response():
+    for epsilon, m in ((0.5, 3), (2.0, 9)):
+        np.testing.assert_allclose(SubsetSelection(epsilon, m).channel(), GRR(epsilon, m).channel())
+
+
+def test_without_noise_the_truth_is_sent():
+    assert best_size(30, math.inf) == 1
+    values = np.arange(30)
+    sent = SubsetSelection.least_variance(math.inf, 30).randomize(values, np.random.default_rng(0))
+    np.testing.assert_array_equal(sent[:, 0], values)
+    assert subset_probabilities(30, 1, 1000.0) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("size", [0, 5, 6])
+def test_impossible_sizes_are_refused(size):
+    with pytest.raises(ValueError, match="size"):
+        SubsetSelection(1.0, 5, size)
