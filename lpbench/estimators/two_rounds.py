@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.user_cells import Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge
-from lpbench.partitions.cart import GROWN_DEPTH
+from lpbench.partitions.cart import GROWN_DEPTH, SortedFeatures
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
 
@@ -162,6 +163,10 @@ class Split:
             self._alike[depth] = places, views
         return self._alike[depth]
 
+    @cached_property
+    def _sorted(self) -> SortedFeatures:
+        return SortedFeatures(self._X, self._mask)
+
     def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> Iterator[tuple[TreePartition, list[int]]]:
         """Grow the partition of the tree features.
 
@@ -183,7 +188,7 @@ class Split:
             _, views = self.alike(depths[-1])
             yield grow_max_edge(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views), depths
         elif masked:
-            yield grow_cart(self._X, labels, depths[-1], mask=self._mask), depths
+            yield grow_cart(self._X, labels, depths[-1], mask=self._mask, presorted=self._sorted), depths
         else:
             grown: dict[int, TreePartition] = {}
             for depth in depths:

@@ -23,6 +23,7 @@ def grow_cart(
     min_samples_leaf: int = 1,
     seed: int = 0,
     bounds=None,
+    presorted: SortedFeatures | None = None,
 ) -> TreePartition:
     """Grow a CART partition: dimension and threshold with the largest decrease of the impurity.
 
@@ -46,6 +47,8 @@ def grow_cart(
         Tie breaking of scikit-learn.
     bounds : pair, optional
         The box to partition; default the unit cube.
+    presorted : SortedFeatures, optional
+        See :func:`grow_personalized_cart`.
 
     Returns
     -------
@@ -54,7 +57,8 @@ def grow_cart(
     if mask is not None and np.any(mask):
         if criterion != "variance":
             raise ValueError(f"criterion={criterion!r}: protected entries are supported for 'variance' only")
-        return grow_personalized_cart(X, y, max_depth, mask, min_samples_leaf=min_samples_leaf, bounds=bounds)
+        options = {"min_samples_leaf": min_samples_leaf, "bounds": bounds, "presorted": presorted}
+        return grow_personalized_cart(X, y, max_depth, mask, **options)
     X = np.ascontiguousarray(X, dtype=np.float32)
     if max_depth < 1 or X.size == 0:
         return _root(X.shape, bounds)
@@ -72,7 +76,9 @@ def _root(shape, bounds) -> TreePartition:
     return TreePartition.from_levels([[-1]], [[0.0]], [[n]], check_bounds(bounds, d))
 
 
-def grow_personalized_cart(X, y, max_depth: int, mask, *, min_samples_leaf: int = 1, bounds=None) -> TreePartition:
+def grow_personalized_cart(
+    X, y, max_depth: int, mask, *, min_samples_leaf: int = 1, bounds=None, presorted: SortedFeatures | None = None
+) -> TreePartition:
     """Grow a regression tree in which every cut is chosen from the samples that show its feature.
 
     The score of a cut is the decrease of the variance among the samples of the node that show the feature, relative
@@ -87,18 +93,21 @@ def grow_personalized_cart(X, y, max_depth: int, mask, *, min_samples_leaf: int 
     y : ndarray of shape (n,)
     max_depth, min_samples_leaf, bounds
         See :func:`grow_cart`.
+    presorted : SortedFeatures, optional
+        Those of X and mask, to share among several labels.
 
     Returns
     -------
     TreePartition
     """
-    X, y, mask = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64), np.asarray(mask, dtype=bool)
+    X, y, mask = np.ascontiguousarray(X, float), np.asarray(y, float), np.ascontiguousarray(mask, bool)
     n, d = X.shape
     if n == 0 or d == 0:
         return _root((n, d), bounds)
-    lists = _SortedLists(X, mask)
+    lists = _SortedLists(SortedFeatures(X, mask) if presorted is None else presorted)
+    y = y - y.mean()
+    tolerance = 1e-10 * float(np.mean(y * y))
     node, n_nodes = np.zeros(n, dtype=np.intp), 1  # -1: the sample has stopped
-    tolerance = 1e-10 * float(np.var(y))
     features, thresholds, sizes = [], [], []
     for level in range(max_depth + 1):
         active = np.flatnonzero(node >= 0)
@@ -109,7 +118,7 @@ def grow_personalized_cart(X, y, max_depth: int, mask, *, min_samples_leaf: int 
         if level == max_depth:
             break
         if level > 0:
-            lists.regroup(node)
+            lists.regroup(node, n_nodes)
         pure = _variance(y[active], here, sizes[-1]) <= tolerance
         split, cut, at = lists.best_cuts(y, pure, tolerance, min_samples_leaf)
         if split.size == 0:
@@ -118,9 +127,9 @@ def grow_personalized_cart(X, y, max_depth: int, mask, *, min_samples_leaf: int 
         rank = np.full(n_nodes, -1)
         rank[split] = np.arange(split.size)
         parent = rank[here]
-        column = cut[parent]
-        goes = (parent >= 0) & ~mask[active, column]
-        node[active] = np.where(goes, 2 * parent + (X[active, column] >= at[parent]), -1)
+        place = active * d + cut[parent]
+        goes = (parent >= 0) & ~mask.take(place)
+        node[active] = np.where(goes, 2 * parent + (X.take(place) >= at[parent]), -1)
         n_nodes = 2 * split.size
     return TreePartition.from_levels(features, thresholds, sizes, check_bounds(bounds, d))
 
@@ -132,54 +141,97 @@ def _variance(y, node, size) -> np.ndarray:
     return np.bincount(node, weights=centred * centred, minlength=size.size) / size
 
 
-class _SortedLists:
-    """For every node and feature, the samples that show the feature, in the order of its values."""
+class SortedFeatures:
+    """For every feature, the samples that show it in the order of its values.
+
+    Parameters
+    ----------
+    X, mask : ndarrays of shape (n, d)
+
+    Attributes
+    ----------
+    sample, feature, value : ndarrays of equal length
+        The entries, ordered by feature and then by value.
+    """
 
     def __init__(self, X, mask):
-        self.d = X.shape[1]
-        order = np.argsort(np.where(mask, np.inf, X), axis=0, kind="stable").T
-        shown = (np.arange(X.shape[0]) < (~mask).sum(axis=0)[:, None]).ravel()
+        n, self.d = X.shape
+        columns = np.where(mask, np.inf, X).T
+        order = np.argsort(np.ascontiguousarray(columns), axis=1, kind="stable")
+        shown = (np.arange(n) < (~mask).sum(axis=0)[:, None]).ravel()
         self.sample = order.ravel()[shown]
-        self.feature = np.repeat(np.arange(self.d), X.shape[0])[shown]
-        self.value = X[self.sample, self.feature]
-        self.node = np.zeros(self.sample.size, dtype=np.intp)
+        self.feature = np.repeat(np.arange(self.d), n)[shown]
+        self.value = columns[self.feature, self.sample]
 
-    def regroup(self, node):
+
+class _SortedLists:
+    """For every feature and node, the list of the samples that show the feature, in the order of its values.
+
+    Lists are numbered feature * n_nodes + node and stored one after the other, so that a level moves entries within
+    their feature only; every entry knows its list, which is cheaper to look up than to expand.
+    """
+
+    def __init__(self, features: SortedFeatures):
+        self.d, self.n_nodes = features.d, 1
+        self.sample, self.feature, self.value = features.sample, features.feature, features.value
+        self.list = self.feature
+        self.length = np.bincount(self.list, minlength=self.d)
+
+    def regroup(self, node, n_nodes: int):
         """Move every entry to its sample's new node, keeping the order of values; drop those that stopped."""
-        self.node = node[self.sample]
-        keep = np.flatnonzero(self.node >= 0)
-        key = self.node[keep] * self.d + self.feature[keep]
-        if key.size and key.max() < 2**16:
-            key = key.astype(np.uint16)  # numpy sorts short integers in linear time
-        order = keep[np.argsort(key, kind="stable")]
-        self.sample, self.feature = self.sample[order], self.feature[order]
-        self.value, self.node = self.value[order], self.node[order]
+        self.n_nodes, new = n_nodes, node.take(self.sample)
+        keep = np.flatnonzero(new >= 0)
+        self.feature = self.feature.take(keep)
+        number = self.feature * n_nodes + new.take(keep)
+        self.length = np.bincount(number, minlength=n_nodes * self.d)
+        # Short integers are sorted in linear time.
+        order = np.argsort(number.astype(np.min_scalar_type(n_nodes * self.d)), kind="stable")
+        self.list, keep = number.take(order), keep.take(order)
+        self.sample, self.value = self.sample.take(keep), self.value.take(keep)
 
     def best_cuts(self, y, pure, tolerance, min_samples_leaf):
-        """Return the nodes that can be cut, and the feature and threshold of each one's best cut.
+        """Return the nodes that can be cut, and the feature and threshold of each one's best cut."""
+        n_nodes = self.n_nodes
+        first = np.cumsum(self.length) - self.length
+        filled = np.flatnonzero(self.length)
+        score = self._scores(y, first, filled, min_samples_leaf)
+        best = np.full((self.d, n_nodes), -np.inf)
+        if filled.size:
+            best.ravel()[filled] = np.maximum.reduceat(score, first[filled])
+        least = best.max(axis=0) - tolerance
+        split = np.flatnonzero((least > -np.inf) & ~pure)
+
+        # Among equal scores, the first feature and in its list the first entry.
+        feature = (best[:, split] >= least[split]).argmax(axis=0)
+        chosen = feature * n_nodes + split
+        length = self.length[chosen]
+        place = np.arange(length.sum()) + np.repeat(first[chosen] - (np.cumsum(length) - length), length)
+        good = place[score.take(place) >= np.repeat(least[split], length)]
+        good = good[np.flatnonzero(np.diff(self.list[good], prepend=-1))]
+        low, high = self.value[good], self.value[good + 1]
+        middle = low + (high - low) / 2
+        return split, feature, np.where(middle > low, middle, high)
+
+    def _scores(self, y, first, filled, min_samples_leaf) -> np.ndarray:
+        """Score the cut after every entry of every list (-inf: impossible).
 
         With n = n_left + n_right samples whose labels are centred, the variance falls by
         (sum of the left labels)^2 / (n_left n_right) per sample. Because every list sums to zero, one running sum
         serves all lists.
         """
-        if self.sample.size == 0:
-            return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0)
-        first = np.flatnonzero(np.diff(self.node * self.d + self.feature, prepend=-1))
-        length = np.diff(first, append=self.sample.size)
-        labels = y[self.sample]
-        deviation = np.cumsum(labels - np.repeat(np.add.reduceat(labels, first) / length, length))
-        n_left = np.arange(1, self.sample.size + 1) - np.repeat(first, length)
-        n_right = np.repeat(length, length) - n_left
-
-        limit = max(min_samples_leaf, 1)
-        valid = (n_left >= limit) & (n_right >= limit) & ~pure[self.node]
-        valid[:-1] &= self.value[1:] > self.value[:-1]
-        score = np.where(valid, deviation * deviation / np.maximum(n_left * n_right, 1), -np.inf)
-        start = np.flatnonzero(np.diff(self.node, prepend=-1))
-        best = np.maximum.reduceat(score, start)
-        good = np.flatnonzero(valid & (score >= np.repeat(best - tolerance, np.diff(start, append=score.size))))
-        split, which = np.unique(self.node[good], return_index=True)
-        chosen = good[which]
-        low, high = self.value[chosen], self.value[chosen + 1]
-        middle = low + (high - low) / 2
-        return split, self.feature[chosen], np.where(middle > low, middle, high)
+        labels = y.take(self.sample)
+        mean = np.zeros(self.length.size)
+        if filled.size:
+            mean[filled] = np.add.reduceat(labels, first[filled]) / self.length[filled]
+        labels -= mean.take(self.list)
+        deviation = np.cumsum(labels, out=labels)
+        n_left = np.arange(1.0, labels.size + 1) - first.take(self.list)
+        n_right = self.length.take(self.list) - n_left
+        impossible = np.empty(labels.size, dtype=bool)
+        np.less_equal(self.value[1:], self.value[:-1], out=impossible[:-1])
+        impossible[first[filled] + self.length[filled] - 1] = True  # nothing is to the right of the last entry
+        if min_samples_leaf > 1:
+            impossible |= (n_left < min_samples_leaf) | (n_right < min_samples_leaf)
+        score = deviation * deviation / np.maximum(n_left * n_right, 1.0)
+        np.putmask(score, impossible, -np.inf)
+        return score
