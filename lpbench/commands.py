@@ -1,4 +1,4 @@
-"""Subcommands around the Hydra application."""
+"""What the subcommands do; their options are in :mod:`lpbench.arguments`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench import registry
+from lpbench.arguments import QUICK_REPLICATIONS
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import unknown_name
-from lpbench.experiments.engines import BACKENDS
 from lpbench.experiments.workflow import (
     Result,
     Settings,
@@ -23,16 +23,7 @@ from lpbench.experiments.workflow import (
     publish,
     run_experiments,
 )
-from lpbench.inspect_results import explain, show
-from lpbench.paths import ROOT
 from lpbench.tracking import rebuild, tracking_uri
-
-QUICK_REPLICATIONS = 2
-
-
-def _results_argument(parser: argparse.ArgumentParser) -> None:
-    default = os.environ.get("LPBENCH_RESULTS", str(ROOT / "results"))
-    parser.add_argument("--results", type=Path, default=Path(default), help="results folder (default: %(default)s)")
 
 
 def select_experiments(patterns: Sequence[str]) -> list[dict]:
@@ -87,32 +78,50 @@ def _print_result(result: Result, seconds: float, target: Path) -> None:
 
 def list_things(args: argparse.Namespace) -> int:
     """Print what is registered."""
-    if args.what == "methods":
-        rows = [(m.name, m.task, m.title, m.reference) for m in registry.methods().values()]
-    elif args.what == "experiments":
-        rows = [
-            (n, e.get("kind", ""), str(e.get("replications", "")), e.get("title", ""))
-            for n, e in registry.experiments().items()
-        ]
-    elif args.what == "masks":
-        rows = [(n, m.get("title", ""), json.dumps(m.get("params") or {})) for n, m in registry.masks().items()]
-    else:
-        rows = []
-        for name in list_datasets():
-            info = describe(name, {})
-            state = "at hand" if info.available else "missing"
-            rows.append((name, info.task, f"{info.n_train} x {info.n_features}", state))
-    widths = [max(len(str(row[i])) for row in rows) for i in range(len(rows[0]))] if rows else []
-    for row in rows:
-        print("  ".join(str(v).ljust(w) for v, w in zip(row, widths, strict=True)).rstrip())
+    head, rows = _LISTS[args.what]()
+    table = [head, *([str(value) for value in row] for row in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
+    for row in table:
+        print("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip())
     return 0
+
+
+def _methods() -> tuple[list[str], list[tuple]]:
+    rows = [(m.name, m.task, m.title, m.reference) for m in registry.methods().values()]
+    return ["METHOD", "TASK", "TITLE", "REFERENCE"], rows
+
+
+def _experiments() -> tuple[list[str], list[tuple]]:
+    rows = [
+        (n, e.get("kind", ""), e.get("replications", ""), e.get("title", "")) for n, e in registry.experiments().items()
+    ]
+    return ["EXPERIMENT", "KIND", "REPLICATIONS", "TITLE"], rows
+
+
+def _masks() -> tuple[list[str], list[tuple]]:
+    rows = [(n, m.get("title", ""), json.dumps(m.get("params") or {})) for n, m in registry.masks().items()]
+    return ["MASK", "TITLE", "PARAMETERS"], rows
+
+
+def _datasets() -> tuple[list[str], list[tuple]]:
+    found = [describe(name, {}) for name in list_datasets()]
+    rows = [(i.name, i.task, i.n_train, i.n_features, "yes" if i.available else "no") for i in found]
+    return ["DATASET", "TASK", "ROWS", "FEATURES", "AT HAND"], rows
+
+
+_LISTS = {"methods": _methods, "experiments": _experiments, "masks": _masks, "datasets": _datasets}
 
 
 def plan(args: argparse.Namespace) -> int:
     """Print the plan of what the same overrides would run."""
     from lpbench import hydra_app
 
-    return hydra_app.main([*args.overrides, "dry_run=true"])
+    known = registry.experiments()
+    for word in args.overrides:
+        if word not in known and "=" not in word and not word.startswith("~"):
+            raise unknown_name("experiment", word, known)
+    named = [f"experiment={word}" if word in known else word for word in args.overrides]
+    return hydra_app.main([*named, "dry_run=true"])
 
 
 def report(args: argparse.Namespace) -> int:
@@ -156,81 +165,3 @@ def ui(args: argparse.Namespace) -> int:
     # the server's background job runners serve features that are not used here, and cost gigabytes
     environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     os.execve(sys.executable, [*command, "--port", str(args.port)], environment)
-
-
-def run(argv: Sequence[str]) -> int:
-    """Parse and run one subcommand; returns the exit code."""
-    args = _parser().parse_args(argv)
-    return args.function(args)
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} must be a whole number >= 1")
-    return value
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lpbench")
-    commands = parser.add_subparsers(required=True)
-
-    def command(name: str, function) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=function.__doc__, description=function.__doc__)
-        sub.set_defaults(function=function)
-        return sub
-
-    sub = command("reproduce", reproduce)
-    sub.add_argument("experiments", nargs="*", help="names or patterns such as 'histoftree/*' (default: all)")
-    sub.add_argument("--replications", type=_positive, help="replaces every experiment's own number")
-    sub.add_argument("--quick", action="store_true", help=f"{QUICK_REPLICATIONS} replications")
-    sub.add_argument("--seed", type=int, default=2025, help="root seed (default: %(default)s)")
-    sub.add_argument("--backend", choices=BACKENDS, default="loky")
-    sub.add_argument("--workers", type=_positive, help="blocks computed at once (default: one per core)")
-    sub.add_argument("--address", help="of a running Dask or Ray cluster (default: processes on this machine)")
-    sub.add_argument(
-        "--cell-timeout", type=float, default=3600.0, help="seconds a block may take (default: %(default)s)"
-    )
-    sub.add_argument("--order", choices=["plan", "longest_first", "shuffle"], default="longest_first")
-    sub.add_argument("--tracking", choices=["none", "mlflow"], default="mlflow")
-    sub.add_argument("--tracking-uri", help="default: sqlite file in the results folder")
-    _results_argument(sub)
-
-    sub = command("list", list_things)
-    sub.add_argument("what", choices=["methods", "datasets", "masks", "experiments"])
-
-    sub = command("show", show)
-    sub.add_argument("experiment", help="name, e.g. histoftree/table1")
-    _results_argument(sub)
-
-    sub = command("explain", explain)
-    sub.add_argument("dataset")
-    sub.add_argument("method")
-    sub.add_argument("epsilon", type=float)
-    sub.add_argument("--mask")
-    sub.add_argument("--seed", type=int, default=2025, help="root seed of the run (default: %(default)s)")
-    _results_argument(sub)
-
-    sub = command("plan", plan)
-    sub.add_argument("overrides", nargs="*", help="Hydra overrides, e.g. experiment=histoftree/table1")
-
-    sub = command("audit", audit)
-    sub.add_argument(
-        "--samples", type=_positive, default=1_000_000, help="transcripts per value (default: %(default)s)"
-    )
-    sub.add_argument("--seed", type=int, default=2025, help="seed of the samples (default: %(default)s)")
-    sub.add_argument("--workers", type=_positive, default=2, help="worker processes (default: %(default)s)")
-    _results_argument(sub)
-
-    for name, function in (("report", report), ("track", track), ("ui", ui)):
-        sub = command(name, function)
-        _results_argument(sub)
-        if name != "report":
-            sub.add_argument("--tracking-uri", help="default: sqlite file in the results folder")
-        if name == "ui":
-            sub.add_argument("--port", type=_positive, default=5000)
-    return parser
-
-
-#: First words that are subcommands; anything else is a Hydra override.
-COMMANDS = ("reproduce", "list", "show", "plan", "explain", "audit", "report", "track", "ui")

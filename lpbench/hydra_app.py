@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -12,9 +15,9 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lpbench import registry
+from lpbench import names, registry
 from lpbench.datasets import list_datasets
-from lpbench.errors import ConfigurationError, LpbenchError, StoreError, unknown_name
+from lpbench.errors import ConfigurationError, LpbenchError, StoreError, unknown_key, unknown_name
 from lpbench.experiments import schema
 from lpbench.experiments.plan import Plan, plan_experiment, plan_single
 from lpbench.experiments.single import run_single
@@ -32,13 +35,16 @@ _exit_codes: list[int] = []
 def register() -> None:
     """Register resolvers and schemas (safe to call twice)."""
     OmegaConf.register_new_resolver("lpbench_root", lambda: str(ROOT), replace=True)
-    schema.register(list_datasets())
+    outside = [m for m in registry.methods().values() if not (CONF / "method" / f"{m.name}.yaml").is_file()]
+    own = {n: e for n, e in registry.experiments().items() if not (CONF / "experiment" / f"{n}.yaml").is_file()}
+    schema.register(list_datasets(), [asdict(m) for m in outside], own)
 
 
 def main(argv: list[str]) -> int:
     """Run Hydra on the given overrides; returns the exit code."""
     register()
     check_names(argv)
+    argv = [_free(argument) for argument in argv]
     _exit_codes.clear()
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     previous, sys.argv = sys.argv, ["lpbench", *argv]
@@ -47,7 +53,7 @@ def main(argv: list[str]) -> int:
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
     except OSError as error:
-        if isinstance(error, LpbenchError):
+        if isinstance(error, (LpbenchError, BrokenPipeError)):
             raise
         raise StoreError(
             f"results_dir: cannot write there ({error}); choose another folder with results_dir=..."
@@ -60,25 +66,52 @@ def main(argv: list[str]) -> int:
 def _first_sentence(error: Exception) -> str:
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     lines = [line.strip() for line in str(cause).splitlines() if line.strip() and "object_type" not in line]
-    return "; ".join(lines[:3]) + " (`lpbench --help` lists every key)"
+    return "; ".join(lines[:3]) + " (`lpbench --cfg job` prints every key)"
 
 
 def check_names(argv: list[str]) -> None:
-    """Refuse unknown data sets, masks, methods and experiments with the nearest known names."""
-    known = {
-        "dataset": list_datasets(),
-        "mask": registry.masks(),
-        "method": registry.methods(),
-        "experiment": [*registry.experiments(), "single"],
-        "runner": [p.stem for p in (CONF / "runner").glob("*.yaml")],
-        "tracking": [p.stem for p in (CONF / "tracking").glob("*.yaml")],
-    }
+    """Refuse unknown keys, data sets, masks, methods and experiments with the nearest known names."""
+    if {"-sc", "--shell-completion"} & set(argv):
+        return
+    known = names.known_names()
     for argument in argv:
         key, sep, value = argument.lstrip("+").partition("=")
+        if sep:
+            _check_key(key)
         if sep and key in known and not value.startswith(("glob(", "choice(")):
             for name in value.split(","):
                 if name.strip() and name.strip() not in known[key]:
                     raise unknown_name(key, name.strip(), known[key])
+
+
+def _check_key(key: str) -> None:
+    closed, free = known_keys()
+    if key.startswith("mask.params."):
+        closed = [f"mask.params.{p}" for mask in registry.masks().values() for p in mask.get("params") or {}]
+    elif key in closed or key.startswith((*free, "hydra.")) or "@" in key or key == "hydra":
+        return
+    if key not in closed:
+        raise unknown_key("unknown key", key, set(closed), " (`lpbench --cfg job` prints every key.)")
+
+
+def _free(argument: str) -> str:
+    """Let Hydra accept parameters that the configuration does not list; lpbench itself checks their names."""
+    return f"++{argument}" if argument.startswith(("dataset.params.", "method.params.")) else argument
+
+
+def known_keys() -> tuple[list[str], tuple[str, ...]]:
+    """Dotted keys of the configuration, and the beginnings of those that are free (``method.params.``)."""
+
+    def walk(node: type, prefix: str) -> Iterator[tuple[str, bool]]:
+        types = get_type_hints(node)
+        for name in (f.name for f in fields(node)):
+            is_free = str(types[name]).startswith("dict")
+            yield prefix + name, is_free
+            if is_dataclass(types[name]):
+                yield from walk(types[name], f"{prefix}{name}.")
+
+    keys = dict(walk(schema.ConfigSchema, ""))
+    return list(keys), tuple(f"{key}." for key, is_free in keys.items() if is_free)
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")

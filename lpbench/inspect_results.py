@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench import registry
-from lpbench.datasets import describe, make_problem
+from lpbench.datasets import describe, load_manifest, make_problem
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.seeds import method_streams
@@ -48,6 +48,8 @@ def show(args: argparse.Namespace) -> int:
 
 def explain(args: argparse.Namespace) -> int:
     """Print what was run, selected and spent for one cell, with its replications."""
+    load_manifest(_base(args.dataset))
+    registry.method(_base(args.method))
     cells = _matching_cells(args)
     for folder, row in cells:
         print(

@@ -18,6 +18,8 @@ PUBLISHED = ROOT / "results" / "published"
 OWN_FOLDER = "lpbench_plugins"
 #: Environment variable with further such folders (separated like PATH).
 OWN_VARIABLE = "LPBENCH_PATH"
+#: Environment variable with further folders of data set manifests alone.
+MANIFEST_VARIABLE = "LPBENCH_DATASETS"
 #: Entry-point group of packages that bring such a folder.
 OWN_GROUP = "lpbench.plugins"
 
@@ -31,6 +33,12 @@ def own_folders() -> list[Path]:
     here = Path.cwd()
     near = [folder / OWN_FOLDER for folder in (here, *here.parents) if (folder / OWN_FOLDER).is_dir()][:1]
     return list(dict.fromkeys(p.resolve() for p in (*listed, *near, *entry_folders(OWN_GROUP))))
+
+
+def manifest_folders() -> list[Path]:
+    """Folders that hold manifests: the project's, those of :data:`MANIFEST_VARIABLE`, and a user's own."""
+    extra = [Path(p) for p in os.environ.get(MANIFEST_VARIABLE, "").split(os.pathsep) if p]
+    return [MANIFESTS, *extra, *(folder / "datasets" for folder in own_folders())]
 
 
 @cache

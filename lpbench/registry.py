@@ -173,11 +173,16 @@ def method(selector: str) -> MethodSpec:
     return methods()[name].select(overrides)
 
 
+def experiment_folders() -> list[Path]:
+    """Folders that hold experiments: the project's and a user's own."""
+    return [CONF / "experiment", *(folder / "experiments" for folder in own_folders())]
+
+
 @cache
 def experiments() -> dict[str, dict]:
     """All experiments by name (``paper/artefact``), as plain dictionaries."""
     found: dict[str, dict] = {}
-    for folder in (CONF / "experiment", *(own / "experiments" for own in own_folders())):
+    for folder in experiment_folders():
         for path in sorted(folder.rglob("*.yaml")):
             name = path.relative_to(folder).with_suffix("").as_posix()
             if name == "single":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 import yaml
 
 from lpbench.errors import ConfigurationError, DataError, unknown_name
-from lpbench.paths import MANIFESTS, own_folders
+from lpbench.paths import MANIFESTS, manifest_folders
 
-#: Environment variable with further manifest folders (separated like PATH), for data sets kept outside the project.
-EXTRA_FOLDERS = "LPBENCH_DATASETS"
 TASKS = ("regression", "classification")
 
 
@@ -97,13 +94,6 @@ class Manifest:
     def score(self) -> str:
         """Metric by which predictions are scored."""
         return self.metric or ("mse" if self.task == "regression" else "accuracy")
-
-
-def manifest_folders() -> list[Path]:
-    """Folders that hold manifests: the project's, those of :data:`EXTRA_FOLDERS`, and a user's own."""
-    extra = os.environ.get(EXTRA_FOLDERS, "")
-    own = [folder / "datasets" for folder in own_folders()]
-    return [MANIFESTS, *(Path(p) for p in extra.split(os.pathsep) if p), *own]
 
 
 def list_datasets() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,9 +101,17 @@ class ConfigSchema:
     dry_run: bool = False
 
 
-def register(dataset_names: list[str]) -> None:
-    """Register the schema, and one option per manifest in the ``dataset`` group."""
+def register(
+    dataset_names: Iterable[str], methods: Iterable[Mapping] = (), experiments: Mapping[str, Mapping] | None = None
+) -> None:
+    """Register the schema, one option per manifest, and the methods and experiments that are kept outside ``conf/``."""
     store = ConfigStore.instance()
     store.store(name="schema", node=ConfigSchema)
     for name in dataset_names:
         store.store(group="dataset", name=name, node={"name": name, "params": {}})
+    for method in methods:
+        store.store(group="method", name=method["name"], node=dict(method))
+    for name, experiment in (experiments or {}).items():
+        folder, _, stem = name.rpartition("/")
+        group = f"experiment/{folder}" if folder else "experiment"
+        store.store(group=group, name=stem, node=dict(experiment), package="experiment")
