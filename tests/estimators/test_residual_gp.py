@@ -11,6 +11,7 @@ from lpbench.estimators import PrivateMean, ResidualGP
 from lpbench.estimators import residual_gp as module
 from lpbench.estimators.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.gaussian_average import GaussianAverage
+from lpbench.estimators.half_forest import HalfForest
 from lpbench.estimators.kernel_features import KernelFeatures, ShownFeatures
 
 Y_RANGE = (-2.0, 4.0)
@@ -207,3 +208,24 @@ def test_effects_of_bins_are_estimated_and_shrunk():
 
 def test_bins_are_equal():
     np.testing.assert_array_equal(bin_of(np.array([0.0, 0.24, 0.25, 0.99, 1.0]), 4), [0, 0, 1, 3, 3])
+
+
+def test_the_forest_leaves_every_row_out_of_half_of_its_trees_whatever_its_weight():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.random((41, 3)), np.zeros(41), np.ones(41)
+    y[7], weight[7] = 100.0, 1000.0
+    forest = HalfForest(X, y, weight, 1, rng)
+    assert forest.left_out[7] == pytest.approx(0.0, abs=1e-9)
+    assert (forest.left_out > 1.0).any()
+    assert forest.predict(X)[7] == pytest.approx(50.0)
+
+
+def test_the_weight_of_the_forest_is_a_posterior_mean():
+    """Without information it is a half; with it, the least-squares coefficient."""
+    rng = np.random.default_rng(1)
+    gain, ones = rng.standard_normal(5000), np.ones(5000)
+    assert module._stacking_weight(ones, gain, 0.0 * gain, 1.0) == 0.5
+    assert module._stacking_weight(ones, 0.3 * gain + rng.standard_normal(5000), gain, 1.0) == pytest.approx(
+        0.3, abs=0.06
+    )
+    assert module._stacking_weight(ones, -gain, gain, 1.0) < 0.02
