@@ -1,4 +1,4 @@
-"""The report as pages for a browser: a verdict first, then one page a paper.
+"""The report as pages for a browser: a verdict first, then one page a paper, and the privacy audit.
 
 The pages are static and ask nothing of any server: style and script stand in them, pictures lie next to them.
 """
@@ -16,7 +16,7 @@ from lpbench.reporting.differences import CODE_FACTS
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.errata import errata
 from lpbench.reporting.html_tables import SELECTIONS, csv_table, in_errors, points, shown_tables
-from lpbench.reporting.markdown import bullets, inline, tables
+from lpbench.reporting.markdown import bullets, inline, sections, tables
 from lpbench.reporting.report import PAPERS, compared_lines, not_run_lines
 
 #: Folder of experiments -> letter of the paper in claims and errata.
@@ -34,7 +34,7 @@ def write_pages(
     folder: Path,
     cards: Mapping[str, Mapping],
 ) -> list[Path]:
-    """Write ``index.html`` and a page a paper.
+    """Write ``index.html``, a page a paper and, if ``audit.md`` is there, ``audit.html``.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def write_pages(
     claims = read_csv(folder / "claims.csv").to_dict("records")
     papers = [p for p in dict.fromkeys([*PAPERS, *(e.paper for e in entries)]) if any(e.paper == p for e in entries)]
     pages = [(f"{p}.html", PAPERS.get(p, p)) for p in papers]
-    shared = {"pages": [("index.html", "Verdict"), *pages], "verdicts": VERDICTS, "selections": SELECTIONS}
+    audits = [("audit.html", "Privacy audit")] if (folder / "audit.md").is_file() else []
+    shared = {"pages": [("index.html", "Verdict"), *pages, *audits], "verdicts": VERDICTS, "selections": SELECTIONS}
     templates = _templates()
     written = []
     for paper, (name, title) in zip(papers, pages, strict=True):
@@ -71,6 +72,7 @@ def write_pages(
             "facts": CODE_FACTS if paper == "lpct" else (),
         }
         written.append(_write(templates, "paper.html.j2", folder / name, shared | content | {"here": name}))
+    written += [_audit(templates, folder, shared) for _ in audits]
     index = {
         "title": "Results",
         "verdict": _verdict(claims, entries),
@@ -96,6 +98,13 @@ def _templates() -> jinja2.Environment:
 def _write(templates: jinja2.Environment, template: str, path: Path, content: Mapping) -> Path:
     write_text(templates.get_template(template).render(content), path)
     return path
+
+
+def _audit(templates: jinja2.Environment, folder: Path, shared: Mapping) -> Path:
+    title, parts = sections((folder / "audit.md").read_text(encoding="utf-8"))
+    files = [name for name in ("audit.md", "audit.csv") if (folder / name).is_file()]
+    content = {"title": "Privacy audit", "heading": title, "sections": parts, "files": files, "here": "audit.html"}
+    return _write(templates, "text.html.j2", folder / "audit.html", shared | content)
 
 
 def _compared(entries: Sequence[Entry]) -> pd.DataFrame:
@@ -176,8 +185,10 @@ def _words(value) -> str:
 
 
 def _extras(folder: Path) -> list[dict]:
-    """Tables other commands leave in the folder: the privacy audit, and where the time went."""
+    """Tables other commands leave in the folder: where the time went, and the privacy audit if it has no page."""
     titles = {"audit": "Privacy audit", "timing": "Timing"}
+    if (folder / "audit.md").is_file():
+        del titles["audit"]
     found = []
     for stem, title in titles.items():
         table = csv_table(folder / f"{stem}.csv")

@@ -9,6 +9,7 @@ import pytest
 
 from lpbench.reporting import write_pages, write_report
 from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.html import _extras
 from lpbench.reporting.html_tables import command, distance, in_errors
 from lpbench.reporting.markdown import bullets, inline, tables
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
@@ -44,6 +45,25 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
+AUDIT = """# Privacy audit
+
+Every method,
+at *one* budget.
+
+- *Exact*: a supremum.
+
+## Methods
+
+| method | exact |
+| --- | --- |
+| `krr` | 1 |
+
+None may be accused.
+
+## Deviations
+"""
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     """A figure and a part of a table that ran, a table that did not, an audit."""
@@ -65,6 +85,7 @@ def pages(tmp_path_factory):
             if path.suffix != ".parquet":
                 (folder / "histoftree" / name / path.name).write_bytes(path.read_bytes())
     (folder / "audit.csv").write_text("method,claimed_epsilon\nkrr,1.0\n")
+    (folder / "audit.md").write_text(AUDIT)
     experiments = [figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a")]
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
     write_report(*content)
@@ -73,7 +94,7 @@ def pages(tmp_path_factory):
 
 
 def test_one_page_a_paper_and_an_index(pages):
-    assert set(pages) == {"index.html", "histoftree.html", "lpct.html"}
+    assert set(pages) == {"index.html", "histoftree.html", "lpct.html", "audit.html"}
 
 
 def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages):
@@ -98,7 +119,23 @@ def test_pages_are_small(pages):
 def test_the_verdict_comes_first(pages):
     text = pages["index.html"][0].read_text(encoding="utf-8")
     assert text.index("claims hold") < text.index("By paper") < text.index("Ask the owner.")
-    assert "<td>1</td>" in text and "numpy 2.4" in text and "claimed epsilon" in text
+    assert "<td>1</td>" in text and "numpy 2.4" in text
+
+
+def test_the_audit_is_a_page(pages):
+    path, page = pages["audit.html"]
+    text = path.read_text(encoding="utf-8")
+    for part in (
+        "<h1>Privacy audit</h1>",
+        "<p>Every method, at <em>one</em> budget.</p>",
+        "<code>krr</code>",
+        ">None may",
+    ):
+        assert part in text
+    assert {"part-1", "part-2"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(page.links)
+    (path.parent / "audit.md").unlink()
+    assert [e["stem"] for e in _extras(path.parent)] == ["audit"]
+    (path.parent / "audit.md").write_text(AUDIT)
 
 
 def test_a_cell_has_both_numbers_and_the_way_to_its_replications(pages):
@@ -128,4 +165,5 @@ def test_commands_survive_a_shell():
 def test_markdown_of_the_reports():
     assert inline("a **b** `c<d` \\*") == "a <strong>b</strong> <code>c&lt;d</code> *"
     assert bullets(["- a", "  - b", "- c"]) == [("a", ["b"]), ("c", [])]
+    assert inline("2*3 *so* \\*not\\* a*") == "2*3 <em>so</em> *not* a*"
     assert tables("x\n| a | b |\n|---|---|\n| 1 | 2 |\n\ny") == [(["a", "b"], [["1", "2"]])]
