@@ -72,8 +72,8 @@ def label_mean(model) -> Randomizer:
 
 @builds(models.CDPMean)
 def record_mean(model) -> Randomizer:
-    """The values of two of four cubes about n_0 samples; neighbours move a record and change its label."""
-    n, bound = 24, (Y_RANGE[1] - Y_RANGE[0]) / 2
+    """The values of two of four cubes of about n_0 = 30 samples; neighbours move a record and change its label."""
+    n, bound = 240, (Y_RANGE[1] - Y_RANGE[0]) / 2
     model.truncation_, model.cubes_ = bound, Cubes(4, 1)
     least = model._least(n)
     # A record with label -s leaves a cube of m records with label s, and comes with label -s' to m' - 1 with label s'.
@@ -92,4 +92,5 @@ def record_mean(model) -> Randomizer:
 
     message = real_message(Laplace(scale), sums / np.maximum(counts, least), send)
     neighbours = (pair[:, None] == pair) & ~np.eye(pair.size, dtype=bool)
-    return Randomizer("", "cdp", model.epsilon, [message], pair.size, neighbours=neighbours)
+    note = "the limit for large cubes is two thirds" if model.constants == "paper" else ""
+    return Randomizer("", "cdp", model.epsilon, [message], pair.size, neighbours=neighbours, note=note)
