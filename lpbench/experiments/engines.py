@@ -95,7 +95,11 @@ def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
     from joblib._dask import DaskDistributedBackend
 
     class Backend(DaskDistributedBackend):
-        """joblib's backend does not tell joblib about a call whose worker died, and would wait for it forever."""
+        """joblib's backend, which would wait forever for a call whose worker died."""
+
+        def effective_n_jobs(self, n_jobs):
+            # with a single worker (the other may be restarting) joblib would run calls in this very process
+            return max(2, super().effective_n_jobs(n_jobs))
 
         def submit(self, func, callback=None):
             future = super().submit(func, callback)
@@ -119,8 +123,7 @@ def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
         with client:
             yield mapping
         return
-    # A worker more than needed rather than one: joblib runs calls in this very process if there is only one.
-    options: dict[str, Any] = {"n_workers": max(2, workers), "threads_per_worker": 1, "memory_limit": 0}
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": 0}
     with (
         distributed.LocalCluster(**options, host="127.0.0.1", dashboard_address=None) as cluster,
         distributed.Client(cluster),

@@ -6,9 +6,7 @@ import errno
 import hashlib
 import json
 import os
-import socket
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lpbench.errors import StoreError
+from lpbench.experiments.claims import Claims
 
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(
@@ -52,7 +51,7 @@ def _checksum(table: pa.Table) -> str:
 
 
 class Store:
-    """Blocks, failures and claims under one folder.
+    """Blocks, failures and claims (:attr:`claims`) under one folder.
 
     Parameters
     ----------
@@ -78,6 +77,7 @@ class Store:
                 f"results_dir: cannot write to {self.root}: {error.strerror}; choose another folder with "
                 "results_dir=... (make: RESULTS=...)"
             ) from error
+        self.claims = Claims(self.root / "claims")
 
     def path(self, key: str) -> Path:
         """File of a block."""
@@ -160,77 +160,6 @@ class Store:
             return json.loads(self._failure(key).read_text())
         except (FileNotFoundError, ValueError):
             return None
-
-    # claims: who is working on a block right now
-
-    def claim(self, key: str) -> bool:
-        """Take the block for this process; False if another live process has it.
-
-        A claim whose process is dead (same host) is taken over.
-        """
-        path = self.root / "claims" / key
-        mine = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "start": _process_start(os.getpid())})
-        for _ in range(2):
-            try:
-                with open(path, "x", encoding="utf-8") as handle:
-                    handle.write(mine)
-                return True
-            except FileExistsError:
-                holder = self.claimed_by(key)
-                if holder is not None and _alive(holder):
-                    return holder.get("pid") == os.getpid() and holder.get("host") == socket.gethostname()
-                path.unlink(missing_ok=True)
-        return False
-
-    def release(self, key: str) -> None:
-        """Give the block back."""
-        (self.root / "claims" / key).unlink(missing_ok=True)
-
-    def claimed_by(self, key: str) -> dict | None:
-        """Who holds the claim (``host``, ``pid``, ``start``), or None."""
-        path = self.root / "claims" / key
-        for _ in range(20):
-            try:
-                return json.loads(path.read_text())
-            except FileNotFoundError:
-                return None
-            except ValueError:
-                # the claimant has created the file and is about to write its name
-                time.sleep(0.01)
-        return {"host": "", "pid": -1, "start": ""}
-
-    def is_claimed(self, key: str) -> bool:
-        """Whether a live process is working on the block."""
-        holder = self.claimed_by(key)
-        return holder is not None and _alive(holder)
-
-    def is_abandoned(self, key: str) -> bool:
-        """Whether the process that was working on the block is dead."""
-        holder = self.claimed_by(key)
-        return holder is not None and not _alive(holder)
-
-
-def _process_start(pid: int) -> str:
-    """Start time of a process (Linux), which tells a reused process id from the original."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def _alive(holder: Mapping) -> bool:
-    if holder.get("host") != socket.gethostname():
-        return True
-    pid = int(holder.get("pid", -1))
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return _process_start(pid) == holder.get("start", "")
 
 
 def _atomic_write(path: Path, data: bytes) -> None:

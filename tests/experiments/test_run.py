@@ -14,8 +14,9 @@ import pytest
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import expand_grid
 from lpbench.experiments.assemble import COLUMNS, assemble
+from lpbench.experiments.compute import execute
 from lpbench.experiments.plan import Plan
-from lpbench.experiments.run import execute, run_blocks
+from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from tests.experiments.helpers import block, cell
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 
 from lpbench.errors import StoreError
-from lpbench.experiments.run import execute
+from lpbench.experiments.compute import execute
 from lpbench.experiments.store import CorruptBlockError, Store
 from tests.experiments.helpers import block
 
@@ -68,29 +63,3 @@ def test_unwritable_folder_is_a_clear_error(tmp_path):
     blocker.write_text("")
     with pytest.raises(StoreError, match="results_dir: cannot write"):
         Store(blocker / "store")
-
-
-def test_claim_is_exclusive_between_live_processes(tmp_path):
-    store = Store(tmp_path)
-    assert store.claim("k")
-    code = f"import sys; from lpbench.experiments.store import Store; sys.exit(Store({str(tmp_path)!r}).claim('k'))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-    store.release("k")
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 1
-
-
-def test_claim_of_a_dead_process_is_taken_over(tmp_path):
-    store = Store(tmp_path)
-    code = f"from lpbench.experiments.store import Store; Store({str(tmp_path)!r}).claim('k')"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert store.is_abandoned("k")
-    assert store.claim("k")
-    assert store.claimed_by("k")["pid"] == os.getpid()
-
-
-def test_reused_process_id_is_not_mistaken_for_the_claimant(tmp_path):
-    store = Store(tmp_path)
-    store.claim("k")
-    path = tmp_path / "claims" / "k"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "start": "1"}))
-    assert store.is_abandoned("k")

@@ -1,0 +1,117 @@
+"""The same bits from this process, worker processes, Dask and Ray; dead workers; time limits in threads."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import time
+
+import pytest
+
+from lpbench.cli import main
+from lpbench.errors import ConfigurationError
+from lpbench.experiments.engines import check_backend, engine
+from lpbench.experiments.limits import CellTimeout, time_limit
+from lpbench.experiments.plan import Plan
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
+from tests.experiments.helpers import cell
+from tests.experiments.test_run import product, scores
+
+CLUSTERS = {"dask": "distributed", "ray": "ray"}
+
+
+def summary(tmp_path, backend: str) -> bytes:
+    """Run a small experiment of the command line on a backend; returns its summary."""
+    results = tmp_path / backend
+    options = ["--replications", "2", "--tracking", "none", "--workers", "2", "--results", str(results)]
+    assert main(["reproduce", "label_dp/budget", *options, "--backend", backend]) == 0
+    return (results / "label_dp" / "budget" / "summary.csv").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", CLUSTERS)
+def test_summary_is_the_same_on_every_engine(tmp_path, backend):
+    pytest.importorskip(CLUSTERS[backend])
+    serial = summary(tmp_path, "serial")
+    assert summary(tmp_path, "loky") == serial
+    assert summary(tmp_path, backend) == serial
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", CLUSTERS)
+def test_killed_worker_of_a_cluster_loses_only_its_block(tmp_path, backend):
+    pytest.importorskip(CLUSTERS[backend])
+    expected = Store(tmp_path / "expected")
+    run_blocks(product().blocks, expected, backend="serial", progress=False)
+    store = Store(tmp_path / "store")
+    once = cell(params={"mode": "die_once", "flag": str(tmp_path / "died")})
+    always = cell(params={"mode": "die"})
+    # both in the middle of the run, so that others are in flight and waiting
+    plan = Plan(product().entries[:3]) + once + always + Plan(product().entries[3:])
+    report = run_blocks(plan.blocks, store, backend=backend, workers=2, order="plan", progress=False)
+    assert [o.status for o in report.failed] == ["failed"] and "worker process died" in report.failed[0].reason
+    assert len(store.keys()) == 7 and len(report.outcomes) == 8
+    assert scores(product(), store) == scores(product(), expected)
+
+
+@pytest.mark.slow
+def test_time_limit_on_a_dask_worker(tmp_path):
+    pytest.importorskip("distributed")
+    plan = cell() + cell(params={"mode": "slow"}, replications=60)
+    report = run_blocks(plan.blocks, Store(tmp_path), backend="dask", workers=2, cell_timeout=0.4, progress=False)
+    assert sorted(o.status for o in report.outcomes) == ["ok", "timeout"]
+
+
+@pytest.mark.parametrize("backend", CLUSTERS)
+def test_missing_engine_is_named_with_its_extra(monkeypatch, backend):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=rf"runner.backend='{backend}'.*lpbench\[{backend}\]"):
+        check_backend(backend)
+
+
+def test_address_needs_a_cluster():
+    with pytest.raises(ConfigurationError, match=r"runner\.address='tcp://127\.0\.0\.1:1'"):
+        with engine("loky", 1, "tcp://127.0.0.1:1"):
+            pass
+
+
+def test_one_call_never_runs_in_this_process():
+    with engine("loky", 1) as mapping:
+        (name,) = mapping(threading.get_native_id, [()])
+    assert name != threading.get_native_id()
+
+
+def in_thread(function) -> list:
+    """Call the function in a thread; returns the exception it ended with, if any."""
+    ended = []
+
+    def call():
+        try:
+            function()
+        except Exception as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    return ended
+
+
+def test_limit_interrupts_a_thread_and_says_which():
+    def busy():
+        with time_limit(0.05):
+            while True:
+                time.sleep(0.001)
+
+    (error,) = in_thread(busy)
+    assert isinstance(error, CellTimeout) and "0.05 s" in str(error)
+
+
+def test_limit_that_is_not_reached_leaves_the_thread_alone():
+    def brief():
+        with time_limit(0.01):
+            pass
+        time.sleep(0.05)
+
+    assert in_thread(brief) == []
