@@ -3,6 +3,7 @@ PYTHON       ?= python3
 VENV         := .venv
 BIN          := $(VENV)/bin
 STAMP        := $(VENV)/.installed
+ENGINES      := $(VENV)/.engines
 
 EXPERIMENTS  ?= *
 REPLICATIONS ?=
@@ -13,7 +14,7 @@ WORKERS      ?=
 OPTIONS = --results $(RESULTS) --seed $(SEED) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce quick test test-all lint audit bench datasets report ui lock clean
+.PHONY: help install engines reproduce quick test test-all lint audit bench datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -29,6 +30,12 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+engines: $(ENGINES) ## Add what computing on Dask, Ray and SLURM needs (docs/cluster.md)
+
+$(ENGINES): $(STAMP) requirements-engines.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock -r requirements-engines.lock
+	@touch $@
+
 reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
 	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS)
 
@@ -39,7 +46,7 @@ quick: $(STAMP) ## The same with two replications, into results/quick
 test: $(STAMP) ## The test suite without the slow tests
 	$(BIN)/python -m pytest -m "not slow"
 
-test-all: $(STAMP) ## The whole test suite
+test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(BIN)/python -m pytest
 
 lint: $(STAMP) ## Style and static checks

@@ -1,20 +1,62 @@
-"""Write requirements.lock: the exact versions installed here, without any index address."""
+"""Write the exact versions installed here, without any index address.
+
+requirements.lock has what lpbench and its tests need; requirements-engines.lock, what the extras for clusters need
+beyond that.
+"""
 
 from __future__ import annotations
 
-from importlib.metadata import distributions
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = {"pip", "lpbench"}
+#: Extras of lpbench that a user without a cluster does not need.
+ENGINES = {"dask", "ray", "launchers"}
+
+
+def closure(name: str, extras: frozenset[str], seen: dict[tuple, None] | None = None) -> set[str]:
+    """Names of the installed packages that a package needs with some of its extras, itself included."""
+    seen = {} if seen is None else seen
+    try:
+        requires = distribution(name).requires or []
+    except PackageNotFoundError:
+        return set()
+    if (name, extras) not in seen:
+        seen[name, extras] = None
+        for requirement in map(Requirement, requires):
+            wanted = requirement.marker is None or any(requirement.marker.evaluate({"extra": e}) for e in extras | {""})
+            if wanted:
+                closure(canonicalize_name(requirement.name), frozenset(requirement.extras), seen)
+    return {package for package, _ in seen}
+
+
+def _is_engine(requirement: Requirement) -> bool:
+    marker = requirement.marker
+    return marker is not None and any(marker.evaluate({"extra": extra}) for extra in ENGINES)
+
+
+def write(name: str, header: str, pins: dict[str, str]) -> None:
+    """Write one lock file beside pyproject.toml."""
+    lines = [f"{package}=={version}" for package, version in sorted(pins.items())]
+    (ROOT / name).write_text("\n".join([f"# {header}", *lines]) + "\n")
+    print(f"{len(lines)} pins in {name}")
 
 
 def main() -> None:
-    """Write the lock file beside pyproject.toml."""
-    pins = {d.metadata["Name"].lower().replace("_", "-"): d.version for d in distributions()}
-    lines = [f"{name}=={version}" for name, version in sorted(pins.items()) if name not in LEFT_OUT]
-    target = Path(__file__).resolve().parents[1] / "requirements.lock"
-    target.write_text("# Written by `make lock`; install with `make install`.\n" + "\n".join(lines) + "\n")
-    print(f"{len(lines)} pins in {target.name}")
+    """Write both lock files; the second only where all engines are installed."""
+    pins = {canonicalize_name(d.metadata["Name"]): d.version for d in distributions()}
+    known = set(distribution("lpbench").metadata.get_all("Provides-Extra") or [])
+    engines = closure("lpbench", frozenset(ENGINES)) - closure("lpbench", frozenset(known - ENGINES))
+    base = {p: v for p, v in pins.items() if p not in LEFT_OUT | engines}
+    write("requirements.lock", "Written by `make lock`; install with `make install`.", base)
+    wanted = [r for r in map(Requirement, distribution("lpbench").requires or []) if _is_engine(r)]
+    if all(canonicalize_name(r.name) in pins for r in wanted):
+        header = "Written by `make lock`; install with `make engines`."
+        write("requirements-engines.lock", header, {p: v for p, v in pins.items() if p in engines})
 
 
 if __name__ == "__main__":
