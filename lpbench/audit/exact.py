@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,7 +58,7 @@ class Channel(FiniteMechanism):
         Of reports 0, ..., n_reports - 1 given every protected value; rows sum to 1.
     """
 
-    probabilities: np.ndarray
+    probabilities: np.ndarray = field(repr=False)
 
     def __post_init__(self):
         table = np.asarray(self.probabilities, dtype=np.float64)
