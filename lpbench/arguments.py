@@ -203,6 +203,7 @@ def _add_checking(commands) -> None:
     ):
         sub = _command(kinds, kind, f"lpbench.contract:check_{kind}_command", text)
         sub.add_argument("names", nargs="+", metavar="NAME")
+        sub.add_argument("--only", action="append", metavar="CHECK", help="one of them; repeat for more")
 
     text = "Run again and compare with published results: bitwise, statistical, conceptual."
     sub = _command(
