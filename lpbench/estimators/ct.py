@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, expand_grid
 from lpbench.estimators.private_labels import REAL_BITS
-from lpbench.estimators.trees import grow_trees
+from lpbench.estimators.tree_growth import grow_trees
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams

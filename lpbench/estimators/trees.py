@@ -3,105 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.tree import DecisionTreeRegressor
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, expand_grid
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
-from lpbench.partitions.cart import GROWN_DEPTH
+from lpbench.estimators.tree_growth import TREE_PARAMETERS, cut_trees
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
-
-TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
-
-
-def grow_trees(tree, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]) -> list:
-    """Fit one scikit-learn tree per setting; settings that provably give the same tree share it.
-
-    A tree that stayed shallower than its ``max_depth`` was never stopped by it, so every larger ``max_depth`` runs the
-    same steps with the same random numbers. (A deep tree cut short is *not* the shallow tree: scikit-learn breaks ties
-    by a random state that advances from node to node, depth first.)
-
-    Parameters
-    ----------
-    tree : DecisionTreeRegressor or DecisionTreeClassifier
-        Template with its ``random_state`` set.
-    inputs : float32 ndarray of shape (n, d)
-        Missing entries are NaN.
-    labels : ndarray of shape (n,)
-    settings : sequence of mappings
-        Parameters of each tree.
-
-    Returns
-    -------
-    list of fitted trees, in the order of ``settings``
-    """
-    grown = [None] * len(settings)
-    deepest: dict[tuple, tuple] = {}
-    for i in sorted(range(len(settings)), key=lambda i: _depth(settings[i])):
-        others = tuple(sorted((k, v) for k, v in settings[i].items() if k != "max_depth"))
-        shallower, limit = deepest.get(others, (None, 0.0))
-        if shallower is None or (shallower.get_depth() >= limit and _depth(settings[i]) > limit):
-            shallower = clone(tree).set_params(**settings[i]).fit(inputs, labels)
-        deepest[others] = shallower, _depth(settings[i])
-        grown[i] = shallower
-    return grown
-
-
-def _depth(setting: Mapping) -> float:
-    depth = setting.get("max_depth")
-    return math.inf if depth is None else depth
-
-
-@dataclass(frozen=True)
-class CutTree:
-    """A fitted regression tree read at a smaller depth: every node predicts the mean of its labels.
-
-    It has the law of a tree grown with ``max_depth=depth``, for the reason given at ``GROWN_DEPTH``. ``fit`` reads its
-    tree in the same way, so that a sweep and a fit agree bit for bit.
-    """
-
-    grown: DecisionTreeRegressor
-    depth: float
-
-    def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """Predict for float32 inputs of shape (m, d)."""
-        tree = self.grown.tree_
-        return tree.value[self._kept()[tree.apply(inputs)], 0, 0]
-
-    def _kept(self) -> np.ndarray:
-        """For each node its deepest ancestor (or itself) at depth <= ``depth``."""
-        tree = self.grown.tree_
-        parent, level = np.zeros(tree.node_count, dtype=np.intp), np.zeros(tree.node_count, dtype=np.intp)
-        inner = np.flatnonzero(tree.children_left >= 0)
-        parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
-        for _ in range(tree.max_depth):
-            level[1:] = level[parent[1:]] + 1
-        kept = np.arange(tree.node_count)
-        while (deep := level[kept] > self.depth).any():
-            kept[deep] = parent[kept[deep]]
-        return kept
-
-
-def cut_trees(
-    tree: DecisionTreeRegressor, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]
-) -> list[CutTree]:
-    """Grow one tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`)."""
-    grown: dict[tuple, DecisionTreeRegressor] = {}
-    cut = []
-    for setting in settings:
-        depth = _depth(setting)
-        limit = None if math.isinf(depth) else max(GROWN_DEPTH, depth)
-        key = (setting["min_samples_leaf"], limit)
-        if key not in grown:
-            grown[key] = clone(tree).set_params(**{**setting, "max_depth": limit}).fit(inputs, labels)
-        cut.append(CutTree(grown[key], depth))
-    return cut
 
 
 class TreeRegressor(LocalRegressor):
@@ -139,7 +51,7 @@ class TreeRegressor(LocalRegressor):
         """
         inputs, labels, streams = self._collect(X, y, mask)
         setting = {name: getattr(self, name) for name in TREE_PARAMETERS}
-        (self.tree_,) = cut_trees(_template(streams), inputs, labels, [setting])
+        (self.tree_,) = cut_trees(inputs, labels, [setting], streams.integer("tree"))
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -169,13 +81,9 @@ class TreeRegressor(LocalRegressor):
                 inputs, labels, _ = model._collect(problem.X_train, problem.y_train, problem.mask)
                 test = np.ascontiguousarray(model._visible(model._to_unit_cube(problem.X_test)), dtype=np.float32)
                 sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
-                trees = cut_trees(_template(streams), inputs, labels, sizes)
+                trees = cut_trees(inputs, labels, sizes, streams.integer("tree"))
                 values[b, members] = [problem.score(model._finish(tree.predict(test))) for tree in trees]
         return SweepResult(values)
-
-
-def _template(streams: Streams) -> DecisionTreeRegressor:
-    return DecisionTreeRegressor(random_state=streams.integer("tree"))
 
 
 class LabelDT(TreeRegressor):

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
-from lpbench.estimators.trees import grow_trees
+from lpbench.estimators.tree_growth import grow_trees
 from lpbench.privacy import Laplace
 from lpbench.seeds import Streams
 
