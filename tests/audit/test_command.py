@@ -2,7 +2,7 @@
 
 import pytest
 
-from lpbench import commands
+from lpbench import arguments
 from lpbench.audit import command, table
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
@@ -37,14 +37,14 @@ def test_results_do_not_depend_on_the_workers(tmp_path, few):
 
 
 def test_command_line(tmp_path, few, capsys):
-    assert commands.run(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
+    assert arguments.run(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
     assert "4 rows audited" in capsys.readouterr().out
     assert (tmp_path / "reproduced" / "audit.md").is_file()
 
 
 def test_a_missed_mechanism_fails_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "subjects", lambda: [("bad", "halved_noise")])
-    assert commands.run(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
+    assert arguments.run(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
     assert "halved_noise: a known-bad mechanism was not caught" in capsys.readouterr().out
 
 
