@@ -10,11 +10,12 @@ REPLICATIONS ?=
 RESULTS      ?= results
 SEED         ?= 2025
 WORKERS      ?=
+LEVEL        ?= bitwise
 
 OPTIONS = --results $(RESULTS) --seed $(SEED) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines reproduce quick test test-all lint audit bench datasets report ui lock clean
+.PHONY: help install engines reproduce quick verify test test-all lint audit bench datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -42,6 +43,9 @@ reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS select
 quick: RESULTS = results/quick
 quick: $(STAMP) ## The same with two replications, into results/quick
 	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS) --quick
+
+verify: $(STAMP) ## Run again and compare with results/reproduced (LEVEL=bitwise|statistical, EXPERIMENTS)
+	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS))
 
 test: $(STAMP) ## The test suite without the slow tests
 	$(BIN)/python -m pytest -m "not slow"

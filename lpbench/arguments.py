@@ -151,7 +151,7 @@ def _add_running(commands) -> None:
 
 
 def _add_looking(commands) -> None:
-    sub = _command(commands, "list", "lpbench.commands:list_things", "Print what is registered, yours included.")
+    sub = _command(commands, "list", "lpbench.listing:list_things", "Print what is registered, yours included.")
     sub.add_argument("what", type=_one_of(*LISTS), metavar="WHAT", help=", ".join(LISTS))
 
     text = "Print what an experiment runs, how much of it is stored, and its table."

@@ -6,21 +6,21 @@ The project's tests run them on everything that is registered, `lpbench check` o
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone, is_classifier
-from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 from lpbench import registry
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.real import sensitivity_order
-from lpbench.errors import LpbenchError, PrivacyLeakWarning
+from lpbench.errors import LpbenchError, PrivacyLeakWarning, unknown_key
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.privacy import Guarantee
 from lpbench.problem import Problem
@@ -61,6 +61,8 @@ def check_scikit_learn(selector: str) -> None:
 
 def check_with_scikit_learn(model: LocalEstimator) -> None:
     """Run scikit-learn's checks on an estimator."""
+    from sklearn.utils.estimator_checks import check_estimator  # brings pytest with it
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)  # scikit-learn cannot know the public range
         results = check_estimator(model, on_skip=None, on_fail=None)
@@ -127,10 +129,11 @@ def check_determinism(selector: str) -> None:
 
 
 def check_workers(selector: str) -> None:
-    """Worker processes give the bits of this process, in any order (linear algebra on one thread, as in all runs)."""
+    """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
     seeds = (1, 2)
     here = [_swept(selector, seed) for seed in seeds]
-    there = Parallel(n_jobs=2)(delayed(_swept)(selector, seed) for seed in reversed(seeds))
+    worker = get_reusable_executor(max_workers=1)
+    there = list(worker.map(functools.partial(_swept, selector), reversed(seeds)))
     for seed, mine, theirs in zip(seeds, here, reversed(there), strict=True):
         np.testing.assert_array_equal(mine, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
 
@@ -275,14 +278,21 @@ def check_method_command(args: argparse.Namespace) -> int:
     """Check methods one by one and print each verdict."""
     for name in args.names:
         registry.method(name)
-    return _run("method", args.names, METHOD_CHECKS)
+    return _run("method", args.names, _chosen(METHOD_CHECKS, args.only))
 
 
 def check_dataset_command(args: argparse.Namespace) -> int:
     """Check data sets one by one and print each verdict."""
     for name in args.names:
         load_manifest(name)
-    return _run("dataset", args.names, DATASET_CHECKS)
+    return _run("dataset", args.names, _chosen(DATASET_CHECKS, args.only))
+
+
+def _chosen(checks: Mapping[str, Callable], only: list[str] | None) -> dict[str, Callable]:
+    for name in only or ():
+        if name not in checks:
+            raise unknown_key("unknown check", name, checks)
+    return {name: check for name, check in checks.items() if not only or name in only}
 
 
 def _run(kind: str, names: list[str], checks: Mapping[str, Callable[[str], None]]) -> int:

@@ -1,0 +1,75 @@
+"""docs/tutorial.md works as it stands: every command, in a folder of its own, without the real data files."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lpbench.paths import ROOT
+
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+#: Of the commands together, on a machine that has nothing else to do; a busy one is given four times as much.
+SECONDS = 60
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Output of all commands, their processor time, and the folder they ran in."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    hidden = ("LPBENCH_DATA_MIRROR", "LPBENCH_PATH", "LPBENCH_DATASETS", "LPBENCH_RESULTS", "PYTHONPATH")
+    environment = {k: v for k, v in os.environ.items() if k not in hidden}
+    environment["LPBENCH_CACHE"] = str(folder / "cache")
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    start, before = time.perf_counter(), os.times()
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks("sh"))],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=4 * SECONDS,
+    )  # fmt: skip
+    seconds, after = time.perf_counter() - start, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, min(seconds, used), folder / "my_study"
+
+
+def test_it_takes_less_than_a_minute(run):
+    assert run[1] < SECONDS
+
+
+def test_the_output_is_what_the_page_shows(run):
+    shown = [line.strip() for block in blocks("text") for line in block.splitlines() if line.strip()]
+    assert len(shown) >= 5
+    assert not [line for line in shown if line not in run[0]]
+
+
+def test_method_and_data_set_keep_the_contract(run):
+    assert "1 method(s), 8 checks, 0 broken" in run[0]
+    assert "1 method(s), 1 checks, 1 broken" in run[0], "the broken promise is caught"
+    assert "1 dataset(s), 3 checks, 0 broken" in run[0]
+
+
+def test_both_are_in_the_table_and_on_the_page(run):
+    table = (run[2] / "results" / "own" / "first" / "first.md").read_text(encoding="utf-8")
+    head = next(line for line in table.splitlines() if line.startswith("| |"))
+    assert "My mean" in head
+    assert re.search(r"^\| costs \|.* ±", table, re.MULTILINE)
+    page = (run[2] / "results" / "reproduced" / "own.html").read_text(encoding="utf-8")
+    assert "My mean" in page and "costs" in page
+
+
+def test_the_checkout_is_left_alone(run):
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True)
+    assert "my_mean" not in status.stdout and "costs" not in status.stdout
+
+
+def test_the_readme_leads_here():
+    assert "(docs/tutorial.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
