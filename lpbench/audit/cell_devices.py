@@ -66,7 +66,7 @@ def _both_rounds(setting: Setting, epsilon: float, mask: np.ndarray, tree: TreeP
         labels.size,
         public_bits=REAL_BITS * released,
         bits_down=(tree.n_leaves() - 1) * (REAL_BITS + math.ceil(math.log2(max(tree.n_features, 2)))),
-        note="" if codes.size > 1 else f"every cell is public; the label gets {setting.label_share:g} of epsilon",
+        note="" if codes.size > 1 else f"every cell is public; the label gets {setting.label_share:.0%} of epsilon",
     )
 
 

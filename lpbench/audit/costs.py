@@ -38,7 +38,7 @@ class Cost:
         Of the broadcast.
     curator_bytes : int
         Held by the collector for the reports.
-    kept : {"rows", "sums"}
+    kept : {"rows", "sums", "counts"}
     """
 
     protocol: str
@@ -110,8 +110,8 @@ class WireCost:
     user_bytes : int
         What one user sends, all rounds and envelopes together.
     curator_bytes : float
-        What is held of the reports: per user if rows are kept, in total if sums are.
-    keep : {"rows", "sums"}
+        What is held of the reports: per user if rows are kept, otherwise in total.
+    keep : {"rows", "sums", "counts"}
     """
 
     user_bytes: int
@@ -138,7 +138,7 @@ def _collect_round(randomizer: Randomizer, number: int, streams: Streams) -> tup
     messages = [m for m in randomizer.messages if m.round == number]
     # What is public goes along with the first message, as it is.
     public = int(randomizer.public_bits / 64) if number == 1 else 0
-    fields = (Reals(public), *(f for m in messages for f in m.fields))
+    fields = (*([Reals(public)] if public else []), *(f for m in messages for f in m.fields))
     sent = [np.zeros((N_SENDERS, public))]
     sent += [np.asarray(m.send(0, N_SENDERS, streams), dtype=float).reshape(N_SENDERS, -1) for m in messages]
     collector = Collector(Round(number, b"audit...", fields, randomizer.keep), _SECRET)

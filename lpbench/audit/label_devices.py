@@ -88,7 +88,7 @@ def private_majority(model) -> Randomizer:
         return grr_reports(np.full(n, value), N_CLASSES, model.epsilon, rng.random(n), rng.random(n))
 
     message = Message(GRR(model.epsilon, N_CLASSES), np.arange(N_CLASSES), send, (Integers(N_CLASSES),))
-    return Randomizer("", "ldp", model.epsilon, [message], N_CLASSES)
+    return Randomizer("", "ldp", model.epsilon, [message], N_CLASSES, keep="counts")
 
 
 @builds(models.LabelLDPVote)

@@ -34,8 +34,8 @@ def page(
         _methods([row for kind, row in rows if kind == "method"], wire),
         "Bits and bytes are those of the audit's small world (three features, few cells); the last section has "
         "realistic sizes. *Bytes up* are all reports of a user on the wire, envelopes included; *curator* is what must "
-        "be held of them. `none` marks references without protection. Slack is what a method promises to spend and "
-        "does not; settings that use it are listed too.",
+        "be held of them (for central models, both of what is released). `none` marks references without protection. "
+        "Slack is what a method promises to spend and does not; settings that use it are listed too.",
         "## Mechanisms known to be wrong",
         "Each must be caught by both audits.",
         _mechanisms([row for kind, row in rows if kind == "bad"], KNOWN_BAD, "what is wrong", "caught"),

@@ -99,8 +99,8 @@ class Randomizer:
         Bits of what is sent in the clear because it is not protected.
     bits_down : float
         Bits that everybody receives.
-    keep : {"rows", "sums"}
-        Whether the curator needs every report or their sums alone.
+    keep : {"rows", "sums", "counts"}
+        Whether the curator needs every report, or their sums or counts of categories alone.
     note : str
     """
 

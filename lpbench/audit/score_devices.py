@@ -33,7 +33,9 @@ def calibrated_votes(model) -> Randomizer:
 
     message = Message(mechanism, categories, send, (Integers(subsets.size),))
     cut = 64.0 + math.ceil(math.log2(N_FEATURES))
-    return Randomizer("", "ldp", model.epsilon, [message], categories.size, bits_down=(N_CELLS - 1) * cut, keep="sums")
+    return Randomizer(
+        "", "ldp", model.epsilon, [message], categories.size, bits_down=(N_CELLS - 1) * cut, keep="counts"
+    )
 
 
 @builds(models.PublicForest)

@@ -1,8 +1,8 @@
 """Collecting the reports of a round: in any order, in chunks, at several places; what is wrong is refused and counted.
 
 A collector keeps either the reports themselves (methods whose curator needs each of them, such as the labels a tree is
-grown from) or their sums (votes and counts). Sums are exact whole numbers, so that neither the order of arrival nor the
-way in which collectors are merged changes a single bit of them.
+grown from), or their sums (votes), or how often each category was reported. Sums and counts are exact whole numbers, so
+that neither the order of arrival nor the way in which collectors are merged changes a single bit of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbench.errors import LpbenchError
-from lpbench.protocol.wire import VERSION, Envelope, Field, open_envelope, payload_bytes, unpack
+from lpbench.protocol.wire import VERSION, Envelope, Field, Integers, open_envelope, payload_bytes, unpack
 
 #: Why a report may be refused.
 REASONS = {
@@ -50,8 +50,8 @@ class Round:
         Digest of the broadcast that the reports answer.
     fields : tuple of Field
         The payload.
-    keep : {"rows", "sums"}
-        Whether reports are kept one by one or added up.
+    keep : {"rows", "sums", "counts"}
+        Whether reports are kept one by one or added up, or their categories counted (fields that are ``Integers``).
     """
 
     number: int
@@ -90,11 +90,16 @@ class Collector:
         possible: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     ):
         self.round, self.shard, self.n_shards = round, shard, n_shards
+        if round.keep == "counts" and not all(isinstance(f, Integers) for f in round.fields):
+            raise ValueError("only whole numbers can be counted; keep rows or sums")
         self._secret, self._possible = secret, possible
         self._length = payload_bytes(round.fields)
         self._tags: dict[int, bytes] = {}
         self._rows: dict[int, np.ndarray] = {}
-        self._sums = np.zeros(sum(f.columns for f in round.fields), dtype=object)
+        # Where the counts of each column begin; with sums and rows a column has one entry.
+        sizes = [f.size if isinstance(f, Integers) and round.keep == "counts" else 1 for f in round.fields]
+        self._first = np.cumsum([0, *np.repeat(sizes, [f.columns for f in round.fields])])
+        self._sums = np.zeros(self._first[-1], dtype=object)
         self.rejected: Counter[str] = Counter()
 
     @property
@@ -157,6 +162,9 @@ class Collector:
                     self._rows[envelope.user] = values[i]
         if self.round.keep == "sums" and counted.any():
             self._sums = self._sums + _exact_sum(values[counted])
+        elif self.round.keep == "counts":
+            places = values[counted].astype(np.int64) + self._first[:-1]
+            self._sums = self._sums + np.bincount(places.ravel(), minlength=self._sums.size).astype(object)
 
     def merge(self, other: Collector) -> None:
         """Take over what another collector of the same round has counted.
@@ -188,6 +196,10 @@ class Collector:
     def sums(self) -> np.ndarray:
         """Return the sums of the reports: ndarray of shape (columns,)."""
         return np.array([float(total) for total in self._sums]) * SUM_STEP
+
+    def counts(self) -> np.ndarray:
+        """Return how often each category was reported, column after column: int64 ndarray."""
+        return self._sums.astype(np.int64)
 
     def state(self) -> tuple:
         """Everything that a refused report must not change, in comparable form."""

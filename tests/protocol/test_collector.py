@@ -97,6 +97,25 @@ def test_order_chunks_and_merging_change_no_bit(keep):
         np.testing.assert_array_equal(places[0].rows()[1], values)
 
 
+def test_categories_are_counted():
+    rng = np.random.default_rng(3)
+    values, fields = (
+        np.column_stack([rng.integers(0, 5, 200), rng.integers(0, 3, (200, 2))]),
+        (Integers(5), Integers(3, 2)),
+    )
+    reports = [report(i, row, fields=fields) for i, row in enumerate(values)]
+    places = [Collector(Round(1, CAMPAIGN, fields, "counts"), SECRET, shard, 2) for shard in range(2)]
+    for shard, place in enumerate(places):
+        assert set(place.add(reports[shard::2])) == {""}
+        assert place.add(reports[shard::2][:3]) == ["replayed"] * 3
+    places[0].merge(places[1])
+    expected = [np.bincount(column, minlength=size) for column, size in zip(values.T, (5, 3, 3), strict=True)]
+    np.testing.assert_array_equal(places[0].counts(), np.concatenate(expected))
+    assert places[0].memory()["reports"] == 8 * 11
+    with pytest.raises(ValueError, match="only whole numbers"):
+        Collector(Round(1, CAMPAIGN, FIELDS, "counts"), SECRET)
+
+
 def test_sums_do_not_overflow():
     place = Collector(Round(1, CAMPAIGN, (Reals(1),), "sums"), SECRET)
     place.add(report(i, (2.0**52,), fields=(Reals(1),)) for i in range(100))
