@@ -25,8 +25,8 @@ SHARES = (0.25, 0.25)
 _FEWEST_ADAPTIVE = 12
 #: Smallest group that is asked about a protected feature, and its smallest number of users per bin.
 _FEWEST_PER_FEATURE, _FEWEST_PER_BIN = 60, 20
-#: Numbers of bins of a protected feature, and how much they may add to the variance of the residual's report.
-BINS, MAX_INFLATION = (2, 3, 4, 6, 8), 1.5
+#: Numbers of bins of a protected feature.
+BINS = (2, 3, 4, 6, 8)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Curator:
         plan = [(order[:first], -1, 1), (order[first:second], -1, 1)]
         last = order[second:]
         columns = hidden[: last.size // _FEWEST_PER_FEATURE]
-        bins = levels.most_bins(self.epsilon, n, MAX_INFLATION, BINS) if columns.size else 1
+        bins = levels.most_bins(self.epsilon, n, BINS) if columns.size else 1
         if bins == 1:
             return [*plan, (last, -1, 1)]
         parts = np.array_split(last, columns.size)

@@ -28,8 +28,10 @@ LEVELS = (*range(2, 17), 24, 32, 48, 64)
 WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 #: Half-width at which the first round, which clips nothing, sees a label of a typical spread: range = 6 deviations.
 RANGE_WIDTH = 3.0
-#: Degrees of freedom over which a sample is spread where clipping is weighed against noise (see :func:`best_width`).
+#: Degrees of freedom over which a sample is spread where clipping is weighed against noise (see :func:`_cost`).
 _FREEDOM = 8.0
+#: Factor by which a joint report may raise the cost, and part of the variance that a feature is taken to explain.
+_INFLATION, _LEAST_GAIN = 1.5, 0.004
 
 _Z = np.linspace(-6.0, 6.0, 2401)
 _DENSITY = np.exp(-0.5 * _Z**2)
@@ -153,22 +155,30 @@ def total_variance(budget: float, width: float, bins: int = 1) -> float:
     return 1.0 + width**2 * report.noise_variance(width) / float(slope_of_clipping(width)) ** 2
 
 
+def _cost(budget: float, n: int, width: float, bins: int) -> float:
+    """Error of the mean of a group at a half-width, in variances of the residual.
+
+    The variance of a mean over n / 8 users and the squared bias e^{-2 (1 + width)} that clipping gives a standardised
+    exponential variable: a narrow interval costs little noise and biases the mean of a skewed residual.
+    """
+    return total_variance(budget, width, bins) * _FREEDOM / n + np.exp(-2.0 * (1.0 + width))
+
+
 @lru_cache(maxsize=4096)
 def best_width(budget: float, n: int, bins: int = 1) -> float:
-    """Half-width of the clipping interval in standard deviations, from sample size, budget and number of bins alone.
-
-    A narrow interval costs little noise and biases the mean of a skewed residual. The variance of a mean over n / 8
-    users is weighed against the squared bias e^{-2 (1 + width)} that clipping gives a standardised exponential
-    variable.
-    """
-    return min(WIDTHS, key=lambda w: total_variance(budget, w, bins) * _FREEDOM / n + np.exp(-2.0 * (1.0 + w)))
+    """Half-width of the clipping interval in standard deviations, from sample size, budget and number of bins alone."""
+    return min(WIDTHS, key=lambda width: _cost(budget, n, width, bins))
 
 
 @lru_cache(maxsize=4096)
-def most_bins(budget: float, n: int, limit: float, choices: tuple[int, ...]) -> int:
-    """Return the largest number of bins that raises the variance by at most the factor ``limit``; 1 if none does."""
+def most_bins(budget: float, n: int, choices: tuple[int, ...]) -> int:
+    """Largest number of bins that a report of a residual can carry along at a bearable cost; 1 if none.
 
-    def variance(bins):
-        return total_variance(budget, best_width(budget, n, bins), bins)
+    Bearable is a cost that is at most half as large again, up to the part of the variance that a feature is taken to
+    explain: the noise of more users averages out, not knowing the feature does not.
+    """
 
-    return max((bins for bins in choices if variance(bins) <= limit * variance(1)), default=1)
+    def cost(bins):
+        return _cost(budget, n, best_width(budget, n, bins), bins)
+
+    return max((bins for bins in choices if cost(bins) <= _INFLATION * cost(1) + _LEAST_GAIN), default=1)

@@ -75,8 +75,11 @@ def test_without_noise_reports_are_rounded_residuals():
 def test_levels_and_bins_grow_with_the_budget():
     chosen = [levels.best_levels(e, 2.0) for e in (0.1, 1.0, 2.0, 4.0, 8.0)]
     assert chosen == sorted(chosen) and chosen[0] == 2 < chosen[-1]
-    bins = [levels.most_bins(e, 1000, 1.5, (2, 4, 8)) for e in (0.5, 4.0, 12.0)]
-    assert bins == sorted(bins) and bins[0] == 1 and bins[-1] == 8
+    for n in (50, 1000, 50_000):
+        bins = [levels.most_bins(e, n, (2, 4, 8)) for e in (0.5, 1.0, 2.0, 4.0, 12.0)]
+        assert bins == sorted(bins) and bins[0] == 1 and bins[-1] == 8
+    bins = [levels.most_bins(2.0, n, (2, 4, 8)) for n in (300, 3000, 10_000, 100_000)]
+    assert bins == sorted(bins) and bins[0] == 1 < bins[-1]
 
 
 def test_levels_are_less_noisy_than_laplace_noise():
