@@ -241,6 +241,16 @@ def _add_checking(commands) -> None:
 
 
 def _add_rest(commands) -> None:
+    text = "Send simulated users through curators whose memory does not grow; measure users per second and memory."
+    sub = _command(
+        commands, "stream", "lpbench.streaming.command:stream", text, "Writes reproduced/streaming.csv and a figure."
+    )
+    sub.add_argument("--users", type=_whole(1), default=10**8, metavar="N", help="default: 10^8, some minutes each")
+    methods = ("lpct", "histoftree")
+    sub.add_argument("--method", action="append", type=_one_of(*methods), help=f"{', '.join(methods)} (default: both)")
+    _seed(sub, "seed of the users (default: %(default)s)")
+    _results(sub)
+
     sub = _command(commands, "report", "lpbench.commands:report", "Rewrite report and pages from stored results.")
     _results(sub)
 

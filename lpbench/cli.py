@@ -31,7 +31,7 @@ Look   lpbench list methods|datasets|masks|experiments     what there is
 Add    lpbench new method my_mean                          a method of your own
        lpbench new dataset file.csv                        a data set of your own
        lpbench check method my_mean                        does it keep the contract?
-Also   report, track, audit, completion bash|zsh|fish
+Also   report, track, audit, stream, completion bash|zsh|fish
 
 lpbench COMMAND --help: its options.   lpbench --cfg job: every key and its value.
 Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.

@@ -13,6 +13,7 @@ from lpbench.reporting.claims import Results, decide
 from lpbench.reporting.differences import CODE_FACTS, explain
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.errata import errata
+from lpbench.reporting.streaming import streaming_section
 from lpbench.reporting.timing import timing_section
 
 #: Folder of experiments -> title of its part of the report.
@@ -65,6 +66,7 @@ def write_report(
         _not_run(entries, missing),
         _errata(),
         timing_section(folder),
+        streaming_section(folder),
         _environment(environment),
     ]
     path = folder / "report.md"
