@@ -19,21 +19,21 @@ USAGE = """lpbench - reproducible experiments in locally private learning
 Start here (no download, a few seconds):
   lpbench method=histoftree_cart epsilon=2 replications=2
 
-Run    lpbench dataset=abalone method=krr epsilon=2        one cell
-       lpbench -m dataset=abalone,red_wine epsilon=1,2     a sweep of cells
-       lpbench reproduce 'histoftree/*'                    tables, figures, report
-       lpbench verify bitwise                              the published bits again?
-Look   lpbench list methods|datasets|masks|experiments     what there is
-       lpbench show histoftree/table1                      an experiment, its table
-       lpbench plan experiment=histoftree/table1           its cost; runs nothing
-       lpbench explain abalone krr 2                       selected, spent, scores
-       lpbench ui                                          runs in MLflow
-Add    lpbench new method my_mean                          a method of your own
-       lpbench new dataset file.csv                        a data set of your own
-       lpbench check method my_mean                        does it keep the contract?
+Run    lpbench dataset=abalone method=krr epsilon=2     one cell
+       lpbench -m dataset=abalone,red_wine epsilon=1,2  a sweep of cells
+       lpbench reproduce 'histoftree/*'                 tables, figures, report
+       lpbench verify bitwise                           the same bits again?
+Look   lpbench list methods|datasets|masks|experiments  what there is
+       lpbench show histoftree/table1                   an experiment, its table
+       lpbench plan histoftree/table1                   its cost; runs nothing
+       lpbench explain abalone krr 2                    selected, spent, scores
+       lpbench ui                                       runs in MLflow
+Add    lpbench new method my_mean                       your own method
+       lpbench new dataset file.csv                     your own data set
+       lpbench check method my_mean                     is it what it promises?
 Also   report, track, audit, stream, completion bash|zsh|fish
 
-lpbench COMMAND --help: its options.   lpbench --cfg job: every key and its value.
+lpbench COMMAND --help: its options. lpbench --cfg job: every key and its value.
 Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
 Next page: docs/tutorial.md - your own method and data set in ten minutes.
 """

@@ -1,0 +1,164 @@
+"""A newcomer's first words, mistyped ones, help, exit codes, completion."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lpbench import arguments
+from lpbench.cli import main
+from lpbench.completion import SCRIPTS, candidates
+from lpbench.paths import ROOT
+
+COMMANDS = sorted(arguments.subcommands())
+
+
+def lines_of(capsys, argv: list[str]) -> list[str]:
+    assert main(argv) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], ["help"], ["dataset=abalone", "--help"]])
+def test_first_screen_fits_and_says_what_to_do_next(capsys, argv):
+    lines = lines_of(capsys, argv)
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for needed in ("Start here", "lpbench list", "lpbench new method", "--help", "Exit codes", "docs/tutorial.md"):
+        assert needed in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_fits_a_screen(capsys, command):
+    for argv in ([*command.split(), "--help"], ["help", *command.split()]):
+        lines = lines_of(capsys, argv)
+        assert lines[0].startswith(f"usage: lpbench {command}")
+        assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
+    screen, page = "\n".join(lines_of(capsys, [])), (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for command in {name.partition(" ")[0] for name in COMMANDS}:
+        assert command in screen
+        assert command in page
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("reprodcue", "lpbench reproduce"),
+        ("lits methods", "lpbench list"),
+        ("list method", "methods"),
+        ("abalone", "dataset=abalone"),
+        ("krr epsilon=2", "method=krr"),
+        ("histoftree/table1", "experiment=histoftree/table1"),
+        ("dataset abalone", "dataset=..."),
+        ("epsilon = 2", "epsilon=..."),
+        ("--multirn method=krr", "--multirun"),
+        ("reproduce --replicatons 3", "--replications"),
+        ("reproduce --order longest", "longest_first"),
+        ("reproduce histoftree/tabel1", "histoftree/table1"),
+        ("plan histoftree/tabel1", "histoftree/table1"),
+        ("explain abalon krr 2", "abalone"),
+        ("explain abalone kr 2", "krr"),
+        ("new metod x", "'method'"),
+        ("new method krr", "another name"),
+        ("new method My-Method", "lower-case"),
+        ("check method kr", "krr"),
+        ("check method krr --only audt", "audit"),
+        ("check dataset abalon", "abalone"),
+        ("verify bitwse", "bitwise"),
+        ("completion tcsh", "zsh"),
+        ("epsilom=2", "epsilon"),
+        ("runner.wrkers=2", "runner.workers"),
+        ("method.parms.depth=2", "method.params"),
+        ("mask.params.n_privat=1", "mask.params.n_private"),
+        ("dataset.params.splitt=random tracking=none", "split"),
+        ("method.params.lable_share=1 tracking=none", "label_share"),
+    ],
+)
+def test_a_typo_is_answered_with_what_was_meant(capsys, line, meant):
+    assert main(line.split()) == 2
+    error = capsys.readouterr().err
+    assert "error: " in error and meant in error and "Traceback" not in error
+
+
+def test_any_parameter_of_data_set_and_method_can_be_given(tmp_path, capsys):
+    words = ["dataset.params.deduplicate=true", "method.params.clip=false", "method=private_mean", "replications=2"]
+    assert main([*words, "tracking=none", f"results_dir={tmp_path}"]) == 0
+    assert "diabetes_progression[deduplicate=true] aligned private_mean[clip=false]" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert lines_of(capsys, ["--version"])[0].startswith("lpbench ")
+
+
+def test_a_closed_pipe_is_no_error():
+    script = f"set -o pipefail; {sys.executable} -m lpbench list methods | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] in ("0", "141")
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "not_found"),
+    [
+        ("lpbench ", "reproduce", "histoftree/table1"),
+        ("lpbench ", "dataset=", ""),
+        ("lpbench rep", "report", "list"),
+        ("lpbench dataset=aba", "dataset=abalone", "dataset=krr"),
+        ("lpbench -m dataset=abalone,red", "dataset=abalone,red_wine", "dataset=red_wine"),
+        ("lpbench dataset=abalone ep", "epsilon=", "reproduce"),
+        ("lpbench reproduce histoftree/t", "histoftree/table2", "lpct/table2"),
+        ("lpbench reproduce --wo", "--workers", "--order"),
+        ("lpbench reproduce --backend ", "serial", "krr"),
+        ("lpbench list ", "masks", "krr"),
+        ("lpbench new ", "dataset", "reproduce"),
+        ("lpbench check method k", "krr", "karate"),
+        ("lpbench explain abalone kr", "krr", "abalone"),
+        ("lpbench explain aba", "abalone", "krr"),
+        ("lpbench plan lpct/", "lpct/table2", "krr"),
+        ("lpbench plan experiment=lpct/ta", "experiment=lpct/table2", "lpct/table2"),
+        ("lpbench verify ", "statistical", "query"),
+        ("lpbench completion ", "fish", "query"),
+    ],
+)
+def test_completion_knows_commands_options_and_names(line, found, not_found):
+    given = candidates(line)
+    assert found in given and not_found not in given
+
+
+def test_completion_leaves_files_to_the_shell():
+    assert candidates("lpbench new dataset ") == [] == candidates("lpbench reproduce --results /t")
+
+
+def test_completion_of_deep_keys_is_hydras():
+    assert "runner.workers=" in candidates("lpbench runner.w")
+
+
+@pytest.mark.parametrize("shell", arguments.SHELLS)
+def test_completion_script_is_valid(capsys, tmp_path, shell):
+    script = tmp_path / "script"
+    script.write_text("\n".join(lines_of(capsys, ["completion", shell])) + "\n")
+    assert script.read_text() == SCRIPTS[shell]
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    option = "--no-execute" if shell == "fish" else "-n"
+    subprocess.run([shell, option, str(script)], check=True)
+
+
+def test_completion_in_bash(tmp_path):
+    script = f"""
+eval "$({sys.executable} -m lpbench completion bash)"
+lpbench() {{ {sys.executable} -m lpbench "$@"; }}
+ask() {{ COMP_LINE="$1" COMP_POINT=${{#1}} COMPREPLY=(); _lpbench; printf '%s\\n' "${{COMPREPLY[@]}}"; echo; }}
+ask "lpbench dataset=red"
+COMP_WORDBREAKS=" "
+ask "lpbench dataset=red"
+ask "lpbench list da"
+"""
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=Path(ROOT))
+    assert done.stdout.split() == ["red_wine", "dataset=red_wine", "datasets"]
