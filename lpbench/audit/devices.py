@@ -39,6 +39,7 @@ EXTRA = (
     "cdp_mean[constants=tight]",
     "label_ldp_knn[moment=3]",
     "residual_gp[report=laplace]",
+    "calibrated_score[report=grr]",
 )
 
 
