@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from lpbench.analysis import read_csv, write_csv
+from lpbench.analysis import write_csv
 from lpbench.reporting import style
 
 TITLES = {"lpct": "LPCT", "histoftree": "HistOfTree"}
@@ -18,9 +18,9 @@ def write_streaming(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
     path = folder / "streaming.csv"
     folder.mkdir(parents=True, exist_ok=True)
     if path.is_file():
-        known = read_csv(path)
-        table = pd.concat([known[~known["method"].isin(table["method"])].astype(table.dtypes.to_dict()), table])
-    write_csv(table.round({"seconds": 2, "users_per_second": 0, "memory_mb": 1, "table_kb": 3}), path)
+        known = pd.read_csv(path)
+        table = pd.concat([known[~known["method"].isin(table["method"])], table])
+    write_csv(table.round({"seconds": 2, "users_per_second": 0, "memory_mb": 1, "peak_mb": 1, "table_kb": 3}), path)
     return table
 
 
@@ -33,7 +33,7 @@ def draw_streaming(table: pd.DataFrame, folder: Path) -> None:
             for k, ((method, step), part) in enumerate(table.groupby(["method", "step"], sort=False)):
                 name = f"{TITLES.get(method, method)}, {step}"
                 look = {"color": style.COLOURS[k], "marker": style.MARKERS[k], "linestyle": style.LINES[k]}
-                ax.plot(part["users"].astype(float), part[column].astype(float), label=name, **look)
+                ax.plot(part["users"], part[column], label=name, **look)
             ax.set_ylim(bottom=0)
             ax.set_xlabel("users so far")
             ax.set_ylabel(label)
@@ -46,22 +46,22 @@ def streaming_section(folder: Path) -> str:
     path = folder / "streaming.csv"
     if not path.is_file():
         return ""
-    table = read_csv(path)
+    table = pd.read_csv(path)
     lines = [
         "## Streams",
         "",
         "Simulated users report and are forgotten (`lpbench stream`); the curator keeps exact sums. Users per second "
         "are those of one thread, for data, reports and aggregation together; memory is that of the whole process.",
         "",
-        "| method | step | users | seconds | users per second | least and largest memory (MB) | curator's table (KB) |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| method | step | users | seconds | users per second | memory (MB) | its peak (MB) | curator's table (KB) |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for (method, step), part in table.groupby(["method", "step"], sort=False):
-        last, memory = part.iloc[-1], part["memory_mb"].astype(float)
+        last, memory = part.iloc[-1], part["memory_mb"]
         lines.append(
-            f"| {TITLES.get(method, method)} | {step} | {float(last['users']):,.0f} | {float(last['seconds']):.0f} | "
-            f"{float(last['users_per_second']):,.0f} | {memory.min():.0f}-{memory.max():.0f} | "
-            f"{float(last['table_kb']):.1f} |"
+            f"| {TITLES.get(method, method)} | {step} | {last['users']:,.0f} | {last['seconds']:.0f} | "
+            f"{last['users_per_second']:,.0f} | {memory.min():.0f} to {memory.max():.0f} | "
+            f"{last['peak_mb']:.0f} | {last['table_kb']:.1f} |"
         )
     if (folder / "streaming.svg").is_file():
         lines += ["", "![memory and users per second against the number of users](streaming.svg)"]

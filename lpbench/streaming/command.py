@@ -23,7 +23,7 @@ def stream(args: argparse.Namespace) -> int:
         last = part.iloc[-1]
         print(
             f"{method} {step}: {last['users']:.3g} users, {last['users_per_second']:.3g} a second, "
-            f"at most {part['memory_mb'].max():.0f} MB"
+            f"at most {last['peak_mb']:.0f} MB"
         )
     print(f"written: {folder / 'streaming.csv'}")
     return 0

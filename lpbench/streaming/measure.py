@@ -22,7 +22,7 @@ from lpbench.streaming.lpct import VoteStream
 BLOCK = 1 << 16
 #: Points of the curve.
 POINTS = 20
-COLUMNS = ["method", "step", "users", "seconds", "users_per_second", "memory_mb", "table_kb"]
+COLUMNS = ["method", "step", "users", "seconds", "users_per_second", "memory_mb", "peak_mb", "table_kb"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def measure(method: str, users: int, seed: int = 2025) -> pd.DataFrame:
     -------
     DataFrame
         About ``POINTS`` rows per step: users so far, seconds since the step began, users per second (data, reports and
-        aggregation together), memory of the process (MB), and what the curator holds (KB).
+        aggregation together), memory of the process now and at its peak so far (MB), and what the curator holds (KB).
     """
     rows, step, began, due = [], "", 0.0, 0.0
     last = time.perf_counter()
@@ -130,16 +130,17 @@ def measure(method: str, users: int, seed: int = 2025) -> pd.DataFrame:
         if progress.users >= min(due, users):
             due = progress.users + users / POINTS
             seconds = now - began
-            memory, table = resident_mb(), progress.table / 1e3
-            rows.append([method, step, progress.users, seconds, progress.users / seconds, memory, table])
+            speed, table = progress.users / seconds, progress.table / 1e3
+            rows.append([method, step, progress.users, seconds, speed, *memory_mb(), table])
         last = now
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def resident_mb() -> float:
-    """Memory of this process in MB (Linux; nan elsewhere)."""
+def memory_mb() -> tuple[float, float]:
+    """Memory of this process now and at its peak, in MB (Linux; nan elsewhere)."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     except OSError:
-        return float("nan")
-    return pages * 4096 / 1e6
+        return float("nan"), float("nan")
+    now, peak = (int(lines[key].split()[0]) * 1024 / 1e6 for key in ("VmRSS", "VmHWM"))
+    return now, peak

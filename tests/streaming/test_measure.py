@@ -1,8 +1,8 @@
 """``lpbench stream`` and its section of the report."""
 
+import pandas as pd
 import pytest
 
-from lpbench.analysis import read_csv
 from lpbench.cli import main
 from lpbench.reporting.streaming import streaming_section
 from lpbench.streaming import measure as module
@@ -17,7 +17,7 @@ def test_command_writes_curve_figure_and_section(tmp_path, capsys, small):
     assert main(["stream", "--users", "2500", "--results", str(tmp_path)]) == 0
     assert "histoftree cells: 2.5e+03 users" in capsys.readouterr().out
     folder = tmp_path / "reproduced"
-    table = read_csv(folder / "streaming.csv")
+    table = pd.read_csv(folder / "streaming.csv")
     assert list(table.columns) == module.COLUMNS
     steps = table.groupby(["method", "step"], sort=False)["users"].agg(list).to_dict()
     assert steps == {
@@ -32,7 +32,7 @@ def test_command_writes_curve_figure_and_section(tmp_path, capsys, small):
 def test_method_that_is_measured_alone_leaves_the_other(tmp_path, small):
     for method, users in (("lpct", "1000"), ("histoftree", "1000"), ("lpct", "2000")):
         assert main(["stream", "--users", users, "--method", method, "--results", str(tmp_path)]) == 0
-    table = read_csv(tmp_path / "reproduced" / "streaming.csv")
+    table = pd.read_csv(tmp_path / "reproduced" / "streaming.csv")
     assert table.groupby("method")["users"].max().to_dict() == {"histoftree": 1000, "lpct": 2000}
 
 
