@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
-from lpbench.estimators.user_cells import Query, ReportDraws, UserGrid, UserLeaves
+from lpbench.estimators.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge
 from lpbench.partitions.cart import GROWN_DEPTH, SortedFeatures
 from lpbench.partitions.criteria import SCORES
@@ -114,8 +114,10 @@ class Rounds:
         """Divide the features: the first ``n_private`` of ``order`` to the grid, the others to the tree."""
         return Split(self, order[:n_private], np.sort(order[n_private:]))
 
-    def collect(self, grid: UserGrid, leaves: UserLeaves, labels, mechanism: str, budget: float):
+    def collect(self, grid: GridCells, leaves: UserLeaves, labels, mechanism: str, budget: float):
         """Round 2: randomise every user's cell at ``budget`` and add the reports up.
+
+        ``grid`` may be a stack of k grids (GRR only); leaves and labels are then those of k copies of the users.
 
         Raises
         ------
@@ -129,7 +131,8 @@ class Rounds:
             )
         if mechanism == "rr":
             return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
-        reports = category_reports(grid, leaves, budget, self.draws.keep)
+        keep = self.draws.keep if labels.size == self.y.size else np.tile(self.draws.keep, labels.size // self.y.size)
+        reports = category_reports(grid, leaves, budget, keep)
         return CategorySums(reports, grid, leaves, labels, budget)
 
 

@@ -9,6 +9,7 @@ users who look alike are walked down the tree together (:class:`lpbench.partitio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +48,33 @@ class ReportDraws:
         return np.column_stack([self._bins[int(c)] for c in columns]) if len(columns) else np.empty((self._n, 0))
 
 
-class UserGrid:
+class GridCells:
+    """Grid cells as the reports see them: what :class:`UserGrid` and :class:`GridStack` share.
+
+    Attributes
+    ----------
+    truth, blind, choices, shown, n_codes, n_shown
+        See :class:`UserGrid`.
+    """
+
+    truth: np.ndarray
+    blind: np.ndarray
+    choices: np.ndarray
+    shown: np.ndarray
+    n_codes: int
+    n_shown: int
+    _seen: tuple[Alike, Alike] | None = None
+
+    def seen_with(self, views: Alike) -> Alike:
+        """Group the users of each group of ``views`` further by what they show of their grid cells."""
+        if views.member is None:
+            return views
+        if self._seen is None or self._seen[0] is not views:
+            self._seen = views, Alike.by_key(self.shown * views.size + views.member, self.n_shown * views.size)
+        return self._seen[1]
+
+
+class UserGrid(GridCells):
     """The grid cells of the users.
 
     Parameters
@@ -88,15 +115,6 @@ class UserGrid:
         self.shown, self.n_shown = self._shown_index.find(shown_key), self._shown_index.size
         patterns = Alike.by_key(cell_keys(mask, 2), 2**s)
         self.pattern, self.patterns = patterns.member, patterns.one_of_each(mask)
-        self._seen: tuple[Alike, Alike] | None = None
-
-    def seen_with(self, views: Alike) -> Alike:
-        """Group the users of each group of ``views`` further by what they show of their grid cells."""
-        if views.member is None:
-            return views
-        if self._seen is None or self._seen[0] is not views:
-            self._seen = views, Alike.by_key(self.shown * views.size + views.member, self.n_shown * views.size)
-        return self._seen[1]
 
     def locate(self, X) -> Query:
         """Look up the grid cells of the points X of shape (m, s)."""
@@ -121,6 +139,43 @@ class Query:
     digits: np.ndarray
     codes: np.ndarray
     shown: list[np.ndarray]
+
+
+class GridStack(GridCells):
+    """Several grids of the same users side by side: copy k of the users lies in grid k.
+
+    Small samples need as many array operations as large ones; a stack needs them once for all its grids.
+
+    Parameters
+    ----------
+    grids : sequence of UserGrid
+    """
+
+    def __init__(self, grids: Sequence[UserGrid]):
+        self._codes = np.cumsum([0] + [g.n_codes for g in grids])
+        self._shown = np.cumsum([0] + [g.n_shown for g in grids])
+        self.n_codes, self.n_shown = int(self._codes[-1]), int(self._shown[-1])
+        self.truth = np.concatenate([g.truth + start for g, start in zip(grids, self._codes[:-1], strict=True)])
+        self.blind = np.concatenate([g.blind + start for g, start in zip(grids, self._codes[:-1], strict=True)])
+        self.shown = np.concatenate([g.shown + start for g, start in zip(grids, self._shown[:-1], strict=True)])
+        self.choices = np.concatenate([g.choices for g in grids])
+
+    def query(self, queries: Sequence[Query]) -> Query:
+        """Join one query per grid; grids with fewer patterns of protected features than others have no more users."""
+        codes = _shift([q.codes for q in queries], self._codes)
+        n_patterns = max(len(q.shown) for q in queries)
+        shown = []
+        for q, width in zip(queries, np.diff(self._shown), strict=True):
+            nobody = np.full(q.codes.size, width)
+            shown.append(q.shown + [nobody] * (n_patterns - len(q.shown)))
+        by_pattern = [_shift(parts, self._shown) for parts in zip(*shown, strict=True)]
+        return Query(np.concatenate([q.digits for q in queries]), codes, by_pattern)
+
+
+def _shift(codes: Sequence[np.ndarray], starts: np.ndarray) -> np.ndarray:
+    """Renumber the codes of several grids; the code after the last of a grid stays that of unknown cells."""
+    parts = zip(codes, starts[:-1], np.diff(starts), strict=True)
+    return np.concatenate([np.where(c < width, c + start, starts[-1]) for c, start, width in parts])
 
 
 class UserLeaves:
@@ -181,6 +236,20 @@ class UserLeaves:
                 index, n_leaves = tree.leaf_index(depth), tree.n_leaves(depth)
                 yield cls(places.to_samples(index[truth[depth]]), views, view, index[nodes], n_leaves, uniforms)
 
+    def copies(self, k: int) -> UserLeaves:
+        """Return the leaves of k copies of the users, for a :class:`GridStack`."""
+        if k == 1:
+            return self
+        other, n = copy(self), self.truth.size
+        other.__dict__.pop("_pairs", None)
+        other.truth, other.choices = np.tile(self.truth, k), np.tile(self.choices, k)
+        other.blind = other.truth if self.blind is self.truth else np.tile(self.blind, k)
+        other.views = self.views.copies(k)
+        if self.views.member is None:
+            other._view = (self._view + n * np.arange(k)[:, None]).ravel()
+            other._leaf, other._n_leaves = np.tile(self._leaf, k), np.tile(self._n_leaves, k)
+        return other
+
     def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """List what some groups of users are compatible with: pairs (position in ``views``, index of a leaf)."""
         copies = self._n_leaves[views]
@@ -200,7 +269,7 @@ class UserLeaves:
     def leaves(self) -> np.ndarray:
         return self._pairs[1]
 
-    def possible(self, grid: UserGrid, labels) -> CellSums:
+    def possible(self, grid: GridCells, labels) -> CellSums:
         """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
         seen = grid.seen_with(self.views)
         shown, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)

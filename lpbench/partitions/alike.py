@@ -33,6 +33,7 @@ class Alike:
 
     def __init__(self, member: np.ndarray | None, first: np.ndarray | None, size: int):
         self.member, self._first, self.size = member, first, size
+        self._copies: dict[int, Alike] = {}
 
     @classmethod
     def alone(cls, n: int) -> Alike:
@@ -75,6 +76,15 @@ class Alike:
             digits = np.where(mask, 2**halvings, grid_digits(np.where(mask, 0.0, X), 2**halvings))
         groups = cls.by_key(cell_keys(digits, base), base**d)
         return groups if 2 * groups.size <= n else cls.alone(n)
+
+    def copies(self, k: int) -> Alike:
+        """Return the groups of k copies of the samples, which stay with their originals unless these are alone."""
+        if k not in self._copies:
+            if self.member is None:
+                self._copies[k] = Alike.alone(k * self.size)
+            else:
+                self._copies[k] = Alike(np.tile(self.member, k), self._first, self.size)
+        return self._copies[k]
 
     def one_of_each(self, values: np.ndarray) -> np.ndarray:
         """Return the rows of one sample per group: (n, ...) to (size, ...)."""
