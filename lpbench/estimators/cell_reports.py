@@ -61,7 +61,8 @@ class CategorySums:
     """
 
     def __init__(self, reports, grid: GridCells, leaves: UserLeaves, labels, budget: float):
-        self._offset, weights = 0.0, (None, labels)
+        self._offset = 0.0
+        weights: tuple[np.ndarray | None, np.ndarray] = None, labels
         if budget > 0:
             slope, offset = grr_weights(grid.choices * leaves.choices, budget)
             self._offset = float(offset)

@@ -29,7 +29,7 @@ class Job:
 
 def sweep_cells(
     rounds: Rounds, order: np.ndarray, X_test: np.ndarray, budgets: Sequence[float], jobs: Sequence[Job]
-) -> Iterator[tuple[int, list[int], np.ndarray]]:
+) -> Iterator[tuple[int, list[list[int]], np.ndarray]]:
     """Predict the test rows under every job.
 
     The split of the features is shared by all jobs with the same ``n_private``; grid cells by those with the same

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,7 +131,7 @@ def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping
 
 def _check_size(name: str, value) -> None:
     """Both sizes are whole numbers; ``max_depth`` may be None, ``min_samples_leaf`` a share of the sample."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
     share = name == "min_samples_leaf" and isinstance(value, float) and 0 < value < 1
     if not (whole or share or (name == "max_depth" and value is None)):
         raise ValueError(f"{name}={value!r} must be a whole number >= 1" + (" or None" if name == "max_depth" else ""))

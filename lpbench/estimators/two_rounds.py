@@ -14,12 +14,15 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge
-from lpbench.partitions.cart import GROWN_DEPTH, SortedFeatures
+from lpbench.partitions.cart import SortedFeatures
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
 
 RULES = ("max_edge", "cart", "random")
 MECHANISMS = ("grr", "rr")
+
+#: Depth of the deepest tree of H's grid (C.1), to which scikit-learn's trees are grown at least.
+DEEPEST = 6
 
 #: log2 of the number of cells beyond which a user's number of choices is no longer a float.
 MAX_LOG2_CELLS = 1000
@@ -130,6 +133,7 @@ class Rounds:
                 "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
             )
         if mechanism == "rr":
+            assert isinstance(grid, UserGrid)
             return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
         keep = self.draws.keep if labels.size == self.y.size else np.tile(self.draws.keep, labels.size // self.y.size)
         reports = category_reports(grid, leaves, budget, keep)
@@ -175,7 +179,7 @@ class Split:
 
         ``random`` uses neither labels nor features nor the mask (H section 3.4 (ii): the mask need not be released),
         so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
-        protected, are grown to ``GROWN_DEPTH`` and read at each depth.
+        protected, are grown to ``DEEPEST`` and read at each depth, as is explained at ``GROWN_DEPTH`` of CART.
 
         Yields
         ------
@@ -195,7 +199,7 @@ class Split:
         else:
             grown: dict[int, TreePartition] = {}
             for depth in depths:
-                limit = max(GROWN_DEPTH, depth)
+                limit = max(DEEPEST, depth)
                 if limit not in grown:
                     grown[limit] = grow_cart(self._X, labels, limit, seed=streams.integer("tree"))
                 yield grown[limit].truncate(depth), [depth]

@@ -70,7 +70,7 @@ class GridCells:
         if views.member is None:
             return views
         if self._seen is None or self._seen[0] is not views:
-            self._seen = views, Alike.by_key(self.shown * views.size + views.member, self.n_shown * views.size)
+            self._seen = views, Alike.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
         return self._seen[1]
 
 
@@ -114,7 +114,7 @@ class UserGrid(GridCells):
         self._shown_index = KeyIndex(shown_key, (bins + 1) ** s)
         self.shown, self.n_shown = self._shown_index.find(shown_key), self._shown_index.size
         patterns = Alike.by_key(cell_keys(mask, 2), 2**s)
-        self.pattern, self.patterns = patterns.member, patterns.one_of_each(mask)
+        self.pattern, self.patterns = patterns.number, patterns.one_of_each(mask)
 
     def locate(self, X) -> Query:
         """Look up the grid cells of the points X of shape (m, s)."""
@@ -259,7 +259,7 @@ class UserLeaves:
 
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        return (self._view, self._leaf) if self.views.member is None else self.spread(self.views.member)
+        return (self._view, self._leaf) if self.views.member is None else self.spread(self.views.number)
 
     @property
     def users(self) -> np.ndarray:
@@ -273,10 +273,8 @@ class UserLeaves:
         """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
         seen = grid.seen_with(self.views)
         shown, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)
-        if seen.member is None:
-            position, leaf = self._pairs
-        else:
-            position, leaf = self.spread(seen.one_of_each(self.views.member))
+        alone = seen.member is None
+        position, leaf = self._pairs if alone else self.spread(seen.one_of_each(self.views.number))
         return CellSums(shown[position], leaf, grid.n_shown, self.n_leaves, counts[position], totals[position])
 
     def means(self, labels) -> np.ndarray:

@@ -77,6 +77,11 @@ class Alike:
         groups = cls.by_key(cell_keys(digits, base), base**d)
         return groups if 2 * groups.size <= n else cls.alone(n)
 
+    @property
+    def number(self) -> np.ndarray:
+        """Group of each sample, shape (n,)."""
+        return np.arange(self.size) if self.member is None else self.member
+
     def copies(self, k: int) -> Alike:
         """Return the groups of k copies of the samples, which stay with their originals unless these are alone."""
         if k not in self._copies:

@@ -83,13 +83,13 @@ def grow_max_edge(
     lower, upper = check_bounds(bounds, d)
     if rule not in ("max_edge", "random"):
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
-    if rule == "random" and rng is None:
-        raise ValueError("rule='random' needs rng, a numpy Generator")
     if alike is None:
         # Only the midpoints of the unit cube have the same binary digits in every cell.
         alike = Alike.below_depth(max_depth, X, mask) if bounds is None else Alike.alone(n)
     seed, statistics = None, None
     if rule == "random":
+        if rng is None:
+            raise ValueError("rule='random' needs rng, a numpy Generator")
         seed = int(rng.integers(2**63))
     elif n:
         statistics = SplitStatistics.of(y, criterion, n_classes, score, alike)
