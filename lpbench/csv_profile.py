@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
+import itertools
 import os
 import re
 from collections import Counter
@@ -102,9 +104,7 @@ def new_dataset(
 
 def _read(file: Path, folder: Path, name: str) -> tuple[Profile, pd.DataFrame]:
     """Find out how the file is written, and read it as the manifest will."""
-    lines = _first_lines(file)
-    sep = max(SEPARATORS, key=lambda s: lines[0].count(s))
-    cells = [cell.strip().strip('"') for cell in lines[0].split(sep)]
+    sep, cells = _head(file)
     header = any(cell and not _is_number(cell) for cell in cells)
     how: dict = {} if sep == "," else {"sep": sep}
     if not header:
@@ -114,8 +114,8 @@ def _read(file: Path, folder: Path, name: str) -> tuple[Profile, pd.DataFrame]:
     raw = read_source(source, {"data": file}, columns, name)
     if raw.empty or raw.shape[1] < 2:
         raise DataError(f"{shown(file)} has {len(raw)} rows and {raw.shape[1]} columns; at least one feature is needed")
-    texts = raw.select_dtypes(exclude="number").astype(str).map(str.strip)
-    if markers := [marker for marker in MISSING if (texts == marker).to_numpy().any()]:
+    texts = [_texts(raw[column].dropna()) for column in raw.select_dtypes(exclude="number")]
+    if markers := [marker for marker in MISSING if any((text == marker).any() for text in texts)]:
         how["missing"] = markers
         raw = read_source(source, {"data": file}, columns, name)
     raw.columns = raw.columns.map(str)
@@ -130,16 +130,22 @@ def _read(file: Path, folder: Path, name: str) -> tuple[Profile, pd.DataFrame]:
     return profile, raw
 
 
-def _first_lines(file: Path) -> list[str]:
+def _head(file: Path) -> tuple[str, list[str]]:
+    """Separator and cells of the first line; lines of different length would be read as something else."""
     opener = gzip.open if file.suffix == ".gz" else open
     try:
-        with opener(file, "rt", encoding="utf-8-sig") as stream:
-            lines = [line for line in (stream.readline() for _ in range(2)) if line.strip()]
-    except (UnicodeDecodeError, OSError) as error:
+        with opener(file, "rt", encoding="utf-8-sig", newline="") as stream:
+            first = stream.readline()
+            sep = max(SEPARATORS, key=first.count)
+            stream.seek(0)
+            lines = list(itertools.islice((line for line in csv.reader(stream, delimiter=sep) if line), 2))
+    except (UnicodeDecodeError, OSError, csv.Error) as error:
         raise DataError(f"{shown(file)} is not text in UTF-8 ({error}); export it as CSV in UTF-8") from error
     if not lines:
         raise DataError(f"{shown(file)} is empty")
-    return lines
+    if len(lines) == 2 and len(lines[0]) != len(lines[1]):
+        raise DataError(f"{shown(file)}: its first line has {len(lines[0])} cells, the next one {len(lines[1])}")
+    return sep, [cell.strip() for cell in lines[0]]
 
 
 def _is_number(text: str) -> bool:

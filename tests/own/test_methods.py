@@ -1,0 +1,232 @@
+"""``lpbench new method``, own folders, packages with entry points, and what the contract catches."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from lpbench import contract, paths, registry
+from lpbench.experiments.fingerprint import source_hash
+from lpbench.paths import ROOT
+
+FILES = ["lpbench_plugins/own_mean.py", "lpbench_plugins/methods/own_mean.yaml", "lpbench_plugins/test_own_mean.py"]
+
+
+def change(path: str, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_a_new_method_keeps_every_promise(lpbench, task):
+    code, out, _ = lpbench(f"new method own_mean --task {task}")
+    assert code == 0 and all(f"wrote {file}" in out and Path(file).is_file() for file in FILES)
+    assert "lpbench check method own_mean" in out and "LPBENCH_PATH" not in out
+    command = re.search(r"lpbench (dataset=\S+ method=own_mean .*)", out)
+    assert command is not None
+    # one start of a worker process is enough for both tasks
+    checks = [c for c in contract.METHOD_CHECKS if task == "regression" or c != "workers"]
+    code, out, _ = lpbench(f"check method own_mean --only {' --only '.join(checks)}")
+    assert code == 0, out
+    assert f"{len(checks)} checks, 0 broken" in out
+    assert lpbench(f"{command[1]} tracking=none")[0] == 0
+
+
+def test_its_test_runs_from_a_folder_below(lpbench, home):
+    lpbench("new method own_mean")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "grid or answer", "."]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=home / "lpbench_plugins", env=environment, capture_output=True, text=True)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_templates_are_formatted(lpbench):
+    lpbench("new method own_mean")
+    lpbench("new method own_vote --task classification")
+    command = [sys.executable, "-m", "ruff", "format", "--check", "--line-length", "120", "lpbench_plugins"]
+    assert subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_nothing_is_overwritten(lpbench):
+    lpbench("new method own_mean")
+    before = [Path(file).read_bytes() for file in FILES]
+    code, _, error = lpbench("new method own_mean")
+    assert code == 2 and "never overwritten" in error
+    Path(FILES[0]).unlink()
+    assert lpbench("new method own_mean")[0] == 2
+    assert [Path(file).read_bytes() for file in FILES[1:]] == before[1:] and not Path(FILES[0]).exists()
+
+
+@pytest.mark.parametrize("name", ["krr", "numpy", "Big", "a-b", "class", "1st", "../x"])
+def test_names_that_cannot_be_used(lpbench, name):
+    code, _, error = lpbench(f"new method {name}")
+    assert code == 2 and name in error
+    assert not Path("lpbench_plugins").exists()
+
+
+def test_another_folder_is_named_in_the_next_step(lpbench, home, monkeypatch):
+    _, out, _ = lpbench("new method own_mean --folder elsewhere")
+    assert f"export LPBENCH_PATH={home / 'elsewhere'}" in out
+    assert lpbench("check method own_mean --only grid")[0] == 2
+    monkeypatch.setenv("LPBENCH_PATH", f"{home / 'none'}{os.pathsep}{home / 'elsewhere'}")
+    assert lpbench("check method own_mean --only grid")[0] == 0
+
+
+BROKEN = {
+    "grid": ("methods/own_mean.yaml", "grid: {slices:", "grid: {slcies:", "slcies"),
+    "sweep": (
+        "own_mean.py",
+        "    def predict(",
+        "    def sweep(self, problem, budgets, grid, streams):\n"
+        "        result = super().sweep(problem, budgets, grid, streams)\n"
+        "        result.values[:] *= 1.001\n"
+        "        return result\n\n    def predict(",
+        "Not equal to tolerance",
+    ),
+    "determinism": ("own_mean.py", 'streams.generator("label")', "np.random.default_rng()", "equal seeds"),
+    "workers": (
+        "own_mean.py",
+        "        where = ",
+        "        import os\n        noisy = noisy + os.getpid() / 1e6\n        where = ",
+        "a worker process gives other scores",
+    ),
+    "guarantee": ("own_mean.py", '"label_ldp", float(self.epsilon)', '"label_ldp", 2 * float(self.epsilon)', "1.7"),
+    "audit": ("own_mean.py", "for_budget(epsilon, high", "for_budget(3 * epsilon, high", "above the exact loss"),
+    "scikit-learn": ("own_mean.py", "self.slices = slices", "self.slices = slices + 0.0", "parameter"),
+}
+
+
+@pytest.mark.parametrize("promise", BROKEN)
+def test_a_broken_promise_is_caught_and_named(lpbench, promise):
+    lpbench("new method own_mean")
+    file, old, new, said = BROKEN[promise]
+    change(f"lpbench_plugins/{file}", old, new)
+    code, out, _ = lpbench(f"check method own_mean --only {promise}")
+    assert code == 1 and "FAILED" in out and said in out and "1 broken" in out
+
+
+def test_a_method_without_a_device_is_told_how_to_write_one(lpbench):
+    lpbench("new method own_mean")
+    text = Path(FILES[0]).read_text()
+    Path(FILES[0]).write_text(text[: text.index("@builds")])
+    code, out, _ = lpbench("check method own_mean --only audit")
+    assert code == 1
+    for needed in ("OwnMean has no randomizer", "@builds", "docs/privacy.md"):
+        assert needed in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("import numpy as np", "import numpy as np\nimport own_nothing", "own_nothing"),
+        ("self.slices = slices", "self.slices = = slices", "line"),
+        ("class OwnMean", "class Renamed", "OwnMean"),
+        ("import numpy as np", "import numpy as np\n1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_one_clear_sentence(lpbench, old, new, said):
+    lpbench("new method own_mean")
+    change(FILES[0], old, new)
+    code, _, error = lpbench("dataset=diabetes_progression method=own_mean replications=1 tracking=none")
+    assert code == 2 and said in error and "own_mean" in error and "Traceback" not in error
+    assert lpbench("list methods")[0] == 0, "the others can still be used"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("title:", "titel:", "did you mean title"),
+        ("name: own_mean", "name: own_men", "file name"),
+        ("task: regression\n", "", "'task' is missing"),
+        ("grid: {", "grid: {{", "not valid YAML"),
+    ],
+)
+def test_a_wrong_yaml_is_one_clear_sentence(lpbench, old, new, said):
+    lpbench("new method own_mean")
+    change(FILES[1], old, new)
+    code, _, error = lpbench("list methods")
+    assert code == 2 and said in error and "own_mean.yaml" in error
+
+
+def test_own_methods_are_listed_completed_planned_and_explained(lpbench):
+    lpbench("new method own_mean")
+    assert "own_mean" in lpbench("list methods")[1]
+    assert lpbench("completion query lpbench")[0] == 0
+    cell = "method=own_mean epsilon=4 replications=2 tracking=none"
+    assert "OwnMean" in lpbench(f"plan {cell}")[1]
+    assert lpbench(f"-m {cell} dataset=diabetes_progression,sine_sum")[0] == 0
+    assert "spent: label_ldp, epsilon 4" in lpbench("explain diabetes_progression own_mean 4")[1]
+
+
+def test_results_are_remade_when_an_own_module_or_its_helper_changes(lpbench, home, forget):
+    lpbench("new method own_mean")
+    forget()
+    helper = home / "lpbench_plugins" / "own_helper.py"
+    helper.write_text("FACTOR = 1.0\n")
+    change(FILES[0], "import numpy as np", "import numpy as np\nfrom own_helper import FACTOR")
+    registry.method("own_mean").build()
+    hashes = [source_hash.__wrapped__("own_mean")]
+    helper.write_text("FACTOR = 2.0\n")
+    hashes.append(source_hash.__wrapped__("own_mean"))
+    helper.write_text('"""A comment changes no number."""\n\nFACTOR = 2.0\n')
+    hashes.append(source_hash.__wrapped__("own_mean"))
+    assert hashes[0] != hashes[1] == hashes[2]
+
+
+class Package:
+    """Entry points of an installed package, without installing one."""
+
+    def __init__(self, monkeypatch, **values: str):
+        entries = {group.replace("_", ".", 1): EntryPoint("mine", value, group) for group, value in values.items()}
+        monkeypatch.setattr(
+            "importlib.metadata.entry_points", lambda group: [entries[group]] if group in entries else []
+        )
+        paths.entry_folders.cache_clear()
+
+
+@pytest.mark.parametrize("group", ["lpbench_plugins", "lpbench_methods"])
+def test_an_external_package_brings_methods(lpbench, home, monkeypatch, group):
+    lpbench("new method own_packed --folder package")
+    (home / "package" / "own_entry.py").write_text(
+        "from pathlib import Path\nFOLDER = Path(__file__).parent\n\ndef methods():\n    return FOLDER / 'methods'\n"
+    )
+    monkeypatch.syspath_prepend(str(home / "package"))
+    Package(monkeypatch, **{group: "own_entry:FOLDER" if group == "lpbench_plugins" else "own_entry:methods"})
+    try:
+        code, out, _ = lpbench("check method own_packed --only sweep --only audit --only guarantee")
+        assert code == 0, out
+        assert lpbench("dataset=diabetes_progression method=own_packed replications=1 tracking=none")[0] == 0
+    finally:
+        monkeypatch.undo()
+        paths.entry_folders.cache_clear()
+
+
+def test_a_broken_package_is_named(lpbench, monkeypatch):
+    Package(monkeypatch, lpbench_plugins="own_missing:FOLDER")
+    try:
+        code, _, error = lpbench("list methods")
+        assert code == 2 and "own_missing" in error and "uninstall" in error
+    finally:
+        monkeypatch.undo()
+        paths.entry_folders.cache_clear()
+
+
+def test_two_methods_of_one_name_are_refused(lpbench, home, monkeypatch):
+    lpbench("new method own_mean --folder a")
+    lpbench("new method own_mean --folder b")
+    monkeypatch.setenv("LPBENCH_PATH", f"{home / 'a'}{os.pathsep}{home / 'b'}")
+    code, _, error = lpbench("list methods")
+    assert code == 2 and "defined twice" in error
+
+
+def test_the_contract_is_one_call():
+    contract.check_method("private_mean")
+    with pytest.raises(ValueError, match="did you mean"):
+        contract.check_method("privat_mean")
