@@ -3,7 +3,8 @@
 The reports are modelled as label + noise: y~_i = mu + f(x_i) + e_i + eta_i with Var f = V h, Var e = V (1 - h), V the
 variance of the label and Var eta_i known, because the mechanism is. Given a kernel, V and h, everything is closed form
 in the eigenbasis of the weighted features. Kernels and (V, h) on a grid are averaged with their marginal likelihoods
-as weights (Bayesian model averaging; Hoeting et al. 1999). The constant model f = 0 has prior probability 1/2, so that
+as weights (Bayesian model averaging; Hoeting et al. 1999). mu is normal about the middle of the public range, which
+counts where reports are few and noisy. The constant model f = 0 has prior probability 1/2, so that
 predictions fall back to the mean of the reports where there is no signal.
 """
 
@@ -20,6 +21,8 @@ SPREADS = np.array([2.5, 3.5, 4.5, 5.5, 7.0, 9.0, 12.0, 18.0])
 _SPREAD_PRIOR = np.array([0.05, 0.1, 0.18, 0.24, 0.22, 0.12, 0.06, 0.03])
 #: Shares of the label's variance that the features may explain.
 SHARES = np.array([0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9])
+#: Prior standard deviation of the label's mean, in widths of the range.
+_LEVEL = 0.25
 #: Models with less posterior weight than this are dropped from sums.
 _NEGLIGIBLE = 1e-5
 
@@ -52,8 +55,8 @@ class GaussianAverage:
         Unbiased for the labels.
     noise : ndarray of shape (n,)
         Known variances of the reports about the labels.
-    width : float
-        Width of the label's public range.
+    y_range : (float, float)
+        Public range of the label.
 
     Attributes
     ----------
@@ -65,13 +68,23 @@ class GaussianAverage:
         Noise variance of an average report (harmonic, in the weights of the fit).
     """
 
-    def __init__(self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray, width: float):
+    def __init__(
+        self,
+        features: Sequence[np.ndarray],
+        reports: np.ndarray,
+        noise: np.ndarray,
+        y_range: tuple[float, float],
+    ):
+        lo, hi = y_range
+        width = hi - lo
         self._reports, typical = reports, 0.7 * typical_variance(width)
         # Weights are fixed at a typical label variance, so that one eigenbasis serves all V and h.
         self.report_variance = 1.0 / np.mean(1.0 / (typical + noise)) - typical
         self._omega = (typical + self.report_variance) / (typical + noise)
-        self._total = self._omega.sum()
-        self._mean = self._omega @ reports / self._total
+        # The level mu is normal about the middle of the range: worth so many reports there.
+        middle = (typical + self.report_variance) / (_LEVEL * width) ** 2
+        self._total = self._omega.sum() + middle
+        self._mean = (self._omega @ reports + middle * (lo + hi) / 2.0) / self._total
         self._root = np.sqrt(self._omega)
         self._b = self._root * (reports - self._mean)
         variances = (width / SPREADS) ** 2
@@ -96,7 +109,7 @@ class GaussianAverage:
         )
 
     def _fit_kernel(self, F: np.ndarray, V: np.ndarray, h: np.ndarray) -> tuple[_Models, np.ndarray]:
-        centre = self._omega @ F / self._total
+        centre = np.average(F, axis=0, weights=self._omega)
         A = (F - centre) * self._root[:, None]
         values, vectors = np.linalg.eigh(A.T @ A)
         values = np.maximum(values, 0.0)

@@ -199,5 +199,4 @@ class Curator:
     def _refit(self, users: np.ndarray) -> None:
         self.seen = np.concatenate([self.seen, users])
         features = [F[self.seen] for F in self.features]
-        lo, hi = self.y_range
-        self.model = GaussianAverage(features, self.targets[self.seen], self.noise[self.seen], hi - lo)
+        self.model = GaussianAverage(features, self.targets[self.seen], self.noise[self.seen], self.y_range)

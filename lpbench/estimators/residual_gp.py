@@ -185,16 +185,17 @@ class ResidualGP(LocalRegressor):
     def _fit_forest(self, sample: _Sample, curator: Curator) -> None:
         """Grow the forest on all reports and weigh it against the Gaussian processes."""
         self._forest, self.forest_weight_ = None, 0.0
-        if self.learner == "gp" or sample.y.size < _FEWEST_FOR_FOREST or sample.shown.columns.size == 0:
-            return
         seen, model = curator.seen, self._model
-        targets, noise = curator.targets[seen], curator.noise[seen]
-        weight = 1.0 / (model.residual_variance + noise)
-        weight /= weight.mean()
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
         spread = model.residual_variance + model.report_variance
         signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
-        leaf = max(1, min(math.ceil(2.0 * spread / signal), seen.size // 8))
+        leaf = math.ceil(2.0 * spread / signal)
+        if self.learner == "gp" or seen.size < max(2 * leaf, _FEWEST_FOR_FOREST) or sample.shown.columns.size == 0:
+            return
+        targets, noise = curator.targets[seen], curator.noise[seen]
+        weight = 1.0 / (model.residual_variance + noise)
+        weight /= weight.mean()
+        leaf = min(leaf, seen.size // 8)
         self._forest = HalfForest(sample.Z[seen], targets, weight, leaf, sample.streams.generator("tree"))
         smooth = model.leave_one_out([F[seen] for F in sample.features])
         gain = self._forest.left_out - smooth

@@ -154,6 +154,9 @@ def test_kernel_features_reproduce_their_kernels():
     )
 
 
+RANGE = (-3.0, 3.0)
+
+
 def posterior(n=150, seed=0, noise=0.5):
     rng = np.random.default_rng(seed)
     F = [rng.standard_normal((n, 3)) / np.sqrt(3.0), rng.standard_normal((n, 5)) / np.sqrt(5.0)]
@@ -164,31 +167,32 @@ def posterior(n=150, seed=0, noise=0.5):
 def test_posterior_mean_is_that_of_ridge_regression():
     """One model by hand: mean of the reports plus a ridge estimate with the model's ratio of variances."""
     F, reports, noise = posterior()
-    average = GaussianAverage(F[:1], reports, noise, 6.0)
+    average = GaussianAverage(F[:1], reports, noise, RANGE)
     F0 = F[0] - F[0].mean(axis=0)
     values = np.zeros(reports.size)
     models = average._models[0]
     for weight, signal, error in zip(average.weights[8:], models.variance, models.noise, strict=True):
         ridge = np.linalg.solve(F0.T @ F0 + error / signal * np.eye(3), F0.T @ (reports - reports.mean()))
         values += weight * (F0 @ ridge)
-    np.testing.assert_allclose(average.predict(F[:1]), reports.mean() + values, atol=1e-4)
+    np.testing.assert_allclose(average.predict(F[:1]), average._mean + values, atol=1e-4)
+    assert average._mean == pytest.approx(reports.mean(), abs=0.01)
 
 
 def test_leave_one_out_leaves_one_out():
     """Against refits of the same models without the report, whose weights are those of the whole sample."""
     F, reports, noise = posterior(n=40)
-    average = GaussianAverage(F, reports, noise, 6.0)
+    average = GaussianAverage(F, reports, noise, RANGE)
     predictions = average.leave_one_out(F)
     for i in (0, 7, 23):
         kept = np.arange(40) != i
-        refit = GaussianAverage([G[kept] for G in F], reports[kept], noise[kept], 6.0)
+        refit = GaussianAverage([G[kept] for G in F], reports[kept], noise[kept], RANGE)
         refit.weights = average.weights
         assert predictions[i] == pytest.approx(refit.predict([G[[i]] for G in F])[0], abs=0.02)
 
 
 def test_label_variance_is_estimated_from_noisy_reports():
     F, reports, noise = posterior(n=4000, noise=3.0)
-    average = GaussianAverage(F, reports, noise, 6.0)
+    average = GaussianAverage(F, reports, noise, RANGE)
     truth = 4.0 / 3.0 + 0.25
     assert average.label_variance == pytest.approx(truth, rel=0.25)
     assert average.residual_variance == pytest.approx(0.25, abs=0.35)
