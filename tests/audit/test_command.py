@@ -4,8 +4,21 @@ import pytest
 
 from lpbench import arguments
 from lpbench.audit import command, table
+from lpbench.audit.costs import measure_methods, measure_protocols
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
+
+
+@pytest.fixture(scope="module")
+def costs():
+    return measure_protocols(1), measure_methods(table.EPSILON, 1)
+
+
+@pytest.fixture(autouse=True)
+def measured_once(monkeypatch, costs):
+    """The costs do not depend on the subjects."""
+    monkeypatch.setattr(command, "measure_protocols", lambda seed: costs[0])
+    monkeypatch.setattr(command, "measure_methods", lambda epsilon, seed: costs[1])
 
 
 @pytest.fixture

@@ -161,9 +161,10 @@ def test_noise_is_fresh_for_every_seed_and_repeats_with_it(name):
     def fit(seed):
         return outputs(clone(model).set_params(random_state=seed).fit(**arguments), QUERIES)
 
-    several = [fit(seed) for seed in range(6)]
-    np.testing.assert_array_equal(several[0], fit(0))
-    assert any((several[0] != other).any() for other in several[1:])
+    first = fit(0)
+    np.testing.assert_array_equal(first, fit(0))
+    # Predictions of one of a few values may agree by chance, not six times.
+    assert any((first != fit(seed)).any() for seed in range(1, 6))
     assert any((fit(None) != fit(None)).any() for _ in range(6))
 
 

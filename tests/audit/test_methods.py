@@ -6,14 +6,16 @@ probability at most 1e-3 each time the seed is changed (Bonferroni); the seed is
 """
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from lpbench import registry
+from lpbench.audit import devices
 from lpbench.audit.costs import measure_methods, measure_protocols
-from lpbench.audit.devices import EXTRA, audited_methods, builds, method_randomizer, randomizer_of
+from lpbench.audit.devices import EXTRA, audited_methods, builds, randomizer_of
 from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD
 from lpbench.audit.released import DEVIATIONS
@@ -26,6 +28,8 @@ from lpbench.seeds import Streams
 from tests.audit.test_leaks import MASK, Y_RANGE
 
 METHODS = audited_methods()
+#: Some randomizers take a second to build: the public part of an interview is one.
+method_randomizer = cache(devices.method_randomizer)
 PROTECTED = [name for name in METHODS if registry.method(name).estimator_class.uses_epsilon]
 
 #: Selector -> exact epsilon at budget 1, where it is not the budget.
