@@ -14,13 +14,13 @@ from lpbench.estimators.drift_posterior import DriftPosterior, bounded_logit, ce
 from lpbench.estimators.lpct_base import check_choice, with_parameters
 from lpbench.estimators.lpct_sweep import by_shared_parameters
 from lpbench.estimators.public_score import LEAF_SIZES, PublicScore
-from lpbench.estimators.score_cells import ScoreCells, affordable_cells
+from lpbench.estimators.score_cells import SPREAD, ScoreCells, affordable_cells
 from lpbench.privacy import SubsetSelection, subset_reports
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
-CELLS, REPORTS = ("auto", "score", "none"), ("subset", "grr")
+CELLS, REPORTS = ("auto", "labels", "score", "none"), ("subset", "grr")
 #: Leaf sizes of the public learner.
 LEARNERS = {"mixture": LEAF_SIZES, "forest": LEAF_SIZES[:1]}
 #: Parameters that points of a sweep may vary at the cost of one more look at the same reports.
@@ -78,8 +78,9 @@ class CalibratedScore(LocalClassifier):
         Budget of one private user; inf: no noise.
     learner : {"mixture", "forest"}
         ``forest``: forests of the smallest leaf size alone (for comparison).
-    cells : {"auto", "score", "none"}
-        ``score``: bins of the score alone; ``none``: labels alone are reported (both for comparison).
+    cells : {"auto", "labels", "score", "none"}
+        For comparison: ``labels``, the tree cuts by the public labels alone, not by the spread of the features;
+        ``score``, bins of the score and no tree; ``none``, labels alone are reported.
     report : {"subset", "grr"}
         ``subset``: the mechanism of least variance for the number of categories (:class:`SubsetSelection`); ``grr``:
         generalised randomised response throughout (for comparison).
@@ -108,7 +109,7 @@ class CalibratedScore(LocalClassifier):
     uses_public = True
 
     def __init__(
-        self, epsilon=1.0, learner="mixture", cells="auto", report="subset", trust=0.8, domain=None, random_state=None
+        self, epsilon=1.0, learner="mixture", cells="auto", report="subset", trust=0.9, domain=None, random_state=None
     ):
         self.epsilon = epsilon
         self.learner = learner
@@ -173,8 +174,10 @@ class CalibratedScore(LocalClassifier):
         if sample.X_public is None or self.cells == "none":
             return None
         bins, leaves = affordable_cells(sample.codes.size, self.classes_.size, self.epsilon)
-        leaves = leaves if self.cells == "auto" else 1
-        return ScoreCells(sample.score.out_of_bag, sample.X_public, sample.public_codes, bins, leaves, sample.seed)
+        leaves = 1 if self.cells == "score" else leaves
+        spread = 0.0 if self.cells == "labels" else SPREAD
+        public = sample.score.out_of_bag, sample.X_public, sample.public_codes
+        return ScoreCells(*public, bins, leaves, sample.seed, spread)
 
     def _locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:
         return np.zeros(len(X), dtype=np.int64) if self._cells is None else self._cells.locate(probabilities, X)

@@ -16,14 +16,17 @@ _MAX_SHARE_NOISE = 0.1
 #: Leaves of the tree that cuts the score's cells further.
 LEAVES = (2, 4, 8, 16, 32)
 #: Largest standard error that randomisation may give the class share of an average cell, and fewest users in one.
-_MAX_NOISE, _FEWEST_USERS = 0.05, 50
+_MAX_NOISE, _FEWEST_USERS = 0.05, 20
+#: Weight of the features' spread beside that of the labels in the tree, and principal axes that stand for them.
+SPREAD, _AXES = 0.5, 8
 
 
 class ScoreCells:
     """Cells made of the bins of the score and, where the budget allows, of the leaves of a regression tree.
 
     The tree is fitted to the public labels' deviations from the cross-fitted score, so that it cuts where the score
-    is least to be trusted.
+    is least to be trusted, and to the features themselves, so that it goes on cutting, as max-edge trees do, where the
+    public labels say nothing.
 
     Parameters
     ----------
@@ -37,13 +40,15 @@ class ScoreCells:
     n_leaves : int
         1: no tree.
     seed : int
+    spread : float
+        Weight of the features' spread beside the labels' deviations.
 
     Attributes
     ----------
     n_cells : int
     """
 
-    def __init__(self, probabilities, X, codes, n_bins: int, n_leaves: int, seed: int):
+    def __init__(self, probabilities, X, codes, n_bins: int, n_leaves: int, seed: int, spread: float = SPREAD):
         n_classes = probabilities.shape[1]
         self._bins, self._top = n_bins, n_classes > 2
         top, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
@@ -57,7 +62,8 @@ class ScoreCells:
         if n_leaves > 1:
             least = max(3, codes.size // (4 * n_leaves))
             self._tree = DecisionTreeRegressor(max_leaf_nodes=n_leaves, min_samples_leaf=least, random_state=seed)
-            self._tree.fit(X, np.eye(n_classes)[codes] - probabilities)
+            deviations = np.eye(n_classes)[codes] - probabilities
+            self._tree.fit(X, np.hstack([deviations, spread * deviations.std() * principal_axes(X)]))
             self._leaves = np.unique(self._tree.apply(X))
         self.n_cells = n_bins * self._leaves.size
 
@@ -74,13 +80,22 @@ class ScoreCells:
         return bins * self._leaves.size + np.searchsorted(self._leaves, self._tree.apply(X))
 
 
+def principal_axes(X: np.ndarray) -> np.ndarray:
+    """Rows of X (q, d) on the first principal axes of the standardised features, of total variance at most 1."""
+    centred = X - X.mean(axis=0)
+    deviation = centred.std(axis=0)
+    standardised = centred / np.where(deviation > 0, deviation, 1.0) / math.sqrt(X.shape[1])
+    left, lengths, _ = np.linalg.svd(standardised, full_matrices=False)
+    return left[:, :_AXES] * lengths[:_AXES]
+
+
 def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
     """Number of bins of the score, and of leaves per bin, from sample size, classes and budget alone.
 
     With p and q the probabilities of the report (:class:`lpbench.privacy.SubsetSelection`), randomisation gives the
     share of a class among all users a standard error of about 1 / (2 sqrt(n) (p - q)), which must not exceed 0.1: the
     more categories, the noisier. For leaves, what the noise of an empty cell does to the class share of a cell with n /
-    n_cells users must not exceed 0.05, and n / n_cells must be at least 50.
+    n_cells users must not exceed 0.05, and n / n_cells must be at least 20.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from lpbench.estimators import CalibratedScore, PrivateMajority, PublicForest
 from lpbench.estimators.drift_posterior import cell_shares, drifted_means, fit_drift
 from lpbench.estimators.public_score import PublicScore, mixture_weights
-from lpbench.estimators.score_cells import ScoreCells, affordable_cells
+from lpbench.estimators.score_cells import ScoreCells, affordable_cells, principal_axes
 from lpbench.privacy import SubsetSelection, grr_probabilities
 
 
@@ -69,6 +69,22 @@ def test_cells_are_numbered_without_gaps_and_agree_with_the_bins():
     assert at.min() >= 0 and at.max() < cells.n_cells <= 16
     bins = at // (cells.n_cells // 4)
     assert (np.diff(probabilities[np.argsort(bins, kind="stable"), 1].reshape(4, -1).mean(axis=1)) > 0).all()
+
+
+def test_the_tree_cuts_features_where_labels_say_nothing():
+    rng = np.random.default_rng(21)
+    X, codes = rng.random((200, 2)), np.zeros(200, dtype=int)
+    probabilities = np.tile([0.9, 0.1], (200, 1)) + 0.02 * np.sign(X[:, :1] - 0.5) * [1, -1]
+    cells = {spread: ScoreCells(probabilities, X, codes, 1, 8, 0, spread).n_cells for spread in (0.0, 0.5)}
+    assert cells[0.0] == 2 and cells[0.5] == 8
+
+
+def test_principal_axes_keep_the_variance_of_few_features():
+    rng = np.random.default_rng(22)
+    X = rng.random((50, 4)) * [1.0, 5.0, 0.0, 2.0]
+    assert principal_axes(X).var(axis=0).sum() == pytest.approx(3 / 4)
+    assert principal_axes(rng.random((20, 300))).shape == (20, 8)
+    assert (principal_axes(np.ones((5, 3))) == 0).all()
 
 
 def test_cell_shares_are_shares_and_follow_the_reports():
