@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
 
 import pandas as pd
 import pytest
 
+from lpbench.cli import main
 from lpbench.errors import ConfigurationError
 from lpbench.tracking import log_artefact, rebuild, tracking_uri
 
@@ -112,6 +120,67 @@ def test_interrupted_logging_is_repaired(logged):
     client.create_run(experiment.experiment_id, tags={"lpbench.artefact": "paper/table9"})
     assert log_artefact(uri, folder, root, record) == 3
     assert [len(r) for r in children(client)] == [1, 2]
+
+
+def test_many_artefacts_are_looked_up_in_one_search(tmp_path, monkeypatch):
+    from mlflow import MlflowClient
+
+    records = []
+    for k in range(30):
+        folder, record = artefact(tmp_path / f"{k}", methods=("krr",))
+        records.append((folder, {**record, "group": f"cell {k}"}))
+    searches, search = [], MlflowClient.search_runs
+    monkeypatch.setattr(MlflowClient, "search_runs", lambda *a, **k: searches.append(1) or search(*a, **k))
+    uri = tracking_uri(None, tmp_path)
+    assert rebuild(uri, tmp_path, records) == 30
+    assert rebuild(uri, tmp_path, records) == 0
+    assert len(searches) == 2
+    found = MlflowClient(uri).search_runs(["1"], "tags.`lpbench.artefact` = 'cell 7'")
+    assert len(found) == 1 and found[0].data.metrics["mean"] == 1.0
+
+
+@pytest.mark.slow
+def test_remote_server(tmp_path):
+    """A tracking server on this machine; the numbers, files and tags come back through it."""
+    from mlflow import MlflowClient
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    stores = ["--backend-store-uri", f"sqlite:///{tmp_path}/server.db", "--artifacts-destination", f"{tmp_path}/files"]
+    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    server = subprocess.Popen(command + stores, env=environment, cwd=tmp_path, process_group=0)
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{address}/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.5)
+        folder, record = artefact(tmp_path, methods=tuple(f"m{i}" for i in range(10)))
+        assert rebuild(address, tmp_path, [(folder, record)]) == 11
+        assert rebuild(address, tmp_path, [(folder, record)]) == 0
+        client = MlflowClient(address)
+        (parent,), cells = children(client)
+        assert len(cells) == 10
+        assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {"summary.csv", "table.md"}
+        results = f"results_dir={tmp_path / 'cell'}"
+        options = [
+            "runner=serial",
+            "replications=1",
+            "method=private_mean",
+            "tracking=mlflow",
+            f"tracking.uri={address}",
+        ]
+        assert main([*options, results]) == 0
+        found = client.search_runs([client.get_experiment_by_name("single").experiment_id])
+        assert [run.data.tags["lpbench.method"] for run in found] == ["private_mean"]
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
 
 
 def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
