@@ -143,8 +143,19 @@ def format_value(value) -> str:
     return str(value)
 
 
-def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table so that equal tables give equal bytes (UTF-8, LF, atomic replacement)."""
+def write_csv(frame: pd.DataFrame, path: Path, *, digits: int | None = None) -> None:
+    """Write a table so that equal tables give equal bytes (UTF-8, LF, atomic replacement).
+
+    Parameters
+    ----------
+    frame : DataFrame
+    path : Path
+    digits : int, optional
+        Significant digits of floats; all of them by default.
+    """
+    if digits is not None:
+        floats = frame.select_dtypes("floating").columns
+        frame = frame.assign(**{c: [float(f"{v:.{digits}g}") for v in frame[c]] for c in floats})
     text = pd.DataFrame({c: [format_value(v) for v in frame[c]] for c in frame.columns}, columns=frame.columns)
     write_text(text.to_csv(index=False, lineterminator="\n"), path)
 

@@ -13,6 +13,7 @@ from lpbench.naming import parse_selector
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.drawings import DRAWINGS, write_drawing
+from lpbench.reporting.equivalence import draw_equivalence
 from lpbench.reporting.field import draw_field
 from lpbench.reporting.figures import draw_lines
 from lpbench.reporting.rate_figures import RATE_FIGURES, REPLACES
@@ -20,6 +21,10 @@ from lpbench.reporting.tables import build, to_latex, to_markdown
 
 #: Which mark the paper of an experiment prints.
 RULES = {"lpct": "bold"}
+#: Start of the names of the experiments that compare sample sizes.
+EQUIVALENT = "extensions/tuning_free"
+#: Significant digits of the tables on disk: far beyond any standard error, and half the space of all digits.
+WRITTEN_DIGITS = 9
 #: Seed of the drawn panels of a figure that also has computed ones.
 DRAWING_SEED = 2025
 
@@ -46,8 +51,8 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     folder = Path(folder)
     name = get(experiment, "name")
     summary = summarise_experiment(experiment, scores, methods)
-    write_csv(summary.table, folder / "summary.csv")
-    write_csv(compare(name, summary), folder / "comparison.csv")
+    write_csv(summary.table, folder / "summary.csv", digits=WRITTEN_DIGITS)
+    write_csv(compare(name, summary), folder / "comparison.csv", digits=WRITTEN_DIGITS)
     leaf = name.rpartition("/")[2]
     for selection in [] if name in REPLACES else _distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
@@ -57,6 +62,8 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
             _write_tables(experiment, summary, methods, folder, stem, selection)
         if get(experiment, "kind", "table") == "table":
             draw_field(experiment, summary, methods, folder, stem, selection)
+    if name.startswith(EQUIVALENT) and get(experiment, "kind") == "figure":
+        draw_equivalence(experiment, summary.table, methods, folder, leaf)
     if name in DRAWINGS:
         write_drawing(experiment, folder, DRAWING_SEED)
     if name in RATE_FIGURES and (folder / "scores.parquet").is_file():

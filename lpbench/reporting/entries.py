@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis import read_csv
+from lpbench.analysis import Summary, read_csv
+from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.cards import get
+from lpbench.reporting.field import BOXES, BUDGETS, DIFFERENCES, RANKS
 
 
 class Entry:
@@ -26,11 +28,27 @@ class Entry:
         self.comparison = self._read("comparison.csv")
         self.kind: str = get(experiment, "kind", "table")
         self.experiment = experiment
+        self._full: Summary | None = None
         self.files = sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
 
     def _read(self, name: str) -> pd.DataFrame | None:
         path = self.folder / name
         return read_csv(path) if path.is_file() else None
+
+    def full(self, cards: Mapping[str, Mapping]) -> Summary | None:
+        """Summary with the chosen replications, from the scores; None where there are none. Made once."""
+        path = self.folder / "scores.parquet"
+        if self._full is None and self.summary is not None and path.is_file():
+            self._full = summarise_experiment(self.experiment, pd.read_parquet(path), cards)
+        return self._full
+
+    def pictures(self, selection: str = "oracle") -> dict[str, list[str]]:
+        """Vector images of one selection: ``main``, then the plots that every table gets."""
+        free = f"{self.leaf}_tuning_free"
+        stem = self.leaf if selection == "oracle" else free
+        mine = [f for f in self.files if f.endswith(".svg") and f.startswith(free) == (selection != "oracle")]
+        field = {kind: [f for f in mine if f.startswith(stem + kind)] for kind in (RANKS, BUDGETS, BOXES, DIFFERENCES)}
+        return {"main": [f for f in mine if not any(f in found for found in field.values())], **field}
 
     @property
     def was_run(self) -> bool:

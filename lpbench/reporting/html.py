@@ -1,4 +1,4 @@
-"""The report as pages for a browser: a verdict first, then one page a paper, and the privacy audit.
+"""The report as pages for a browser: a verdict first, a page a paper, the privacy audit, what the numbers rest on.
 
 The pages are static and ask nothing of any server: style and script stand in them, pictures lie next to them.
 """
@@ -12,18 +12,27 @@ import jinja2
 import pandas as pd
 
 from lpbench.analysis import read_csv, write_text
+from lpbench.paths import ROOT
 from lpbench.reporting.differences import CODE_FACTS
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.errata import errata
-from lpbench.reporting.html_tables import SELECTIONS, csv_table, in_errors, points, shown_tables
-from lpbench.reporting.markdown import bullets, inline, sections, tables
-from lpbench.reporting.report import PAPERS, compared_lines, not_run_lines
+from lpbench.reporting.honest import floors, published_wins
+from lpbench.reporting.html_artefacts import Place, artefact, links
+from lpbench.reporting.html_checks import checks
+from lpbench.reporting.html_tables import SELECTIONS, in_errors
+from lpbench.reporting.markdown import bullets, inline, sections
+from lpbench.reporting.report import PAPERS, not_run_lines
 
 #: Folder of experiments -> letter of the paper in claims and errata.
 LETTERS = {"histoftree": "H", "lpct": "L", "label_dp": "Z"}
 VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not run"}
 #: Relative difference within which a cell counts as met.
 TOLERANCE = 0.1
+#: Experiments that have a page of their own: starts of their names, and its title.
+TUNING_FREE = ("extensions/tuning_free", "extensions/ablation")
+TITLES = PAPERS | {"tuning_free": "Without tuning"}
+#: What the methods that are not in the papers do, and why they are private.
+NOTES = ROOT / "docs" / "methods_notes.md"
 
 
 def write_pages(
@@ -34,7 +43,10 @@ def write_pages(
     folder: Path,
     cards: Mapping[str, Mapping],
 ) -> list[Path]:
-    """Write ``index.html``, a page a paper and, if ``audit.md`` is there, ``audit.html``.
+    """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.md`` is there).
+
+    They are written twice: the pages in ``folder`` stand on their own, those in ``results_dir`` lie next to the scores
+    and link to every replication.
 
     Parameters
     ----------
@@ -53,38 +65,88 @@ def write_pages(
     """
     results_dir, folder = Path(results_dir), Path(folder)
     entries = [Entry(e, results_dir) for e in experiments]
-    claims = read_csv(folder / "claims.csv").to_dict("records")
-    papers = [p for p in dict.fromkeys([*PAPERS, *(e.paper for e in entries)]) if any(e.paper == p for e in entries)]
-    pages = [(f"{p}.html", PAPERS.get(p, p)) for p in papers]
-    audits = [("audit.html", "Privacy audit")] if (folder / "audit.md").is_file() else []
-    shared = {"pages": [("index.html", "Verdict"), *pages, *audits], "verdicts": VERDICTS, "selections": SELECTIONS}
-    templates = _templates()
-    written = []
-    for paper, (name, title) in zip(papers, pages, strict=True):
-        mine = [e for e in entries if e.paper == paper]
-        letter = LETTERS.get(paper, "")
-        content = {
-            "title": title,
-            "claims": [c for c in claims if c["paper"] == letter],
-            "artefacts": [_artefact(e, folder, cards) for e in mine if e.was_run],
-            "absent": [e for e in mine if not e.was_run],
-            "errata": [e for e in errata() if e["paper"] == letter],
-            "facts": CODE_FACTS if paper == "lpct" else (),
+    places = [Place(folder, folder)]
+    if folder.resolve() != results_dir.resolve():
+        places.append(Place(results_dir, folder, stored=True))
+    site = _Site(entries, read_csv(folder / "claims.csv").to_dict("records"), missing, environment, cards)
+    return [path for place in places for path in site.write(place)]
+
+
+def page_of(entry: Entry) -> str:
+    """Page of an experiment: its paper, or the one of the methods without tuning."""
+    return "tuning_free" if entry.name.startswith(TUNING_FREE) else entry.paper
+
+
+class _Site:
+    """Content of all pages, computed once for both places they are written to."""
+
+    def __init__(self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping):
+        self.entries, self.claims, self.missing, self.environment = entries, claims, missing, environment
+        known = dict.fromkeys([*TITLES, *map(page_of, entries)])
+        self.papers = [p for p in known if any(page_of(e) == p for e in entries)]
+        self.pages = [(f"{p}.html", TITLES.get(p, p)) for p in self.papers]
+        self.floor = floors(entries, cards)
+        self.cards = cards
+        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
+        self.shown = {e.name: artefact(e, cards, self.floor) for e in entries if e.was_run}
+        self.errata = errata()
+        self.templates = _templates()
+
+    def write(self, place: Place) -> list[Path]:
+        audits = [("audit.html", "Privacy audit")] if place.audit else []
+        shared = {
+            "pages": [("index.html", "Verdict"), *self.pages, *audits, ("checks.html", "Checks")],
+            "verdicts": VERDICTS,
+            "selections": SELECTIONS,
+            "stored": place.stored,
         }
-        written.append(_write(templates, "paper.html.j2", folder / name, shared | content | {"here": name}))
-    written += [_audit(templates, folder, shared) for _ in audits]
-    index = {
-        "title": "Results",
-        "verdict": _verdict(claims, entries),
-        "claims": claims,
-        "page_of": {letter: f"{paper}.html" for paper, letter in LETTERS.items() if paper in papers},
-        "papers": [_paper(p, t, n, entries, claims) for p, (n, t) in zip(papers, pages, strict=True)],
-        "not_run": bullets(not_run_lines(entries, missing)),
-        "environment": {k: _words(v) for k, v in environment.items()} | _seeds(entries),
-        "extras": _extras(folder),
-    }
-    written.append(_write(templates, "index.html.j2", folder / "index.html", shared | index | {"here": "index.html"}))
-    return written
+        written = [
+            self._write("paper.html.j2", place.folder / name, shared | self._paper_page(paper, title, place))
+            for paper, (name, title) in zip(self.papers, self.pages, strict=True)
+        ]
+        if place.audit:
+            written.append(self._write("text.html.j2", place.folder / "audit.html", shared | _audit(place)))
+        content = checks(place, self.entries, self.environment)
+        written.append(self._write("checks.html.j2", place.folder / "checks.html", shared | content))
+        return [*written, self._write("index.html.j2", place.folder / "index.html", shared | self._index(place))]
+
+    def _write(self, template: str, path: Path, content: Mapping) -> Path:
+        write_text(self.templates.get_template(template).render(content | {"here": path.name}), path)
+        return path
+
+    def _paper_page(self, paper: str, title: str, place: Place) -> dict:
+        mine = [e for e in self.entries if page_of(e) == paper]
+        letter = LETTERS.get(paper, "")
+        names = {e.name for e in mine}
+        return {
+            "title": title,
+            "claims": [c for c in self.claims if c["paper"] == letter],
+            "artefacts": [self.shown[e.name] | links(e, place, self.cards) for e in mine if e.was_run],
+            "absent": [e for e in mine if not e.was_run],
+            "wins": [r for r in self.wins if r["artefact"] in names],
+            "errata": [e for e in self.errata if e["paper"] == letter],
+            "facts": CODE_FACTS if paper == "lpct" else (),
+            "note": sections(NOTES.read_text(encoding="utf-8"))[1]
+            if paper == "tuning_free" and NOTES.is_file()
+            else [],
+        }
+
+    def _index(self, place: Place) -> dict:
+        return {
+            "title": "Results",
+            "verdict": _verdict(self.claims, self.entries),
+            "claims": self.claims,
+            "page_of": {letter: f"{paper}.html" for paper, letter in LETTERS.items() if paper in self.papers},
+            "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
+            "wins": self.wins,
+            "not_run": bullets(not_run_lines(self.entries, self.missing)),
+            "data": place.data,
+        }
+
+    def _row(self, paper: str, page: str, title: str) -> dict:
+        letter = LETTERS.get(paper, "")
+        mine = [e for e in self.entries if page_of(e) == paper]
+        return {"title": title, "page": page, **_verdict([c for c in self.claims if c["paper"] == letter], mine)}
 
 
 def _templates() -> jinja2.Environment:
@@ -95,26 +157,16 @@ def _templates() -> jinja2.Environment:
     return made
 
 
-def _write(templates: jinja2.Environment, template: str, path: Path, content: Mapping) -> Path:
-    write_text(templates.get_template(template).render(content), path)
-    return path
-
-
-def _audit(templates: jinja2.Environment, folder: Path, shared: Mapping) -> Path:
-    title, parts = sections((folder / "audit.md").read_text(encoding="utf-8"))
-    files = [name for name in ("audit.md", "audit.csv") if (folder / name).is_file()]
-    content = {"title": "Privacy audit", "heading": title, "sections": parts, "files": files, "here": "audit.html"}
-    return _write(templates, "text.html.j2", folder / "audit.html", shared | content)
-
-
-def _compared(entries: Sequence[Entry]) -> pd.DataFrame:
-    tables = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
-    columns = ["published", "reproduced", "se", "difference", "relative_difference"]
-    return pd.concat([t[columns] for t in tables]) if tables else pd.DataFrame(columns=columns, dtype=float)
+def _audit(place: Place) -> dict:
+    title, parts = sections(place.audit)
+    files = [(name, place.data + name) for name in ("audit.md", "audit.csv") if (place.report / name).is_file()]
+    return {"title": "Privacy audit", "heading": title, "sections": parts, "files": files}
 
 
 def _verdict(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
-    cells = _compared(entries)
+    tables = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
+    columns = ["published", "reproduced", "se", "difference", "relative_difference"]
+    cells = pd.concat([t[columns] for t in tables]) if tables else pd.DataFrame(columns=columns, dtype=float)
     met = cells.dropna(subset=["published", "reproduced"])
     close = met["relative_difference"].abs() <= TOLERANCE
     errors = pd.Series([in_errors(d, s) for d, s in zip(met["difference"], met["se"], strict=True)], dtype=float)
@@ -128,70 +180,3 @@ def _verdict(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
         "close": int(close.sum()),
         "noise": int((errors.abs() <= 3).sum()),
     }
-
-
-def _paper(paper: str, title: str, page: str, entries: Sequence[Entry], claims: Sequence[Mapping]) -> dict:
-    letter = LETTERS.get(paper, "")
-    mine = [e for e in entries if e.paper == paper]
-    return {"title": title, "page": page, **_verdict([c for c in claims if c["paper"] == letter], mine)}
-
-
-def _artefact(entry: Entry, folder: Path, cards: Mapping) -> dict:
-    """Everything a page shows of one experiment."""
-    pictures = [f for f in entry.files if f.endswith(".svg")]
-    shown = shown_tables(entry, cards)
-    plain = entry.folder / f"{entry.leaf}.md"
-    lines = compared_lines(entry)
-    here = [(f, f"{entry.name}/{f}") for f in entry.files if (folder / entry.name / f).is_file()]
-    scores = entry.folder / "scores.parquet"
-    # a run's own folder lies beside the summary; elsewhere there is nothing to link to
-    stored = f"../{entry.name}/scores.parquet" if (folder / ".." / entry.name / scores.name).is_file() else ""
-    return {
-        "name": entry.name,
-        "anchor": entry.name.replace("/", "-"),
-        "title": entry.title,
-        "pictures": [f for f in pictures if "tuning_free" not in f],
-        "free": [f for f in pictures if "tuning_free" in f],
-        "tables": [t for t in shown if t.selection == "oracle"],
-        "free_tables": [t for t in shown if t.selection != "oracle"],
-        "plain": [] if shown or not plain.is_file() else tables(plain.read_text(encoding="utf-8")),
-        "compared": bullets(lines),
-        "points": points(entry),
-        "notes": [inline(n) for n in entry.notes],
-        "files": here,
-        "stored": stored,
-        "made": _made(entry),
-    }
-
-
-def _made(entry: Entry) -> str:
-    record = entry.record()
-    if not record:
-        return ""
-    config = record["config"]
-    replications = config["replications"] or config["experiment"].get("replications", 1)
-    machine = record["environment"]
-    return f"{replications} replications, seed {config['seed']}, commit {machine['commit']}, {machine['system']}"
-
-
-def _seeds(entries: Sequence[Entry]) -> dict[str, str]:
-    records = [e.record() for e in entries]
-    seeds = sorted({r["config"]["seed"] for r in records if r})
-    return {"seed": ", ".join(map(str, seeds))} if seeds else {}
-
-
-def _words(value) -> str:
-    return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
-
-
-def _extras(folder: Path) -> list[dict]:
-    """Tables other commands leave in the folder: where the time went, and the privacy audit if it has no page."""
-    titles = {"audit": "Privacy audit", "timing": "Timing"}
-    if (folder / "audit.md").is_file():
-        del titles["audit"]
-    found = []
-    for stem, title in titles.items():
-        table = csv_table(folder / f"{stem}.csv")
-        if table is not None:
-            found.append({"stem": stem, "title": title, "heads": table[0], "rows": table[1]})
-    return found

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from lpbench.analysis import read_csv
 from lpbench.naming import parse_selector
-from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.layouts import Column
-from lpbench.reporting.tables import Cell, Grid, build
+from lpbench.reporting.field_parts import FLOORS, REFERENCES, is_floor
+from lpbench.reporting.honest import Floor, Floors, floor_of, floors_within
+from lpbench.reporting.layouts import Column, Layout
+from lpbench.reporting.tables import Cell, Grid, build, print_number
 
 #: Standard errors up to which two numbers agree, and up to which they are close.
 AGREE, CLOSE = 1.0, 3.0
@@ -28,12 +28,34 @@ SELECTIONS = {
 
 @dataclass(frozen=True)
 class ShownCell:
-    """One cell: the laid-out content, its distance from the published number, and where it comes from."""
+    """One cell: the laid-out content, its distance from the published number, and where it comes from.
+
+    Attributes
+    ----------
+    cell : Cell
+    level, cue : str
+        Distance from the published number: class for the colour, words for everybody.
+    info : str
+        Metric, mean, standard error, replications and setting.
+    below : bool
+        Whether the score is no better than the floor.
+    """
 
     cell: Cell
     level: str = ""
     cue: str = ""
-    detail: str = ""
+    info: str = ""
+    below: bool = False
+
+
+@dataclass(frozen=True)
+class Head:
+    """Head of a row or column: its label, and the selectors of the cells below or beside it."""
+
+    label: str
+    dataset: str = ""
+    method: str = ""
+    mask: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,30 +64,31 @@ class ShownTable:
 
     caption: str
     selection: str
+    epsilon: float
     groups: tuple[tuple[str, int], ...]
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[ShownCell, ...]], ...]
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Head, tuple[ShownCell, ...]], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]
     reasons: tuple[str, ...]
     compared: bool
 
 
-def shown_tables(entry: Entry, cards: Mapping[str, Mapping]) -> list[ShownTable]:
+def shown_tables(entry: Entry, cards: Mapping[str, Mapping], floor: Floors) -> list[ShownTable]:
     """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
-    path = entry.folder / "scores.parquet"
-    if entry.summary is None or entry.kind not in ("table", "timing") or not path.is_file():
+    if entry.kind not in ("table", "timing") or not (entry.folder / f"{entry.leaf}.tex").is_file():
         return []
-    if not (entry.folder / f"{entry.leaf}.tex").is_file():
+    summary = entry.full(cards)
+    if summary is None:
         return []
-    summary = summarise_experiment(entry.experiment, pd.read_parquet(path), cards)
     apart = differences(entry.comparison)
+    floor = floors_within(summary) or floor
     found = []
     for selection in SELECTIONS:
         if selection == "oracle" or (entry.folder / f"{entry.leaf}_{selection}.tex").is_file():
             rows = summary.table[summary.table["selection"] == selection].to_dict("records")
             ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
             for grid in build(entry.name, summary, cards, selection):
-                found.append(_shown(grid, selection, ours, apart if selection == "oracle" else {}))
+                found.append(_shown(grid, selection, ours, apart if selection == "oracle" else {}, floor))
     return found
 
 
@@ -98,30 +121,55 @@ def distance(z: float) -> tuple[str, str]:
     return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
 
 
-def command(dataset: str, mask: str, method: str, epsilon: float) -> str:
-    """The command that prints what stands behind a cell."""
-    words = ["lpbench", "explain", dataset, method, f"{epsilon:g}"]
-    return shlex.join([*words, "--mask", mask] if mask else words)
-
-
-def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping) -> ShownTable:
+def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Floors) -> ShownTable:
     layout = grid.layout
     cells = [
-        [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon))
+        [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon), floor)
          for cell, c in zip(row, layout.columns, strict=True)]
         for (_, dataset), row in zip(layout.datasets, grid.cells, strict=True)
     ]  # fmt: skip
-    labels = [label for label, _ in layout.datasets]
-    if len(labels) == 1:
+    heads = [Head(c.label, method=c.method, mask=c.mask) for c in layout.columns]
+    groups, footer = list(_groups(layout.columns)), grid.footer
+    beside = _floor_column(layout, floor)
+    if beside:
+        heads.append(beside[0])
+        groups += [("floor", 1)] if groups else []
+        footer = tuple((label, (*values, "")) for label, values in footer)
+        cells = [[*row, cell] for row, cell in zip(cells, beside[1], strict=True)]
+    names = [Head(label, dataset=dataset) for label, dataset in layout.datasets]
+    if len(names) == 1:
         # one data set reads better from top to bottom; rank sums over it say nothing
-        names = [f"{c.group} {c.label}".strip() for c in layout.columns]
-        rows = tuple((name, (cell,)) for name, cell in zip(names, cells[0], strict=True))
-        groups, heads, footer = (), (labels[0],), ()
+        kept = [c.group for c in layout.columns] + [""] * len(beside[1:])
+        labels = [f"{group} {head.label}".strip() for group, head in zip(kept, heads, strict=True)]
+        rows = tuple((replace(h, label=t), (c,)) for h, t, c in zip(heads, labels, cells[0], strict=True))
+        groups, heads, footer = [], names, ()
     else:
-        rows = tuple((label, tuple(row)) for label, row in zip(labels, cells, strict=True))
-        groups, heads, footer = _groups(layout.columns), tuple(c.label for c in layout.columns), grid.footer
+        rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
     compared = any(c.level for row in cells for c in row)
-    return ShownTable(layout.caption, selection, groups, heads, rows, footer, grid.reasons, compared)
+    above = (tuple(groups), tuple(heads))
+    return ShownTable(layout.caption, selection, layout.epsilon, *above, rows, footer, grid.reasons, compared)
+
+
+def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]] | tuple[()]:
+    """The floor beside a table that does not have it among its own columns."""
+    if layout.value == "seconds" or any(is_floor(c) for c in layout.columns):
+        return ()
+    mask = layout.columns[0].mask if layout.columns else ""
+    found = [floor_of(floor, dataset, mask, layout.epsilon) for _, dataset in layout.datasets]
+    known = [f for f in found if f is not None]
+    if not known or (layout.value == "ratio" and math.isnan(known[0].ratio)):
+        return ()
+    name = {"private_mean": "PrivateMean", "private_majority": "PrivateMajority"}[known[0].method]
+    return Head(name, method=known[0].method, mask=known[0].mask), [_floor_cell(layout, f) for f in found]
+
+
+def _floor_cell(layout: Layout, found: Floor | None) -> ShownCell:
+    if found is None:
+        return ShownCell(Cell(reproduced="-"))
+    value, error = (found.ratio, found.ratio_se) if layout.value == "ratio" else (found.mean, found.se)
+    text = print_number(value, layout.style)
+    cell = Cell(reproduced=text, se=print_number(error, layout.style), value=float(text or "nan"))
+    return ShownCell(cell, info=_info(found.metric, found.mean, found.se, found.n, "{}"))
 
 
 def _groups(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
@@ -136,27 +184,22 @@ def _groups(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple) -> ShownCell:
+def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, floor: Floors) -> ShownCell:
     row = ours.get(key)
     if row is None or math.isnan(row["mean"]):
         return ShownCell(cell)
-    z = apart.get(key, math.nan)
-    level, cue = distance(z)
+    level, cue = distance(apart.get(key, math.nan))
     _, dataset, mask, method, epsilon = key
-    lines = [
-        f"{dataset}, {mask}, {method}, ε = {epsilon:g}".replace(", ,", ","),
-        f"published {cell.published}" if cell.published else "",
-        f"reproduced {cell.reproduced}" + (f" ± {cell.se}" if cell.se else ""),
-        f"difference {z:+.1f} standard errors" if cue else "",
-        f"{row['metric']} {row['mean']:.6g}, se {row['se']:.3g}, {row['n']:g} replications",
-        f"setting {_setting(row['params'])}",
-        command(dataset, mask, method, epsilon),
-    ]
-    return ShownCell(cell, level, cue, "\n".join(line for line in lines if line))
+    known = floor_of(floor, dataset, mask, epsilon)
+    ranked = parse_selector(method)[0] not in (*FLOORS, *REFERENCES)
+    below = ranked and known is not None and known.metric == row["metric"] and known.beats(row["mean"])
+    info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
+    return ShownCell(cell, level, cue, info, below)
 
 
-def _setting(params: str) -> str:
-    return ", ".join(f"{k} = {v}" for k, v in json.loads(params or "{}").items()) or "(none to choose)"
+def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
+    setting = ", ".join(f"{k} = {v}" for k, v in json.loads(params or "{}").items())
+    return f"{metric} {mean:.6g}, se {se:.3g}, {n:g} replications" + (f"\nsetting {setting}" if setting else "")
 
 
 def points(entry: Entry, limit: int = 400) -> list[dict]:
@@ -170,9 +213,8 @@ def points(entry: Entry, limit: int = 400) -> list[dict]:
         level, cue = distance(z)
         where = {k: "" if r[k] != r[k] else f"{r[k]:g}" for k in ("epsilon", "x", "published")}
         ours = "-" if math.isnan(r["reproduced"]) else f"{r['reproduced']:.4g} ± {r['se']:.2g}"
-        shown = command(parse_selector(r["dataset"])[0], r["mask"], r["method"], r["epsilon"]) if level else ""
-        rows.append({**{k: r[k] for k in ("panel", "dataset", "method")}, **where, "ours": ours, "level": level,
-                     "cue": cue, "command": shown})  # fmt: skip
+        rows.append({**{k: r[k] for k in ("panel", "dataset", "mask", "method")}, **where, "ours": ours, "level": level,
+                     "cue": cue})  # fmt: skip
     return rows
 
 

@@ -122,8 +122,7 @@ def _artefacts(entries: Sequence[Entry]) -> list[str]:
 
 def _artefact(entry: Entry) -> str:
     lines = [f"### {entry.title}", ""]
-    pictures = [f for f in entry.files if f.endswith(".svg")]
-    lines += [f"![{entry.leaf}]({entry.name}/{f})" for f in pictures if "tuning_free" not in f]
+    lines += [f"![{entry.leaf}]({entry.name}/{f})" for f in entry.pictures()["main"]]
     table = entry.folder / f"{entry.leaf}.md"
     if table.is_file():
         # without its own title; the notes are repeated below

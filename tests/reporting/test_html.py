@@ -9,8 +9,7 @@ import pytest
 
 from lpbench.reporting import write_pages, write_report
 from lpbench.reporting.artefact import write_artefact
-from lpbench.reporting.html import _extras
-from lpbench.reporting.html_tables import command, distance, in_errors
+from lpbench.reporting.html_tables import distance, in_errors
 from lpbench.reporting.markdown import bullets, inline, tables
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
 from tests.reporting.store import put
@@ -24,7 +23,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str):
         super().__init__()
-        self.open, self.links, self.loads, self.ids, self.titles = [], [], [], [], []
+        self.open, self.links, self.loads, self.ids, self.infos = [], [], [], [], []
         self.feed(text)
         assert self.open == []
 
@@ -35,8 +34,8 @@ class Page(HTMLParser):
         self.ids += [attrs["id"]] if "id" in attrs else []
         if tag == "a":
             self.links.append(attrs["href"])
-        elif tag == "button" and "title" in attrs:
-            self.titles.append(attrs["title"])
+        elif tag == "button" and "data-i" in attrs:
+            self.infos.append(attrs["data-i"])
         self.loads += [attrs[k] for k in ("src", "srcset", "data") if k in attrs]
         self.loads += [attrs["href"]] if tag == "link" else []
         assert tag != "img" or attrs.get("alt")
@@ -90,14 +89,21 @@ def pages(tmp_path_factory):
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
     write_report(*content)
     write_pages(*content, CARDS)
+    return _read(folder)
+
+
+def _read(folder):
     return {path.name: (path, Page(path.read_text(encoding="utf-8"))) for path in folder.glob("*.html")}
 
 
 def test_one_page_a_paper_and_an_index(pages):
-    assert set(pages) == {"index.html", "histoftree.html", "lpct.html", "audit.html"}
+    assert set(pages) == {"index.html", "histoftree.html", "lpct.html", "audit.html", "checks.html"}
 
 
-def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages):
+@pytest.mark.parametrize("beside_the_run", [False, True])
+def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages, beside_the_run):
+    if beside_the_run:
+        pages = _read(pages["index.html"][0].parents[1])
     for path, page in pages.values():
         assert len(page.ids) == len(set(page.ids))
         for link in [*page.links, *page.loads]:
@@ -119,7 +125,8 @@ def test_pages_are_small(pages):
 def test_the_verdict_comes_first(pages):
     text = pages["index.html"][0].read_text(encoding="utf-8")
     assert text.index("claims hold") < text.index("By paper") < text.index("Ask the owner.")
-    assert "<td>1</td>" in text and "numpy 2.4" in text
+    checks = pages["checks.html"][0].read_text(encoding="utf-8")
+    assert "numpy 2.4" in checks and "seed" not in checks and "timing.csv" in checks
 
 
 def test_the_audit_is_a_page(pages):
@@ -133,20 +140,28 @@ def test_the_audit_is_a_page(pages):
     ):
         assert part in text
     assert {"part-1", "part-2"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(page.links)
-    (path.parent / "audit.md").unlink()
-    assert [e["stem"] for e in _extras(path.parent)] == ["audit"]
-    (path.parent / "audit.md").write_text(AUDIT)
 
 
-def test_a_cell_has_both_numbers_and_the_way_to_its_replications(pages):
+def test_a_cell_has_both_numbers_and_what_leads_to_its_replications(pages):
     path, page = pages["histoftree.html"]
     text = path.read_text(encoding="utf-8")
-    cell = next(t for t in page.titles if t.startswith("abalone, aligned, histoftree_cart"))
-    assert "published 1.65" in cell
-    assert cell.splitlines()[-1] == "lpbench explain abalone histoftree_cart 2 --mask aligned"
-    assert "../histoftree/table1/scores.parquet" in page.links
+    assert 'data-d="abalone"' in text and 'data-m="histoftree_cart" data-k="aligned"' in text and 'data-e="2"' in text
+    assert any("mse" in i and "3 replications" in i and "setting depth = " in i for i in page.infos)
+    assert '<span class="pub">1.65</span>' in text
     assert "over the &lt;limit&gt; of 3 s" in text
     assert "lpbench experiment=histoftree/table2" in text
+    # the pages for the repository cannot link to what is not in it
+    assert not any("parquet" in link or "replications" in link for link in page.links)
+
+
+def test_pages_beside_the_run_link_to_every_replication(pages):
+    beside = pages["index.html"][0].parents[1]
+    page = _read(beside)["histoftree.html"][1]
+    assert {"histoftree/table1/scores.parquet", "histoftree/table1/replications.html"} <= set(page.links)
+    text = (beside / "histoftree/table1/replications.html").read_text(encoding="utf-8")
+    assert (
+        "id='abalone|aligned|histoftree_cart|2'" in text and len(re.findall(r"<p>[\d.]+ [\d.]+ [\d.]+</p>", text)) > 20
+    )
 
 
 def test_distances_are_in_words_too():
@@ -156,10 +171,6 @@ def test_distances_are_in_words_too():
     assert distance(-2.0) == ("close below", "▼ 2.0 se")
     assert distance(12.3) == ("far above", "▲ 12 se")
     assert distance(float("nan")) == ("", "")
-
-
-def test_commands_survive_a_shell():
-    assert command("d[n=1]", "", "m[p=2]", 0.5) == "lpbench explain 'd[n=1]' 'm[p=2]' 0.5"
 
 
 def test_markdown_of_the_reports():

@@ -38,11 +38,24 @@
     });
   }
 
+  // what a cell does not say itself stands at its row, its column's head and its table
+  const of = (cell, key) => {
+    const table = cell.closest("table"), heads = table.tHead.rows[table.tHead.rows.length - 1].cells;
+    for (const at of [cell, cell.parentElement, heads[cell.cellIndex], table]) if (at?.dataset[key] !== undefined) return at.dataset[key];
+    return "";
+  };
+  const quote = (word) => /^[\w.,\/=:@%+-]+$/.test(word) ? word : `'${word}'`;
   const detail = document.getElementById("detail");
   document.addEventListener("click", (event) => {
-    const cell = event.target.closest("button.cell");
-    if (!cell) return;
-    detail.querySelector("pre").textContent = cell.title;
+    const button = event.target.closest("button[data-i]");
+    if (!button) return;
+    const cell = button.closest("td"), [d, m, k, e] = ["d", "m", "k", "e"].map((key) => of(cell, key));
+    const printed = button.textContent.trim().replace(/\s+/g, " ");
+    const words = ["lpbench", "explain", d, m, e, ...(k ? ["--mask", k] : [])];
+    detail.querySelector("pre").textContent =
+      [[d, k, m, `ε = ${e}`].filter(Boolean).join(", "), printed, button.dataset.i, words.map(quote).join(" ")].join("\n");
+    const link = document.getElementById("replications"), page = button.closest("section")?.dataset.r;
+    if (link) { link.hidden = !page; link.href = `${page}#${encodeURIComponent([d, k, m, e].join("|"))}`; }
     detail.showModal();
   });
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));

@@ -1,0 +1,67 @@
+"""The page of what the numbers rest on: privacy audit, streaming, time, benchmarks, environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.html_artefacts import Place
+from lpbench.reporting.html_tables import csv_table
+
+#: Tables that other commands leave in the folder of the report: title, what it shows, and the page of the same name.
+TABLES = {
+    "audit": ("Privacy audit", "What each method promises to spend, what it spends exactly, and what can be proved "
+              "from its reports alone."),
+    "streaming": ("Streaming", "The same methods where reports arrive one by one, over the wire."),
+    "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
+    "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts."),
+}  # fmt: skip
+#: The command that makes each of them again.
+COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "timing": "lpbench report"}
+
+
+def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict:
+    """Collect the page's content; a table whose file is not there is named as not made."""
+    found, absent = [], []
+    for stem, (title, text) in TABLES.items():
+        if stem == "audit" and place.audit:
+            # it has a page of its own
+            continue
+        table = csv_table(place.report / f"{stem}.csv")
+        if table is None:
+            absent.append(f"{stem}.csv")
+            continue
+        files = [f"{stem}{end}" for end in (".csv", ".md") if (place.report / f"{stem}{end}").is_file()]
+        found.append({"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1],
+                      "command": COMMANDS.get(stem, ""), "files": [(f, place.data + f) for f in files]})  # fmt: skip
+    return {
+        "title": "Checks",
+        "found": found,
+        "absent": absent,
+        "run": _of_the_run(entries),
+        "report": {k: _words(v) for k, v in environment.items()},
+    }
+
+
+def _of_the_run(entries: Sequence[Entry]) -> dict[str, str]:
+    """What the experiments were computed with; several values where they were not all computed alike."""
+    records = [r for e in entries if (r := e.record())]
+    if not records:
+        return {}
+    values: dict[str, dict[str, int]] = {}
+    for record in records:
+        config = record["config"]
+        said = {"seed": config["seed"], "workers": record.get("workers", "")} | dict(record["environment"])
+        for key, value in said.items():
+            count = values.setdefault(key, {})
+            count[_words(value)] = count.get(_words(value), 0) + 1
+    total = len(records)
+    return {
+        key: next(iter(count)) if len(count) == 1 and sum(count.values()) == total
+        else "; ".join(f"{v} ({n} of {total} experiments)" for v, n in count.items())
+        for key, count in values.items()
+    }  # fmt: skip
+
+
+def _words(value) -> str:
+    return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)

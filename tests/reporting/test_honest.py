@@ -1,0 +1,75 @@
+"""The honest columns on tables whose answers are known: published wins below the floor, and the worth of hindsight."""
+
+import numpy as np
+import pytest
+
+from lpbench.reporting.artefact import summarise_experiment, write_artefact
+from lpbench.reporting.honest import Floor, floor_of, floors_within, hindsight, published_wins
+from lpbench.reporting.published import published_cells
+from tests.reporting.fake import CARDS, experiment, scores_of
+
+NAME = "histoftree/table1"
+
+
+def _floor(ratio):
+    return Floor("private_mean", "mse", "aligned", ratio, 0.1, ratio, 0.1, 3, np.full(3, ratio))
+
+
+@pytest.mark.parametrize("ratio, share", [(1e-6, 1.0), (1e12, 0.0)])
+def test_all_or_no_win_lies_below_an_extreme_floor(ratio, share):
+    cells = published_cells(NAME)
+    floor = {(d, "aligned", 2.0): _floor(ratio) for d in cells["dataset"].unique()}
+    rows = published_wins(NAME, floor)
+    assert [r["mask"] for r in rows] == ["aligned", "personalized"]
+    for row in rows:
+        assert row["wins"] == row["datasets"] == 10
+        assert all(row[f"{k}_below"] == share * row[k] for k in ("wins", "proposed", "marks", "cells"))
+
+
+def test_one_data_set_between_two_published_values():
+    cells = published_cells(NAME)
+    values = np.sort(cells[(cells["dataset"] == "abalone") & (cells["mask"] == "aligned")]["published"])
+    floor = {("abalone", "aligned", 2.0): _floor((values[0] + values[1]) / 2)}
+    row = published_wins(NAME, floor)[0]
+    assert (row["datasets"], row["wins"], row["wins_below"]) == (1, 1, 0)
+    assert row["cells_below"] == row["cells"] - 1 == len(values) - 1
+
+
+def test_figures_have_no_wins():
+    assert published_wins("lpct/figure4a", {}) == []
+
+
+def test_a_floor_stands_for_another_mask_but_not_for_another_budget():
+    floor = {("abalone", "aligned", 2.0): _floor(1.0)}
+    assert floor_of(floor, "abalone", "personalized", 2.0) is floor["abalone", "aligned", 2.0]
+    assert floor_of(floor, "abalone", "aligned", 1.0) is None
+
+
+def test_hindsight_counts_what_beats_the_floor():
+    table = experiment("extensions/floor")
+    table = table | {"groups": table["groups"][:1]}
+    cards = CARDS | {"private_mean": {"title": "PrivateMean", "tuning_free": "{}", "task": "regression"}}
+
+    def mean(key):
+        # with hindsight (depth 1) the max-edge tree beats the floor, the stated setting (depth 2) does not
+        if key["method"] == "histoftree_max_edge":
+            return 0.5 if key["point"] == {"depth": 1} else 1.5
+        return 1.0 if key["method"] == "private_mean" else 2.0
+
+    scores = scores_of(table, mean, replications=8)
+    summary = summarise_experiment(table, scores, cards)
+    floor = floors_within(summary)
+    assert len(floor) == 20
+    found = {(r["method"], r["mask"]): r for r in hindsight(summary, floor, cards)}
+    row = found["histoftree_max_edge", "aligned"]
+    assert (row["datasets"], row["oracle"], row["oracle_significant"], row["tuning_free"]) == (10, 10, 10, 0)
+    assert row["cost"] == pytest.approx(3.0)
+    assert found["histoftree_cart", "aligned"]["oracle"] == 0
+
+
+def test_sample_size_equivalence_is_drawn(tmp_path):
+    figure = experiment("extensions/tuning_free_figure5")
+    scores = scores_of(figure, lambda k: 0.5 + 0.01 * np.log(k["x"]), replications=3, metric="accuracy")
+    write_artefact(figure, scores, CARDS, tmp_path)
+    text = (tmp_path / "tuning_free_figure5_equivalence.svg").read_text(encoding="utf-8")
+    assert "ε = 1" in text and "ε = 8" in text and "as many" in text
