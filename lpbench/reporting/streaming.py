@@ -28,7 +28,10 @@ def draw_streaming(table: pd.DataFrame, folder: Path) -> None:
     """Draw ``streaming.svg`` and ``streaming.png``: a line for each step of each method."""
     with style.look():
         figure, axes = plt.subplots(1, 2, figsize=(8.0, 3.2), sharex=True)
-        quantities = (("memory_mb", "memory of the process (MB)"), ("users_per_second", "users per second"))
+        quantities = (
+            ("memory_mb", "memory of the process (MB)"),
+            ("users_per_second", "users per second of processor time"),
+        )
         for ax, (column, label) in zip(axes, quantities, strict=True):
             for k, ((method, step), part) in enumerate(table.groupby(["method", "step"], sort=False)):
                 name = f"{TITLES.get(method, method)}, {step}"
@@ -50,8 +53,8 @@ def streaming_section(folder: Path) -> str:
     lines = [
         "## Streams",
         "",
-        "Simulated users report and are forgotten (`lpbench stream`); the curator keeps exact sums. Users per second "
-        "are those of one thread, for data, reports and aggregation together; memory is that of the whole process.",
+        "Simulated users report and are forgotten (`lpbench stream`); the curator keeps exact sums. Seconds are "
+        "processor time of one thread, for data, reports and aggregation together; memory is that of the whole process.",
         "",
         "| method | step | users | seconds | users per second | memory (MB) | its peak (MB) | curator's table (KB) |",
         "|---|---|---:|---:|---:|---:|---:|---:|",

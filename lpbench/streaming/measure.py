@@ -118,13 +118,14 @@ def measure(method: str, users: int, seed: int = 2025) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        About ``POINTS`` rows per step: users so far, seconds since the step began, users per second (data, reports and
-        aggregation together), memory of the process now and at its peak so far (MB), and what the curator holds (KB).
+        About ``POINTS`` rows per step: users so far, seconds of processor time since the step began, users per second
+        (data, reports and aggregation together), memory of the process now and at its peak so far (MB), and what the
+        curator holds (KB).
     """
     rows, step, began, due = [], "", 0.0, 0.0
-    last = time.perf_counter()
+    last = time.process_time()
     for progress in METHODS[method](users, seed):
-        now = time.perf_counter()
+        now = time.process_time()
         if progress.step != step:
             step, began, due = progress.step, last, 0.0
         if progress.users >= min(due, users):
