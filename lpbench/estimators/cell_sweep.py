@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
 
 from lpbench.estimators.two_rounds import Rounds, Setting, Split, predict_cells
 from lpbench.estimators.user_cells import GridCells, GridStack, Query
+from lpbench.partitions import TreePartition
 
 K = TypeVar("K", bound=Hashable)
 
@@ -53,36 +53,53 @@ def sweep_cells(
     """
     for n_private, in_split in _group(jobs, lambda j: j.setting.n_private):
         split = rounds.split(order, n_private)
-        X_grid, X_tree = X_test[:, split.grid_columns], X_test[:, split.tree_columns]
-        stacked = cache(partial(_stack, split, X_grid))
-        for (b, _, rule, score), in_tree in _group(in_split, _tree_key):
-            label_budget, cell_budget = in_tree[0].setting.budgets(budgets[b])
-            labels = rounds.labels(label_budget)
-            tiled = cache(partial(np.tile, labels))
-            by_depth = dict(_group(in_tree, lambda j: j.setting.depth))
-            for tree, depths in split.trees(rule, score, labels, list(by_depth)):
-                nodes = tree.apply_levels(X_tree, depths[-1])
-                for depth, leaves in zip(depths, split.leaves(tree, depths, rule), strict=True):
-                    test_leaves, means = tree.leaf_index(depth)[nodes[depth]], leaves.means(labels)
-                    for mechanism, bins, points in _report_groups(by_depth[depth], labels.size):
-                        k, (grid, query) = len(bins), stacked(bins)
-                        reports = rounds.collect(grid, leaves.copies(k), tiled(k), mechanism, cell_budget)
-                        predictions = predict_cells(reports, query, np.tile(test_leaves, k), means)
-                        yield b, points, predictions.reshape(k, -1)
+        reader = _Reader(rounds, split, X_test)
+        for (rule, score), in_forest in _group(in_split, lambda j: (j.setting.rule, j.setting.split_score)):
+            sources = _group(in_forest, lambda j: (j.budget, j.setting.label_share))
+            shares = [same[0].setting.budgets(budgets[b]) for (b, _), same in sources]
+            labels = [rounds.labels(label_budget) for label_budget, _ in shares]
+            forests = split.forests(rule, score, labels, sorted({j.setting.depth for j in in_forest}))
+            for ((b, _), same), (_, cell_budget), y, trees in zip(sources, shares, labels, forests, strict=True):
+                for tree, depths in trees:
+                    for points, predictions in reader.read(tree, depths, rule, same, y, cell_budget):
+                        yield b, points, predictions
 
 
-def _stack(split: Split, X_grid: np.ndarray, bins: tuple[int, ...]) -> tuple[GridCells, Query]:
-    """The users' and the test rows' grid cells with several numbers of bins, side by side."""
-    grids = [split.grid(t) for t in bins]
-    if len(grids) == 1:
-        return grids[0], grids[0].locate(X_grid)
-    stack = GridStack(grids)
-    return stack, stack.query([grid.locate(X_grid) for grid in grids])
+class _Reader:
+    """Second round and prediction on one split of the features."""
 
+    def __init__(self, rounds: Rounds, split: Split, X_test: np.ndarray):
+        self._rounds, self._split = rounds, split
+        self._X_grid, self._X_tree = X_test[:, split.grid_columns], X_test[:, split.tree_columns]
+        self._stacks: dict[tuple[int, ...], tuple[GridCells, Query]] = {}
 
-def _tree_key(job: Job) -> tuple[int, float, str, str]:
-    """What a tree depends on, its depth apart."""
-    return job.budget, job.setting.label_share, job.setting.rule, job.setting.split_score
+    def read(
+        self, tree: TreePartition, depths: Sequence[int], rule: str, jobs: Sequence[Job], labels, budget: float
+    ) -> Iterator[tuple[list[list[int]], np.ndarray]]:
+        """Predict under those of ``jobs`` whose depth the tree serves; ``budget`` is that of the cell reports."""
+        by_depth = dict(_group(jobs, lambda j: j.setting.depth))
+        depths = [depth for depth in depths if depth in by_depth]
+        if not depths:
+            return
+        nodes = tree.apply_levels(self._X_tree, depths[-1])
+        for depth, leaves in zip(depths, self._split.leaves(tree, depths, rule), strict=True):
+            test_leaves, means = tree.leaf_index(depth)[nodes[depth]], leaves.means(labels)
+            for mechanism, bins, points in _report_groups(by_depth[depth], labels.size):
+                k, (grid, query) = len(bins), self._stack(bins)
+                reports = self._rounds.collect(grid, leaves.copies(k), np.tile(labels, k), mechanism, budget)
+                yield points, predict_cells(reports, query, np.tile(test_leaves, k), means).reshape(k, -1)
+
+    def _stack(self, bins: tuple[int, ...]) -> tuple[GridCells, Query]:
+        """The users' and the test rows' grid cells with several numbers of bins, side by side."""
+        if bins not in self._stacks:
+            grids = [self._split.grid(t) for t in bins]
+            queries = [grid.locate(self._X_grid) for grid in grids]
+            if len(grids) == 1:
+                self._stacks[bins] = grids[0], queries[0]
+            else:
+                stack = GridStack(grids)
+                self._stacks[bins] = stack, stack.query(queries)
+        return self._stacks[bins]
 
 
 def _report_groups(jobs: Sequence[Job], n: int) -> Iterator[tuple[str, tuple[int, ...], list[list[int]]]]:

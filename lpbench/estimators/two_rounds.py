@@ -13,7 +13,7 @@ import numpy as np
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge
+from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge, grow_max_edges
 from lpbench.partitions.cart import SortedFeatures
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
@@ -174,35 +174,44 @@ class Split:
     def _sorted(self) -> SortedFeatures:
         return SortedFeatures(self._X, self._mask)
 
-    def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> Iterator[tuple[TreePartition, list[int]]]:
-        """Grow the partition of the tree features.
+    def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+        """Grow the partition of the tree features from one vector of labels, see :meth:`forests`."""
+        return self.forests(rule, score, [labels], depths)[0]
+
+    def forests(
+        self, rule: str, score: str, labels: Sequence[np.ndarray], depths: Sequence[int]
+    ) -> list[list[tuple[TreePartition, list[int]]]]:
+        """Grow the partition of the tree features from each of several vectors of labels.
 
         ``random`` uses neither labels nor features nor the mask (H section 3.4 (ii): the mask need not be released),
         so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
         protected, are grown to ``DEEPEST`` and read at each depth, as is explained at ``GROWN_DEPTH`` of CART.
 
-        Yields
-        ------
-        tree, depths : the partition and the truncation depths that it serves, in increasing order
+        Returns
+        -------
+        list of one list per vector of labels
+            Pairs of a partition and the truncation depths, in increasing order, that it serves.
         """
         depths = sorted(depths)
         streams, masked = self._rounds.streams, self._mask.any()
         if rule == "random":
             nobody = np.empty((0, self.tree_columns.size))
-            rng = streams.generator("tree")
-            yield grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=rng), depths
-        elif rule == "max_edge":
+            tree = grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=streams.generator("tree"))
+            return [[(tree, depths)] for _ in labels]
+        if rule == "max_edge":
             _, views = self.alike(depths[-1])
-            yield grow_max_edge(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views), depths
-        elif masked:
-            yield grow_cart(self._X, labels, depths[-1], mask=self._mask, presorted=self._sorted), depths
-        else:
-            grown: dict[int, TreePartition] = {}
-            for depth in depths:
-                limit = max(DEEPEST, depth)
-                if limit not in grown:
-                    grown[limit] = grow_cart(self._X, labels, limit, seed=streams.integer("tree"))
-                yield grown[limit].truncate(depth), [depth]
+            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views)
+            return [[(tree, depths)] for tree in trees]
+        if masked:
+            options = {"mask": self._mask, "presorted": self._sorted}
+            return [[(grow_cart(self._X, y, depths[-1], **options), depths)] for y in labels]
+        return [self._truncations(y, depths) for y in labels]
+
+    def _truncations(self, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+        grown: dict[int, TreePartition] = {}
+        for limit in dict.fromkeys(max(DEEPEST, depth) for depth in depths):
+            grown[limit] = grow_cart(self._X, labels, limit, seed=self._rounds.streams.integer("tree"))
+        return [(grown[max(DEEPEST, depth)].truncate(depth), [depth]) for depth in depths]
 
     def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
         """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""

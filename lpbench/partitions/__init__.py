@@ -3,7 +3,7 @@
 from lpbench.partitions.alike import Alike
 from lpbench.partitions.cart import grow_cart, grow_personalized_cart
 from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
-from lpbench.partitions.max_edge import grow_max_edge
+from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
 from lpbench.partitions.tree import TreePartition
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "grid_digits",
     "grow_cart",
     "grow_max_edge",
+    "grow_max_edges",
     "grow_personalized_cart",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -43,6 +45,13 @@ class SplitStatistics(ABC):
         if criterion == "variance":
             return _Moments(y, score, alike)
         return _ClassCounts(y, criterion, n_classes, score, alike)
+
+    @staticmethod
+    def join(parts: Sequence[SplitStatistics]) -> SplitStatistics:
+        """Put the groups of several samples one after the other; scores are those of the first part's criterion."""
+        joined = copy(parts[0])
+        joined.columns = [np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)]
+        return joined
 
     @property
     def width(self) -> int:
@@ -131,8 +140,11 @@ def _entropy(stats, count):
     return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 
 
-def choose(scores: np.ndarray, candidates: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return, row by row, the smallest candidate column whose score is within ``tolerance`` of the best."""
+def choose(scores: np.ndarray, candidates: np.ndarray, tolerance: float | np.ndarray) -> np.ndarray:
+    """Return, row by row, the smallest candidate column whose score is within ``tolerance`` of the best.
+
+    ``tolerance`` is a number or a column of one number per row.
+    """
     scores = np.where(candidates, scores, -np.inf)
     best = scores.max(axis=1, keepdims=True)
     return (candidates & (scores >= best - tolerance)).argmax(axis=1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpbench.partitions import grow_max_edge
+from lpbench.partitions import grow_max_edge, grow_max_edges
 from lpbench.partitions.criteria import SplitStatistics
 
 
@@ -198,3 +198,12 @@ def test_scores_by_hand():
 def test_impossible_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         grow_max_edge(np.zeros((3, 2)), np.zeros(3), 2, **options)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_trees_that_are_grown_together_are_those_grown_alone(share):
+    rng = np.random.default_rng(0)
+    X, mask = rng.random((80, 3)), rng.random((80, 3)) < share
+    labels = [rng.normal(size=80), 1e6 * rng.laplace(size=80), np.zeros(80)]
+    for tree, y in zip(grow_max_edges(X, labels, 7, mask=mask, min_samples_leaf=2), labels, strict=True):
+        assert as_nested(tree) == as_nested(grow_max_edge(X, y, 7, mask=mask, min_samples_leaf=2))
