@@ -9,7 +9,7 @@ _KINDS = (RandomForestClassifier, ExtraTreesClassifier)
 #: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
 LEAF_SIZES = (2, 8, 32, 128)
 #: Trees of each forest, and the most rows that one tree is grown from.
-_N_TREES, _MOST_ROWS = 50, 10_000
+_N_TREES, _MOST_ROWS = 50, 5_000
 #: Fewer public rows than this make no forest; a leaf size needs this many times its rows.
 _FEWEST_ROWS, _ROWS_PER_LEAF = 10, 4
 #: Steps of the weights' fixed point, and the least probability that a learner is taken to give.
