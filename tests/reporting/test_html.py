@@ -4,17 +4,12 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urlparse
 
-import pandas as pd
 import pytest
 
-from lpbench.reporting import write_pages, write_report
-from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.html_tables import distance, in_errors
 from lpbench.reporting.markdown import bullets, inline, tables
-from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
-from tests.reporting.store import put
+from tests.reporting.site import write_site
 
-ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
 
@@ -44,52 +39,9 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-AUDIT = """# Privacy audit
-
-Every method,
-at *one* budget.
-
-- *Exact*: a supremum.
-
-## Methods
-
-| method | exact |
-| --- | --- |
-| `krr` | 1 |
-
-None may be accused.
-
-## Deviations
-"""
-
-
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """A figure and a part of a table that ran, a table that did not, an audit."""
-    results = tmp_path_factory.mktemp("run")
-    folder = results / "reproduced"
-    figure, table = experiment("histoftree/figure2c"), experiment("histoftree/table1")
-    put(results, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=3))
-    (results / "histoftree/figure2c/figure2c.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    for group in table["groups"]:
-        group["dataset"] = ["abalone", "red_wine"]
-    scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
-    slow = placeholder(table, "building", "krr", 2, "timeout", "over the <limit> of 3 s")
-    scores = pd.concat([scores, slow], ignore_index=True)
-    write_artefact(table, scores, CARDS, results / "histoftree/table1")
-    scores.to_parquet(results / "histoftree/table1/scores.parquet")
-    for name in ("figure2c", "table1"):
-        (folder / "histoftree" / name).mkdir(parents=True)
-        for path in (results / "histoftree" / name).iterdir():
-            if path.suffix != ".parquet":
-                (folder / "histoftree" / name / path.name).write_bytes(path.read_bytes())
-    (folder / "audit.csv").write_text("method,claimed_epsilon\nkrr,1.0\n")
-    (folder / "audit.md").write_text(AUDIT)
-    experiments = [figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a")]
-    content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
-    write_report(*content)
-    write_pages(*content, CARDS)
-    return _read(folder)
+    return _read(write_site(tmp_path_factory.mktemp("run")))
 
 
 def _read(folder):

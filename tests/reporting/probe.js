@@ -1,0 +1,51 @@
+// Loads PAGES into frames of WIDTHS, tries what a reader would, and writes what it found into the page.
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+const look = async (page, width) => {
+  const frame = document.createElement("iframe");
+  frame.style.cssText = `width:${width}px;height:900px;border:0`;
+  const loaded = new Promise((done) => { frame.onload = done; });
+  frame.src = page;
+  document.body.append(frame);
+  await loaded;
+  const view = frame.contentWindow, page_ = frame.contentDocument, root = page_.documentElement, found = { page, width };
+  found.scrolls = root.scrollWidth - root.clientWidth;
+  page_.querySelectorAll("details").forEach((d) => { d.open = true; });
+  const pictures = [...page_.images];
+  pictures.forEach((i) => { i.loading = "eager"; });
+  await Promise.all(pictures.map((i) => i.decode().catch(() => 0)));
+  found.scrolls = Math.max(found.scrolls, root.scrollWidth - root.clientWidth);
+  found.broken = pictures.filter((i) => !i.naturalWidth).map((i) => i.getAttribute("src"));
+  found.elsewhere = view.performance.getEntriesByType("resource").map((r) => r.name)
+    .filter((n) => !n.startsWith(location.origin) && !n.startsWith("data:"));
+  found.background = view.getComputedStyle(page_.body).backgroundColor;
+  const head = page_.querySelector("table.sortable:has(tbody tr + tr) thead tr:last-child th:nth-child(2) button");
+  if (head) {
+    const table = head.closest("table"), column = head.closest("th").cellIndex;
+    const read = () => [...table.tBodies[0].rows].map((r) => r.cells[column].textContent);
+    const before = read();
+    head.focus();
+    head.click();
+    const up = head.closest("th").getAttribute("aria-sort"), first = read();
+    head.click();
+    found.sort = { focused: page_.activeElement === head, up, down: head.closest("th").getAttribute("aria-sort"),
+      same: [...before].sort().join() === [...first].sort().join(), reversed: read().join() !== first.join() || new Set(first).size < 2 };
+  }
+  const cell = page_.querySelector("td button[data-i]");
+  if (cell) {
+    cell.click();
+    found.detail = page_.querySelector("dialog[open] pre")?.textContent ?? "";
+    found.link = page_.getElementById("replications")?.getAttribute("href") ?? "";
+    page_.querySelector("dialog").close();
+  }
+  found.seconds = view.performance.timing.domContentLoadedEventEnd / 1000 - view.performance.timing.navigationStart / 1000;
+  frame.remove();
+  return found;
+};
+(async () => {
+  const all = [];
+  for (const page of PAGES) for (const width of WIDTHS) all.push(await look(page, width));
+  const out = document.createElement("pre");
+  out.id = "result";
+  out.textContent = JSON.stringify(all);
+  document.body.append(out);
+})();

@@ -1,0 +1,58 @@
+"""A small report as a run leaves it: a figure, a part of a table, an experiment that was not run, an audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.reporting import write_pages, write_report
+from lpbench.reporting.artefact import write_artefact
+from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
+from tests.reporting.store import put
+
+ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
+AUDIT = """# Privacy audit
+
+Every method,
+at *one* budget.
+
+- *Exact*: a supremum.
+
+## Methods
+
+| method | exact |
+| --- | --- |
+| `krr` | 1 |
+
+None may be accused.
+
+## Deviations
+"""
+
+
+def write_site(results: Path) -> Path:
+    """Write a run's folder and its report; return the folder of the report."""
+    folder = results / "reproduced"
+    figure, table = experiment("histoftree/figure2c"), experiment("histoftree/table1")
+    put(results, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=3))
+    (results / "histoftree/figure2c/figure2c.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    for group in table["groups"]:
+        group["dataset"] = ["abalone", "red_wine"]
+    scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
+    slow = placeholder(table, "building", "krr", 2, "timeout", "over the <limit> of 3 s")
+    scores = pd.concat([scores, slow], ignore_index=True)
+    write_artefact(table, scores, CARDS, results / "histoftree/table1")
+    scores.to_parquet(results / "histoftree/table1/scores.parquet")
+    for name in ("figure2c", "table1"):
+        (folder / "histoftree" / name).mkdir(parents=True)
+        for path in (results / "histoftree" / name).iterdir():
+            if path.suffix != ".parquet":
+                (folder / "histoftree" / name / path.name).write_bytes(path.read_bytes())
+    (folder / "audit.csv").write_text("method,claimed_epsilon\nkrr,1.0\n")
+    (folder / "audit.md").write_text(AUDIT)
+    experiments = [figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a")]
+    content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
+    write_report(*content)
+    write_pages(*content, CARDS)
+    return folder

@@ -1,0 +1,124 @@
+"""The pages in a real browser: errors, links, widths, sorting and the way to replications by keyboard, dark and light.
+
+Skipped where no Chromium is installed. Pages are loaded into frames of the widths to be checked, by one probe.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from lpbench.paths import ROOT
+from tests.reporting.site import write_site
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
+WIDTHS = (375, 768, 1440)
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--dump-dom"),
+]
+PROBE = (Path(__file__).parent / "probe.js").read_text(encoding="utf-8")
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder, and the probe under a name of its own."""
+
+    probe = b""
+
+    def do_GET(self):
+        if self.path != "/probe":
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(self.probe)
+
+    def log_message(self, *_):
+        pass
+
+
+def visit(folder: Path, profile: Path, dark: bool) -> tuple[list[dict], list[str]]:
+    """Load every page of a folder at every width; return what was found and the console's complaints."""
+    pages = sorted(p.name for p in folder.glob("*.html"))
+    values = f"const PAGES = {json.dumps(pages)}, WIDTHS = {json.dumps(WIDTHS)};"
+    text = f"<!DOCTYPE html><title>probe</title><body><script>{values}\n{PROBE}</script>"
+    handler = type("Handler", (_Quiet,), {"probe": text.encode()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+        address = f"http://127.0.0.1:{server.server_port}/probe"
+        command = [BROWSER, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=120000", scheme, address]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    finally:
+        server.shutdown()
+        server.server_close()
+    shown = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert shown, f"the probe did not finish: {done.stderr[-2000:]}"
+    unescaped = shown[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return json.loads(unescaped), [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
+def check(found: list[dict], complaints: list[str], dark: bool) -> None:
+    assert complaints == []
+    assert found
+    for view in found:
+        where = (view["page"], view["width"])
+        assert view["scrolls"] <= 0, where
+        assert view["broken"] == [] and view["elsewhere"] == [], where
+        assert view["seconds"] < 10, where
+        assert (view["background"] == "rgb(255, 255, 255)") is not dark, where
+        if "sort" in view:
+            expected = {"focused": True, "up": "ascending", "down": "descending", "same": True, "reversed": True}
+            assert view["sort"] == expected, where
+        if "detail" in view:
+            assert re.search(r"^lpbench explain \S+ ", view["detail"].splitlines()[-1]), where
+    assert any("sort" in view for view in found) and any("detail" in view for view in found)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return write_site(tmp_path_factory.mktemp("run"))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_of_a_small_run(report, tmp_path, dark):
+    found, complaints = visit(report, tmp_path, dark)
+    check(found, complaints, dark)
+    assert {v["width"] for v in found} == set(WIDTHS)
+
+
+def test_a_cell_leads_to_its_command_and_beside_the_run_to_its_replications(report, tmp_path):
+    found, complaints = visit(report.parent, tmp_path, dark=False)
+    check(found, complaints, dark=False)
+    view = next(v for v in found if v["page"] == "histoftree.html" and "detail" in v)
+    last = view["detail"].splitlines()[-1]
+    assert last.startswith("lpbench explain abalone histoftree_max_edge 2 --mask aligned")
+    page, _, fragment = view["link"].partition("#")
+    assert fragment == "abalone%7Caligned%7Chistoftree_max_edge%7C2"
+    assert "id='abalone|aligned|histoftree_max_edge|2'" in (report.parent / page).read_text(encoding="utf-8")
+
+
+def test_the_probe_sees_what_is_wrong(tmp_path):
+    wrong = "<body style='width:2000px'><img src='none.png' alt=''><script>console.error('oh')</script>"
+    (tmp_path / "index.html").write_text(f"<!DOCTYPE html><title>wrong</title>{wrong}", encoding="utf-8")
+    found, complaints = visit(tmp_path, tmp_path / "profile", dark=False)
+    assert any("oh" in line for line in complaints)
+    assert [v["scrolls"] > 0 for v in found] == [True] * len(WIDTHS) and found[0]["broken"] == ["none.png"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True])
+def test_committed_pages(tmp_path, dark):
+    folder = ROOT / "results" / "reproduced"
+    check(*visit(folder, tmp_path, dark), dark)
+    assert all(p.stat().st_size < 1_000_000 for p in folder.glob("*.html"))
+    shown = [p for p in folder.rglob("*") if p.suffix in (".html", ".svg")]
+    assert sum(p.stat().st_size for p in shown) < 5_000_000
