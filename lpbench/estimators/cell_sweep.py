@@ -8,8 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from lpbench.estimators.grid_stack import GridStack
 from lpbench.estimators.two_rounds import Rounds, Setting, Split, predict_cells
-from lpbench.estimators.user_cells import GridCells, GridStack, Query
+from lpbench.estimators.user_cells import GridCells, Query
 from lpbench.partitions import TreePartition
 
 K = TypeVar("K", bound=Hashable)
