@@ -51,6 +51,8 @@ def verify(args: argparse.Namespace) -> int:
     experiments = [e for e in chosen if e.get("kind", "table") in ("table", "figure")]
     if not experiments:
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
+    for experiment in experiments:
+        _summary_file(args.against, experiment["name"])  # before hours of work that nothing can be compared with
     settings = Settings(
         results_dir=(args.results or ROOT / "results" / "verify" / args.level).resolve(),
         seed=SEED if args.level == "bitwise" else SEED + 1 if args.seed is None else args.seed,
@@ -170,14 +172,12 @@ def compare_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     shared = ours.index.intersection(theirs.index)
     numbers = [side.loc[shared, ["mean", "std", "n"]].apply(pd.to_numeric, errors="coerce") for side in (ours, theirs)]
     complete = np.logical_and.reduce([side.notna().all(axis=1) & (side["n"] >= 2) for side in numbers])
-    left, right = (side[complete] for side in numbers)
+    ours, theirs = (side[complete].to_numpy().T for side in numbers)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z, p = stats.ttest_ind_from_stats(
-            left["mean"], left["std"], left["n"], right["mean"], right["std"], right["n"], equal_var=False
-        )
-    equal = left["mean"].to_numpy() == right["mean"].to_numpy()  # also where nothing is random
-    p = np.where(equal, 1.0, np.nan_to_num(p, nan=0.0))
-    return pd.DataFrame({"ours": left["mean"], "theirs": right["mean"], "z": np.where(equal, 0.0, z), "p": p})
+        z, p = stats.ttest_ind_from_stats(*ours, *theirs, equal_var=False)
+    equal = ours[0] == theirs[0]  # also where nothing is random
+    columns = {"ours": ours[0], "theirs": theirs[0], "z": np.where(equal, 0.0, z)}
+    return pd.DataFrame({**columns, "p": np.where(equal, 1.0, np.nan_to_num(p, nan=0.0))}, index=shared[complete])
 
 
 def changed_claims(ours: Path, theirs: Path) -> list[str]:
@@ -187,6 +187,8 @@ def changed_claims(ours: Path, theirs: Path) -> list[str]:
     left, right = (pd.read_csv(path, dtype=str).set_index(["paper", "claim"])["verdict"] for path in (ours, theirs))
     both = pd.DataFrame({"ours": left, "theirs": right}).dropna()
     both = both[(both != "not_run").all(axis=1)]
+    if both.empty:
+        return []
     changed = both[both["ours"] != both["theirs"]]
     lines = [f"claims: {len(both) - len(changed)} of {len(both)} that could be judged have the published verdict"]
     return lines + [f"  {claim}: {row['ours']}, published: {row['theirs']}" for (_, claim), row in changed.iterrows()]

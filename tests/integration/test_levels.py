@@ -1,0 +1,174 @@
+"""The levels of reproduction: the same bits from one seed, comparable numbers from another, the order on other data.
+
+Two separate stores in every case; a planted difference must be found.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from lpbench import levels, registry
+from lpbench.cli import main
+from lpbench.paths import ROOT
+
+SMALL = {
+    "name": "own/small",
+    "paper": "own",
+    "kind": "table",
+    "title": "Small",
+    "replications": 12,
+    "groups": [
+        {
+            "dataset": ["diabetes_progression"],
+            "mask": ["personalized"],
+            "method": ["private_mean", "par_dt", "label_dt"],
+            "epsilon": [1, 4],
+        }
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a small experiment of its own, run once with the published seed."""
+    folder = tmp_path_factory.mktemp("levels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LPBENCH_PATH", str(folder))
+        registry.experiments.cache_clear()
+        path = folder / "experiments" / "own" / "small.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(yaml.safe_dump(SMALL))
+        argv = ["reproduce", "own/small", "--results", str(folder / "published"), "--tracking", "none"]
+        assert main([*argv, "--backend", "serial"]) == 0
+        yield folder
+        registry.experiments.cache_clear()
+
+
+def verify(home: Path, level: str, results: str, *options: str, against: str = "published") -> int:
+    where = ["--results", str(home / results), "--against", str(home / against / "reproduced"), "--workers", "1"]
+    return main(["verify", level, "own/small", *where, *options])
+
+
+def planted(home: Path, name: str, column: str, shift: float) -> str:
+    """A copy of the published results in which one cell is shifted."""
+    shutil.copytree(home / "published" / "reproduced", home / name / "reproduced")
+    path = home / name / "reproduced" / "own" / "small" / "summary.csv"
+    table = pd.read_csv(path)
+    table.loc[3, column] += shift
+    table.to_csv(path, index=False)
+    return name
+
+
+def test_bitwise_the_same_seed_in_another_store(home, capsys):
+    assert verify(home, "bitwise", "again") == 0
+    ours, theirs = (home / f / "own" / "small" / "summary.csv" for f in ("again", "published"))
+    assert ours.read_bytes() == theirs.read_bytes()
+    out = capsys.readouterr().out
+    assert "own/small: identical" in out and "bitwise: holds" in out
+
+
+def test_bitwise_a_last_digit_is_found(home, capsys):
+    name = planted(home, "digit", "mean", 1e-9)
+    assert verify(home, "bitwise", "again", against=name) == 1
+    out = capsys.readouterr().out
+    assert "mean" in out and "does not hold" in out
+
+
+def test_statistical_another_seed_gives_comparable_numbers(home, capsys):
+    assert verify(home, "statistical", "other") == 0
+    ours, theirs = (levels.read_summary(home / f / "own" / "small" / "summary.csv") for f in ("other", "published"))
+    compared = levels.compare_means(ours, theirs)
+    assert len(compared) == len(theirs) and (compared["ours"] != compared["theirs"]).all()
+    out = capsys.readouterr().out
+    assert f"own/small: {len(compared)} cells" in out and "statistical: holds" in out
+
+
+def test_statistical_a_wrong_mean_is_found(home, capsys):
+    name = planted(home, "shifted", "mean", 3000.0)
+    assert verify(home, "statistical", "other", against=name) == 1
+    assert "standard errors" in capsys.readouterr().out
+
+
+def test_conceptual_other_data(home, capsys):
+    assert verify(home, "conceptual", "mine", "--dataset", "sine_sum[n=300,n_test=100]", "--replications", "2") == 0
+    out = capsys.readouterr().out
+    assert "mean rank of 3 methods; Kendall's tau" in out
+    assert (home / "mine" / "conceptual" / "own" / "small" / "small.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bitwise own/small --seed 3", "leave --seed"),
+        ("bitwise own/small --replications 3", "leave --seed"),
+        ("statistical own/small --seed 2025", "is the published one"),
+        ("conceptual own/small", "--dataset"),
+        ("bitwise own/small --dataset abalone", "and only there"),
+        ("conceptual own/small --dataset breast_cancer", "no method for the task"),
+        ("conceptual own/small --dataset abalon", "abalone"),
+        ("bitwise histoftree/figure1", "only tables and figures"),
+        ("bitwise own/smal", "own/small"),
+    ],
+)
+def test_what_cannot_be_verified_is_refused(home, capsys, words, said):
+    where = ["--results", str(home / "refused"), "--against", str(home / "published" / "reproduced")]
+    assert main(["verify", *words.split(), *where]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_nothing_to_compare_with_is_an_error_before_anything_runs(home, capsys):
+    assert verify(home, "bitwise", "unused", against="nowhere") == 2
+    assert "nothing to compare" in capsys.readouterr().err
+    assert not (home / "unused").exists()
+
+
+def summary(means, std=1.0, n=50) -> pd.DataFrame:
+    size = len(means)
+    columns = {key: ["k"] * size for key in levels.KEYS} | {"method": [f"m{i}" for i in range(size)]}
+    numbers = {"mean": means, "std": np.broadcast_to(std, size), "n": [n] * size}
+    return pd.DataFrame(columns | numbers).astype(str).set_index(levels.KEYS)
+
+
+def test_false_alarms_have_the_stated_probability():
+    """2000 correct cells: at level 1e-3 / 2000 each; the share within 95 % is within 6 standard errors of 0.95."""
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((2, 2000, 50))
+    compared = levels.compare_means(
+        summary(a.mean(axis=1), a.std(axis=1, ddof=1)), summary(b.mean(axis=1), b.std(axis=1, ddof=1))
+    )
+    assert (compared["p"] >= levels.FALSE_ALARM / 2000).all()
+    assert abs((compared["p"] >= 0.05).mean() - 0.95) < 6 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_cells_without_spread_are_equal_or_different():
+    compared = levels.compare_means(summary([1.0, 2.0], 0.0), summary([1.0, 2.5], 0.0))
+    assert compared["p"].tolist() == [1.0, 0.0]
+
+
+def test_lines_are_compared_as_text():
+    ours, theirs = summary([1.0, 2.0, 3.0]).iloc[:2], summary([1.0, 2.5, 3.0]).iloc[1:]
+    found = levels.compare_lines(ours, theirs)
+    assert len(found) == 3
+    assert any("m2" in f and "missing here" in f for f in found)
+    assert any("m0" in f and "not published" in f for f in found)
+    assert any("mean 2.0 for 2.5" in f for f in found)
+
+
+def test_changed_verdicts_are_listed(tmp_path):
+    head = "paper,claim,verdict\n"
+    (tmp_path / "ours.csv").write_text(head + "H,H1,holds\nH,H2,fails\nL,L1,not_run\n")
+    (tmp_path / "theirs.csv").write_text(head + "H,H1,holds\nH,H2,holds\nL,L1,holds\n")
+    lines = levels.changed_claims(tmp_path / "ours.csv", tmp_path / "theirs.csv")
+    assert lines == ["claims: 1 of 2 that could be judged have the published verdict", "  H2: fails, published: holds"]
+
+
+def test_the_page_names_every_level_and_its_command():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    for level in ("bitwise", "statistical", "conceptual"):
+        assert f"lpbench verify {level}" in page and f"## {level.capitalize()}" in page
