@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_matrix
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from lpbench.partitions.cart import GROWN_DEPTH
-
-#: Share of entries other than 0 below which scikit-learn is faster on sparse columns.
-_SPARSE = 0.1
 
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
 
@@ -42,7 +38,6 @@ def grow_trees(tree, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[
     -------
     list of fitted trees, in the order of ``settings``
     """
-    inputs = _compact(inputs)
     grown = [None] * len(settings)
     deepest: dict[tuple, tuple] = {}
     for i in sorted(range(len(settings)), key=lambda i: _depth(settings[i])):
@@ -53,11 +48,6 @@ def grow_trees(tree, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[
         deepest[others] = shallower, _depth(settings[i])
         grown[i] = shallower
     return grown
-
-
-def _compact(inputs: np.ndarray) -> np.ndarray | csc_matrix:
-    """Store sparse columns where few entries differ from 0: the same trees grow from them several times faster."""
-    return csc_matrix(inputs) if np.count_nonzero(inputs) < _SPARSE * inputs.size else inputs
 
 
 def _depth(setting: Mapping) -> float:

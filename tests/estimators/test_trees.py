@@ -146,17 +146,3 @@ def test_ct_q_meets_the_authors_log(dataset, logged, tolerance):
         for r in range(20)
     ]
     assert abs(np.mean([s.values[0] for s in scores], axis=0).max() - logged) < tolerance
-
-
-def test_sparse_inputs_grow_the_same_trees(monkeypatch):
-    rng = np.random.default_rng(0)
-    inputs = (rng.poisson(0.05, (400, 30)) * rng.random((400, 30))).astype(np.float32)
-    codes = (inputs[:, :5].sum(axis=1) + 0.1 * rng.random(400) > 0.12).astype(int)
-    settings = [{"max_depth": depth} for depth in (1, 4, 8, None)]
-    found = []
-    for share in (0.0, 1.0):
-        monkeypatch.setattr("lpbench.estimators.tree_growth._SPARSE", share)
-        found.append([t.tree_ for t in grow_trees(DecisionTreeClassifier(random_state=1), inputs, codes, settings)])
-    for dense, sparse in zip(*found, strict=True):
-        assert (dense.feature == sparse.feature).all() and (dense.threshold == sparse.threshold).all()
-        assert (dense.value == sparse.value).all()
