@@ -171,7 +171,7 @@ def check_audit(selector: str) -> None:
     except LpbenchError as error:
         raise AssertionError(
             f"{error}. A method is not trusted before it says what leaves a device: write the function marked @builds, "
-            "as in the module that `lpbench new method` makes; the recipe is in docs/privacy.md, The audit"
+            "as in the module that `lpbench new method` makes; the recipe is in docs/privacy.md, Add a randomizer"
         ) from error
     found = table.problems([("method", row)])
     assert not found, "; ".join(found)
