@@ -239,6 +239,9 @@ def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[
     records = finished_records(results_dir)
     for folder, record in records:
         destination = target / record["name"]
+        for old in destination.glob("*"):
+            if old.is_file() and old.name not in record["files"]:
+                old.unlink()
         for name in record["files"]:
             if name.endswith(("scores.parquet", "run.json")):
                 continue

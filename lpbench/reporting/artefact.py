@@ -24,7 +24,7 @@ RULES = {"lpct": "bold"}
 #: Start of the names of the experiments that compare sample sizes.
 EQUIVALENT = "extensions/tuning_free"
 #: Significant digits of the tables on disk: far beyond any standard error, and half the space of all digits.
-WRITTEN_DIGITS = 9
+WRITTEN_DIGITS = 7
 #: Seed of the drawn panels of a figure that also has computed ones.
 DRAWING_SEED = 2025
 
@@ -50,6 +50,9 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     """
     folder = Path(folder)
     name = get(experiment, "name")
+    # pictures that an earlier version drew and this one does not
+    for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
+        path.unlink()
     summary = summarise_experiment(experiment, scores, methods)
     write_csv(summary.table, folder / "summary.csv", digits=WRITTEN_DIGITS)
     write_csv(compare(name, summary), folder / "comparison.csv", digits=WRITTEN_DIGITS)

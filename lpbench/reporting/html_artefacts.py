@@ -23,6 +23,8 @@ VIEWS = {
     DIFFERENCES: ("Reproduced minus published, as a map", False),
     BOXES: ("The replications behind the cells", False),
 }
+#: Folder beside the run for the lists of replications.
+REPLICATIONS = "replications"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -88,7 +90,8 @@ def links(entry: Entry, place: Place, cards: Mapping) -> dict:
     if place.stored and (entry.folder / "scores.parquet").is_file():
         found["scores"] = f"{entry.name}/scores.parquet"
         if entry.kind == "table" and (summary := entry.full(cards)) is not None:
-            found["replications"] = f"{entry.name}/replications.html"
+            # not in the experiment's own folder, all of which is published
+            found["replications"] = f"{REPLICATIONS}/{entry.name.replace('/', '-')}.html"
             _write_replications(entry, summary, place.folder / found["replications"])
     return found
 

@@ -109,8 +109,8 @@ def test_a_cell_has_both_numbers_and_what_leads_to_its_replications(pages):
 def test_pages_beside_the_run_link_to_every_replication(pages):
     beside = pages["index.html"][0].parents[1]
     page = _read(beside)["histoftree.html"][1]
-    assert {"histoftree/table1/scores.parquet", "histoftree/table1/replications.html"} <= set(page.links)
-    text = (beside / "histoftree/table1/replications.html").read_text(encoding="utf-8")
+    assert {"histoftree/table1/scores.parquet", "replications/histoftree-table1.html"} <= set(page.links)
+    text = (beside / "replications/histoftree-table1.html").read_text(encoding="utf-8")
     assert (
         "id='abalone|aligned|histoftree_cart|2'" in text and len(re.findall(r"<p>[\d.]+ [\d.]+ [\d.]+</p>", text)) > 20
     )
