@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import os
 import sys
 import time
@@ -21,8 +20,9 @@ from lpbench.experiments.workflow import (
     finished_records,
     publish,
     run_experiments,
+    track_results,
 )
-from lpbench.tracking import rebuild, tracking_uri
+from lpbench.tracking import tracking_uri
 
 
 def select_experiments(patterns: Sequence[str]) -> list[dict]:
@@ -99,12 +99,7 @@ def report(args: argparse.Namespace) -> int:
 
 def track(args: argparse.Namespace) -> int:
     """Rebuild the MLflow runs from the results folder."""
-    results = args.results.resolve()
-    records = finished_records(results)
-    records += [(p.parent, json.loads(p.read_text())) for p in sorted((results / "single").rglob("run.json"))]
-    records = [(folder, record) for folder, record in records if (folder / "summary.csv").is_file()]
-    written = rebuild(tracking_uri(args.tracking_uri, results), results, records)
-    print(f"{written} runs written for {len(records)} artefacts")
+    print(f"{track_results(args.results.resolve(), args.tracking_uri)} runs written")
     return 0
 
 

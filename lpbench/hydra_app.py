@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import get_type_hints
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.experimental.callback import Callback
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -22,7 +25,13 @@ from lpbench.experiments import schema
 from lpbench.experiments.plan import Plan, plan_experiment, plan_single
 from lpbench.experiments.single import run_single
 from lpbench.experiments.store import Store
-from lpbench.experiments.workflow import Settings, describe_missing, estimate_seconds, run_experiments
+from lpbench.experiments.workflow import (
+    Settings,
+    describe_missing,
+    estimate_seconds,
+    run_experiments,
+    track_results,
+)
 from lpbench.naming import format_selector
 from lpbench.paths import CONF, ROOT
 from lpbench.registry import MethodSpec
@@ -30,11 +39,38 @@ from lpbench.registry import MethodSpec
 #: Keys that belong to `experiment=single` only.
 _CELL_KEYS = ("dataset", "mask", "method", "epsilon")
 _exit_codes: list[int] = []
+#: How the multirun that goes on in this process was asked for.
+_multirun: list[Settings] = []
+#: Environment variable that tells the jobs of a launcher which process collects exit codes.
+_PARENT = "LPBENCH_PARENT"
+
+#: Launchers of multiruns that need the extra ``launchers`` -> the module that has them.
+LAUNCHERS = {
+    "joblib": "hydra_plugins.hydra_joblib_launcher",
+    "submitit_local": "hydra_plugins.hydra_submitit_launcher",
+    "submitit_slurm": "hydra_plugins.hydra_submitit_launcher",
+    "slurm": "hydra_plugins.hydra_submitit_launcher",
+}
+
+
+class CellError(LpbenchError):
+    """A cell of a multirun, computed in another process, has no result."""
+
+
+class TrackAtEnd(Callback):
+    """Log a multirun when all of its cells are done, and from one process only: jobs may run anywhere."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs) -> None:
+        """Keep what is asked for."""
+        _multirun.append(settings_of(config))
+
+
+# at import: the jobs of a launcher resolve their configuration in processes that only import this module
+OmegaConf.register_new_resolver("lpbench_root", lambda: str(ROOT), replace=True)
 
 
 def register() -> None:
-    """Register resolvers and schemas (safe to call twice)."""
-    OmegaConf.register_new_resolver("lpbench_root", lambda: str(ROOT), replace=True)
+    """Register schemas (safe to call twice)."""
     outside = [m for m in registry.methods().values() if not (CONF / "method" / f"{m.name}.yaml").is_file()]
     own = {n: e for n, e in registry.experiments().items() if not (CONF / "experiment" / f"{n}.yaml").is_file()}
     schema.register(list_datasets(), [asdict(m) for m in outside], own)
@@ -46,10 +82,15 @@ def main(argv: list[str]) -> int:
     check_names(argv)
     argv = [_free(argument) for argument in argv]
     _exit_codes.clear()
+    _multirun.clear()
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    os.environ[_PARENT] = str(os.getpid())
     previous, sys.argv = sys.argv, ["lpbench", *argv]
     try:
-        _app()
+        _run_app()
+    except CellError as error:
+        print(f"error: {error}", file=sys.stderr)
+        _exit_codes.append(1)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
     except OSError as error:
@@ -61,6 +102,15 @@ def main(argv: list[str]) -> int:
     finally:
         sys.argv = previous
     return max(_exit_codes, default=0)
+
+
+def _run_app() -> None:
+    try:
+        _app()
+    finally:
+        for settings in _multirun:
+            if settings.tracking == "mlflow" and (settings.results_dir / "store").is_dir():
+                print(f"{track_results(settings.results_dir, settings.tracking_uri)} runs written to MLflow")
 
 
 def _first_sentence(error: Exception) -> str:
@@ -76,7 +126,9 @@ def check_names(argv: list[str]) -> None:
     known = names.known_names()
     for argument in argv:
         key, sep, value = argument.lstrip("+").partition("=")
-        if sep:
+        if key == "hydra/launcher":
+            _check_launcher(value)
+        elif sep:
             _check_key(key)
         if sep and key in known and not value.startswith(("glob(", "choice(")):
             for name in value.split(","):
@@ -84,11 +136,21 @@ def check_names(argv: list[str]) -> None:
                     raise unknown_name(key, name.strip(), known[key])
 
 
+def _check_launcher(name: str) -> None:
+    module = LAUNCHERS.get(name, "hydra")
+    # the parent of a missing plug-in may be missing too
+    if not all(importlib.util.find_spec(m) for m in dict.fromkeys([module.partition(".")[0], module])):
+        raise ConfigurationError(
+            f"hydra/launcher={name} needs the package {module.rpartition('.')[2]!r}, which is not installed; "
+            "install the extra: pip install 'lpbench[launchers]' (in a checkout: make engines)"
+        )
+
+
 def _check_key(key: str) -> None:
     closed, free = known_keys()
     if key.startswith("mask.params."):
         closed = [f"mask.params.{p}" for mask in registry.masks().values() for p in mask.get("params") or {}]
-    elif key in closed or key.startswith((*free, "hydra.")) or "@" in key or key == "hydra":
+    elif key in closed or key.startswith((*free, "hydra.", "hydra/")) or "@" in key or key == "hydra":
         return
     if key not in closed:
         raise unknown_key("unknown key", key, set(closed), " (`lpbench --cfg job` prints every key.)")
@@ -116,12 +178,18 @@ def known_keys() -> tuple[list[str], tuple[str, ...]]:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _app(config: DictConfig) -> None:
-    _exit_codes.append(run_config(config, list(HydraConfig.get().overrides.task)))
+    code = run_config(config, list(HydraConfig.get().overrides.task), HydraConfig.get().mode == RunMode.MULTIRUN)
+    if os.environ.get(_PARENT) == str(os.getpid()):
+        _exit_codes.append(code)
+    elif code:
+        raise CellError(f"{' '.join(HydraConfig.get().overrides.task)}: no result; the job's output says why")
 
 
-def run_config(config: DictConfig, overrides: list[str]) -> int:
+def run_config(config: DictConfig, overrides: list[str], in_multirun: bool = False) -> int:
     """Run one composed configuration; returns the exit code."""
     settings = settings_of(config)
+    if in_multirun:
+        settings = replace(settings, tracking="none")
     if config.selection not in ("oracle", "tuning_free"):
         raise ConfigurationError(f"selection={config.selection!r} must be oracle or tuning_free")
     if config.experiment.kind != "single":

@@ -28,7 +28,7 @@ from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times, timing_table
 from lpbench.naming import parse_selector
 from lpbench.paths import ROOT
-from lpbench.tracking import log_artefact, tracking_uri
+from lpbench.tracking import log_artefact, rebuild, tracking_uri
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,15 @@ def finished_records(results_dir: Path) -> list[tuple[Path, dict]]:
         if path.is_file():
             found.append((path.parent, json.loads(path.read_text(encoding="utf-8"))))
     return found
+
+
+def track_results(results_dir: Path, uri: str | None) -> int:
+    """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
+    records = finished_records(results_dir)
+    cells = sorted((results_dir / "single").rglob("run.json"))
+    records += [(path.parent, json.loads(path.read_text(encoding="utf-8"))) for path in cells]
+    found = [(folder, record) for folder, record in records if (folder / "summary.csv").is_file()]
+    return rebuild(tracking_uri(uri, results_dir), results_dir, found) if found else 0
 
 
 def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[str, str]) -> Path:

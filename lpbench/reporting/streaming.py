@@ -53,8 +53,8 @@ def streaming_section(folder: Path) -> str:
     lines = [
         "## Streams",
         "",
-        "Simulated users report and are forgotten (`lpbench stream`); the curator keeps exact sums. Seconds are "
-        "processor time of one thread, for data, reports and aggregation together; memory is that of the whole process.",
+        "Simulated users report and are forgotten (`lpbench stream`); the curator keeps exact sums. Seconds "
+        "are processor time of one thread, for data, reports and aggregation together; memory is the whole process's.",
         "",
         "| method | step | users | seconds | users per second | memory (MB) | its peak (MB) | curator's table (KB) |",
         "|---|---|---:|---:|---:|---:|---:|---:|",

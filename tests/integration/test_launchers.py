@@ -1,0 +1,85 @@
+"""Multiruns in this process, in worker processes, and as jobs of a scheduler."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lpbench.cli import main
+
+SWEEP = ["-m", "method=private_mean,label_dt", "epsilon=1,2", "replications=2", "runner=serial"]
+
+
+def summaries(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.glob("single/**/summary.csv"))}
+
+
+def logged(folder: Path) -> pd.DataFrame:
+    import mlflow
+
+    mlflow.set_tracking_uri(f"sqlite:///{folder / 'mlflow.db'}")
+    try:
+        return mlflow.search_runs(experiment_names=["single"])
+    finally:
+        mlflow.set_tracking_uri(None)
+
+
+def test_multirun_is_logged_at_its_end(tmp_path, capsys):
+    assert main([*SWEEP, f"results_dir={tmp_path}"]) == 0
+    assert "4 runs written to MLflow" in capsys.readouterr().out
+    runs = logged(tmp_path)
+    assert len(runs) == 4 and sorted(runs["tags.lpbench.method"]) == ["label_dt"] * 2 + ["private_mean"] * 2
+    assert main(["track", "--results", str(tmp_path)]) == 0
+    assert "0 runs written" in capsys.readouterr().out
+
+
+def test_cells_that_were_not_logged_can_be_later(tmp_path, capsys):
+    assert main([*SWEEP, f"results_dir={tmp_path}", "tracking=none"]) == 0
+    assert "MLflow" not in capsys.readouterr().out and not (tmp_path / "mlflow.db").exists()
+    assert main(["track", "--results", str(tmp_path)]) == 0
+    assert "4 runs written" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+def test_launchers_give_the_same_numbers(tmp_path, launcher, capsys):
+    pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher")
+    assert main([*SWEEP, f"results_dir={tmp_path / 'here'}", "tracking=none"]) == 0
+    options = [f"hydra/launcher={launcher}"]
+    if launcher == "submitit_local":
+        options += ["hydra.launcher.timeout_min=5", "hydra.launcher.cpus_per_task=1"]
+    assert main([*SWEEP, f"results_dir={tmp_path / 'there'}", *options]) == 0
+    assert "4 runs written to MLflow" in capsys.readouterr().out
+    expected = summaries(tmp_path / "here")
+    assert len(expected) == 4 and summaries(tmp_path / "there") == expected
+    assert len(logged(tmp_path / "there")) == 4
+
+
+@pytest.mark.slow
+def test_cell_that_fails_elsewhere_is_a_failure_here(tmp_path, capsys):
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    options = [f"results_dir={tmp_path}", "tracking=none", "hydra/launcher=joblib"]
+    # a time limit that no block can meet
+    assert main([*SWEEP, *options, "runner.cell_timeout=1e-6"]) == 1
+    assert "no result" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_slurm_configuration_composes(capsys):
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    assert (
+        main(["hydra/launcher=slurm", "hydra.launcher.partition=short", "--cfg", "hydra", "-p", "hydra.launcher"]) == 0
+    )
+    text = capsys.readouterr().out
+    assert "SlurmLauncher" in text and "partition: short" in text and "array_parallelism: 64" in text
+
+
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local", "submitit_slurm", "slurm"])
+def test_missing_launcher_is_named_with_its_extra(launcher, monkeypatch, capsys):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "launcher" in name else found(name))
+    assert main(["-m", f"hydra/launcher={launcher}", "epsilon=1,2"]) == 2
+    assert "lpbench[launchers]" in capsys.readouterr().err
