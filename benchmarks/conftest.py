@@ -1,7 +1,8 @@
 """Benchmarks of the kernels and sweeps (``make bench``).
 
 Each benchmark adds rows to ``results/reproduced/bench.csv`` and ``bench.md``. Seconds are processor time of one thread,
-which other load on the machine disturbs least; a ratio compares two measurements of the same process.
+which other load on the machine disturbs least; a ratio compares two measurements of the same process. Fitted exponents
+are drawn in ``bench_exponents.svg``.
 """
 
 from __future__ import annotations
@@ -9,14 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from threadpoolctl import threadpool_limits
 
+from lpbench.reporting import style
+
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "reproduced"
+#: Bytes copied to measure the memory: far more than any cache holds.
+COPIED = 1 << 28
 KEY = ["benchmark", "setting", "quantity"]
 COLUMNS = [*KEY, "value", "against", "required", "met"]
 
@@ -44,6 +51,21 @@ class Recorder:
         shown = ("yes" if met else "no") if bound else ""
         self.rows.append(dict(zip(COLUMNS, (benchmark, setting, quantity, value, against, bound, shown), strict=True)))
         return met
+
+    @cached_property
+    def bandwidth(self) -> float:
+        """Bytes per second that a copy reads and writes, measured in this run."""
+        source = np.ones(COPIED // 8)
+        target = source.copy()
+        seconds = cpu_seconds(lambda: np.copyto(target, source), rounds=5)
+        found = 2 * COPIED / seconds
+        self.add("memory", f"copy of {COPIED >> 20} MB", "GB/s", found / 1e9)
+        return found
+
+    def against_memory(self, benchmark: str, setting: str, seconds: float, n_bytes: int) -> None:
+        """Record how many times longer it takes than to move its input and output once at the memory's bandwidth."""
+        against = f"moving its {n_bytes / 1e6:.3g} MB once"
+        self.add(benchmark, setting, "ratio to memory", seconds * self.bandwidth / n_bytes, against=against)
 
     def exponent(self, benchmark: str, name: str, sizes, seconds, *, at_most: float | None = None) -> bool:
         """Record the least-squares slope of log seconds against log size."""
@@ -84,13 +106,31 @@ def record() -> Iterator[Recorder]:
     FOLDER.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, index=False, float_format="%.4g", lineterminator="\n")
     (FOLDER / "bench.md").write_text(_markdown(table), encoding="utf-8")
+    _draw_exponents(table[table["quantity"].str.startswith("exponent in ")])
+
+
+def _draw_exponents(table: pd.DataFrame) -> None:
+    """Draw every fitted exponent; the dashed line is linear growth."""
+    names = [f"{row.benchmark}: {row.setting}" for row in table.itertuples()]
+    with style.look():
+        figure, ax = plt.subplots(figsize=(7.2, 0.8 + 0.24 * len(names)))
+        ax.axvline(1.0, color=style.GREY, linestyle="--", linewidth=1.0)
+        ax.scatter(table["value"].astype(float), range(len(names)), color=style.COLOURS[0], zorder=3)
+        ax.set_yticks(range(len(names)), names)
+        ax.invert_yaxis()
+        ax.set_xlabel("fitted exponent of the processor time (1: linear)")
+        ax.set_xlim(left=min(0.0, float(table["value"].astype(float).min()) - 0.1))
+        style.save(figure, FOLDER, "bench_exponents", formats=("svg",))
 
 
 def _markdown(table: pd.DataFrame) -> str:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`. Seconds are processor time of one thread; a ratio is within one process.",
+        'Written by `make bench`. Seconds are processor time of one thread; a ratio is within one process. "Ratio to',
+        'memory" is the time over that of moving input and output once at the bandwidth of a copy in the same run.',
+        "",
+        "![Fitted exponents](bench_exponents.svg)",
         "",
         "| benchmark | setting | quantity | value | against | required | met |",
         "|---|---|---|---:|---|---|---|",
