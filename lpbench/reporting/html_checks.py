@@ -12,12 +12,13 @@ from lpbench.reporting.html_tables import csv_table
 TABLES = {
     "audit": ("Privacy audit", "What each method promises to spend, what it spends exactly, and what can be proved "
               "from its reports alone."),
-    "streaming": ("Streaming", "The same methods where reports arrive one by one, over the wire."),
+    "streaming": ("Streams", "Simulated users report and are forgotten; the curator keeps exact sums. Seconds are "
+                  "of one processor, for data, reports and aggregation; memory is the whole process's."),
     "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts."),
 }  # fmt: skip
 #: The command that makes each of them again.
-COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "timing": "lpbench report"}
+COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "streaming": "lpbench stream", "timing": "lpbench report"}
 
 
 def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict:
@@ -31,9 +32,12 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict
         if table is None:
             absent.append(f"{stem}.csv")
             continue
-        files = [f"{stem}{end}" for end in (".csv", ".md") if (place.report / f"{stem}{end}").is_file()]
-        found.append({"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1],
-                      "command": COMMANDS.get(stem, ""), "files": [(f, place.data + f) for f in files]})  # fmt: skip
+        there = [f"{stem}{end}" for end in (".csv", ".md") if (place.report / f"{stem}{end}").is_file()]
+        files = [(f, place.data + f) for f in there]
+        picture = f"{stem}.svg" if (place.report / f"{stem}.svg").is_file() else ""
+        shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
+        picture = place.data + picture if picture else ""
+        found.append(shown | {"command": COMMANDS.get(stem, ""), "files": files, "picture": picture})
     return {
         "title": "Checks",
         "found": found,
