@@ -76,6 +76,7 @@ def stream_histoftree(users: int, seed: int) -> Iterator[Progress]:
     masks = MaskCounts(5)
     for block, start, stop in _blocks(users):
         masks.add(mask_of(block)[: stop - start])
+        yield Progress("masks", stop, masks.counts.nbytes)
     design = Design.of(model, masks)
 
     def simulated(block: int, start: int, stop: int):

@@ -21,7 +21,8 @@ def test_command_writes_curve_figure_and_section(tmp_path, capsys, small):
     assert list(table.columns) == module.COLUMNS
     steps = table.groupby(["method", "step"], sort=False)["users"].agg(list).to_dict()
     assert steps == {
-        (m, s): [1000, 2000, 2500] for m, s in (("lpct", "votes"), ("histoftree", "labels"), ("histoftree", "cells"))
+        ("lpct", "votes"): [1000, 2000, 2500],
+        **{("histoftree", step): [1000, 2000, 2500] for step in ("masks", "labels", "cells")},
     }
     assert table.groupby(["method", "step"])["table_kb"].nunique().eq(1).all()
     text = streaming_section(folder)
