@@ -6,14 +6,13 @@ The project's tests run them on everything that is registered, `lpbench check` o
 from __future__ import annotations
 
 import argparse
-import functools
 import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
 
+import joblib
 import numpy as np
-from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone, is_classifier
 from threadpoolctl import threadpool_limits
 
@@ -132,8 +131,9 @@ def check_workers(selector: str) -> None:
     """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
     seeds = (1, 2)
     here = [_swept(selector, seed) for seed in seeds]
-    worker = get_reusable_executor(max_workers=1)
-    there = list(worker.map(functools.partial(_swept, selector), reversed(seeds)))
+    # two workers for two calls: with one, joblib would run them in this very process
+    tasks = (joblib.delayed(_swept)(selector, seed) for seed in reversed(seeds))
+    there = joblib.Parallel(n_jobs=2, backend="loky")(tasks)
     for seed, mine, theirs in zip(seeds, here, reversed(there), strict=True):
         np.testing.assert_array_equal(mine, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
 

@@ -21,6 +21,8 @@ def forget():
             cached.cache_clear()
 
     clear()
+    # workers that are there already know neither this folder nor its environment
+    get_reusable_executor().shutdown()
     before = set(sys.modules), list(sys.path)
     yield clear
     clear()
