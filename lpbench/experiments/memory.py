@@ -1,4 +1,4 @@
-"""Peak memory of a piece of work in this process."""
+"""Memory of this process: now, at its peak, and at the peak of a piece of work."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
+
+
+def memory_mb() -> tuple[float, float]:
+    """Resident memory of this process now and at its peak, in MB of 10^6 bytes (Linux; nan elsewhere)."""
+    try:
+        lines = dict(line.split(":", 1) for line in _STATUS.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return float("nan"), float("nan")
+    now, peak = (int(lines[key].split()[0]) * 1024 / 1e6 for key in ("VmRSS", "VmHWM"))
+    return now, peak
 
 
 class PeakMemory:
@@ -32,5 +42,4 @@ class PeakMemory:
 
     def __exit__(self, *exc: object) -> None:
         if self._known:
-            line = next(s for s in _STATUS.read_text(encoding="ascii").splitlines() if s.startswith("VmHWM:"))
-            self.megabytes = round(int(line.split()[1]) * 1024 / 1e6, 1)
+            self.megabytes = round(memory_mb()[1], 1)

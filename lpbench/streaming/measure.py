@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from lpbench.datasets.synthetic import eta_p, eta_q
 from lpbench.estimators import LPCT, HistOfTree
+from lpbench.experiments.memory import memory_mb
 from lpbench.protocol.lpct import LPCTCurator
 from lpbench.seeds import Streams
 from lpbench.streaming.draws import SlicedDraws
@@ -136,13 +136,3 @@ def measure(method: str, users: int, seed: int = 2025) -> pd.DataFrame:
             rows.append([method, step, progress.users, seconds, speed, *memory_mb(), table])
         last = now
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def memory_mb() -> tuple[float, float]:
-    """Memory of this process now and at its peak, in MB (Linux; nan elsewhere)."""
-    try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    except OSError:
-        return float("nan"), float("nan")
-    now, peak = (int(lines[key].split()[0]) * 1024 / 1e6 for key in ("VmRSS", "VmHWM"))
-    return now, peak
