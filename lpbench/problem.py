@@ -86,6 +86,8 @@ class Problem:
             raise ValueError("metric='excess_risk' needs eta_test, the true regression function at the test rows")
         if self.eta_test.ndim == 1:
             return np.mean((predictions - self.eta_test) ** 2, axis=-1)
+        if self.classes is None:
+            raise ValueError("metric='excess_risk' of a classifier needs classes, the labels of eta_test's columns")
         index = np.searchsorted(self.classes, predictions)
         rows = np.broadcast_to(np.arange(self.eta_test.shape[0]), index.shape)
         return np.mean(self.eta_test.max(axis=1) - self.eta_test[rows, index], axis=-1)

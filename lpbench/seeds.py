@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import secrets
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class Streams:
     """
 
     __slots__ = ("seed",)
+    seed: int
 
     def __init__(self, seed: int):
         if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
@@ -74,7 +76,7 @@ class Streams:
         if isinstance(random_state, Streams):
             return random_state
         if random_state is None:
-            return cls(np.random.SeedSequence().entropy)
+            return cls(secrets.randbits(128))
         if isinstance(random_state, np.random.Generator):
             return cls(int(random_state.integers(2**63)))
         if isinstance(random_state, np.random.RandomState):
