@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, expand_grid
+from lpbench.estimators.ct_growth import CutClasses, cut_class_trees
 from lpbench.estimators.private_labels import REAL_BITS
-from lpbench.estimators.tree_growth import grow_trees
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -36,8 +35,8 @@ class CT(LocalClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Classes of the private and the public sample.
-    tree_ : DecisionTreeClassifier
-        On class numbers, indices into ``classes_``.
+    tree_ : CutClasses
+        scikit-learn's tree on class numbers, indices into ``classes_``.
     guarantee_ : Guarantee
         ``none``, or ``ldp`` with epsilon = 0 for the public tree.
     """
@@ -67,8 +66,8 @@ class CT(LocalClassifier):
             self.guarantee_ = Guarantee("none", math.inf, bits_up=REAL_BITS * (X.shape[1] + 1))
         return np.ascontiguousarray(X, dtype=np.float32), codes
 
-    def _template(self) -> DecisionTreeClassifier:
-        return DecisionTreeClassifier(random_state=self._streams().integer("tree"))
+    def _grow(self, inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int | None]) -> list[CutClasses]:
+        return cut_class_trees(inputs, codes, depths, self._streams().integer("tree"))
 
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
         """Grow the tree.
@@ -86,18 +85,18 @@ class CT(LocalClassifier):
         self
         """
         inputs, codes = self._collect(X, y, mask, X_public, y_public)
-        (self.tree_,) = grow_trees(self._template(), inputs, codes, [{"max_depth": self.max_depth}])
+        (self.tree_,) = self._grow(inputs, codes, [self.max_depth])
         return self
 
     def predict_proba(self, X) -> np.ndarray:
         """Return the class shares of the leaves for X of shape (m, d): ndarray of shape (m, n_classes)."""
-        X = self._check_predict(X)
+        X = np.ascontiguousarray(self._check_predict(X), dtype=np.float32)
         probability = np.zeros((X.shape[0], self.classes_.size))
-        probability[:, self.tree_.classes_] = self.tree_.predict_proba(X)
+        probability[:, self.tree_.grown.classes] = self.tree_.shares(X)
         return probability
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score the grid; depths beyond that of the full tree share it, and nothing depends on the budget."""
+        """Score the grid; depths are read from few trees, and nothing depends on the budget."""
         points = expand_grid(grid)
         scores = np.full(len(points), np.nan)
         for sample in dict.fromkeys(point.get("sample", self.sample) for point in points):
@@ -105,7 +104,6 @@ class CT(LocalClassifier):
             model = clone(self).set_params(sample=sample, random_state=streams)
             inputs, codes = model._collect(problem.X_train, problem.y_train, **problem.fit_arguments)
             test = np.ascontiguousarray(model._prepare(problem.X_test), dtype=np.float32)
-            depths = [{"max_depth": points[g].get("max_depth", self.max_depth)} for g in members]
-            trees = grow_trees(model._template(), inputs, codes, depths)
+            trees = model._grow(inputs, codes, [points[g].get("max_depth", self.max_depth) for g in members])
             scores[members] = [problem.score(model.classes_[tree.predict(test)]) for tree in trees]
         return SweepResult(np.tile(scores, (len(budgets), 1)))

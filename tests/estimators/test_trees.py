@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
+from lpbench.estimators.ct_growth import cut_class_trees
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
 from lpbench.estimators.tree_growth import grow_trees
 from lpbench.privacy import Laplace
@@ -105,6 +106,31 @@ def test_shared_trees_are_those_grown_alone():
         np.testing.assert_array_equal(tree.predict_proba(TEST), alone.predict_proba(TEST))
 
 
+def test_without_ties_a_cut_tree_is_the_one_grown_to_its_depth():
+    y = np.array(["no", "perhaps", "yes"])[np.digitize(np.sin(40 * X[:, 0]), [-0.5, 0.5])]
+    # cuts of one column that are equally good are not left to chance: the first is taken
+    for depth in (1, 3, 5, 8, 9, 12, None):
+        model = CT("whole", max_depth=depth, random_state=2).fit(X[:, :1], y)
+        alone = DecisionTreeClassifier(max_depth=depth).fit(X[:, :1], y)
+        np.testing.assert_array_equal(model.predict_proba(TEST[:, :1]), alone.predict_proba(TEST[:, :1]))
+    assert alone.get_depth() > 8
+    with pytest.raises(ValueError, match="whole number >= 1 or None"):
+        CT("whole", max_depth=2.5).fit(X, y)
+
+
+def test_sparse_inputs_grow_the_same_trees(monkeypatch):
+    rng = np.random.default_rng(0)
+    inputs = (rng.poisson(0.05, (400, 30)) * rng.random((400, 30))).astype(np.float32)
+    codes = (inputs[:, :5].sum(axis=1) + 0.1 * rng.random(400) > 0.12).astype(int)
+    found = []
+    for share in (0.0, 1.0):
+        monkeypatch.setattr("lpbench.estimators.ct_growth._SPARSE", share)
+        found.append([cut.grown.tree for cut in cut_class_trees(inputs, codes, (8, 16, None), seed=1)])
+    for dense, sparse in zip(*found, strict=True):
+        assert (dense.feature == sparse.feature).all() and (dense.threshold == sparse.threshold).all()
+        assert (dense.value == sparse.value).all()
+
+
 def test_ct_q_reads_public_rows_alone():
     y = np.array(["no", "yes"])[(X[:, 0] > 0.5).astype(int)]
     public = {"X_public": X[:40], "y_public": y[:40]}
@@ -119,7 +145,7 @@ def test_ct_q_reads_public_rows_alone():
 def test_ct_w_reads_both_samples():
     y = (X[:, 0] > 0.5).astype(int)
     whole = CT(random_state=0).fit(X[40:], y[40:], X_public=X[:40], y_public=y[:40])
-    assert whole.tree_.tree_.n_node_samples[0] == 200
+    assert whole.tree_.grown.tree.n_node_samples[0] == 200
     assert whole.guarantee_.model == "none"
 
 
