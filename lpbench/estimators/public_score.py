@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn import config_context
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import check_array
 
-_KINDS = (RandomForestClassifier, ExtraTreesClassifier)
+_KINDS = (DecisionTreeClassifier, ExtraTreeClassifier)
 #: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
 LEAF_SIZES = (2, 8, 32, 128)
 #: Trees of each forest, and the most rows that one tree is grown from.
@@ -50,8 +52,9 @@ class PublicScore:
         self._forests = []
         if codes.size >= _FEWEST_ROWS and self._present.size > 1:
             sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
-            self._forests = [_forest(kind, X, compact, s, seed) for s in sizes for kind in _KINDS]
-        unseen = [self._spread(forest.oob_decision_function_) for forest in self._forests]
+            rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
+            self._forests = [_Forest(kind, s, rows, compact, bags) for s in sizes for kind in _KINDS]
+        unseen = [self._spread(forest.out_of_bag) for forest in self._forests]
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *unseen])
         self.weights = mixture_weights(learners[:, np.arange(codes.size), codes])
         self.out_of_bag = np.tensordot(self.weights, learners, axes=1)
@@ -59,6 +62,7 @@ class PublicScore:
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
         result = np.tile(self.weights[0] * self._shares, (len(X), 1))
+        X = check_array(X, dtype=np.float32) if self._forests else X
         for weight, forest in zip(self.weights[1:], self._forests, strict=True):
             result += weight * self._spread(forest.predict_proba(X))
         return result
@@ -69,12 +73,63 @@ class PublicScore:
         return result
 
 
-def _forest(kind, X: np.ndarray, codes: np.ndarray, leaf_size: int, seed: int):
-    rows = min(codes.size, _MOST_ROWS)
-    forest = kind(
-        _N_TREES, min_samples_leaf=leaf_size, bootstrap=True, oob_score=True, max_samples=rows, random_state=seed
-    )
-    return forest.fit(X, codes)
+def _bags(n_rows: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Seed, rows and their multiplicities of each tree's bootstrap sample; all forests share them."""
+    rng, bags = np.random.RandomState(seed), []
+    for _ in range(_N_TREES):
+        tree_seed = int(rng.randint(np.iinfo(np.int32).max))
+        drawn = np.random.RandomState(tree_seed).randint(0, n_rows, min(n_rows, _MOST_ROWS), dtype=np.int64)
+        rows, counts = np.unique(drawn, return_counts=True)
+        bags.append((tree_seed, rows, counts.astype(np.float64)))
+    return bags
+
+
+class _Forest:
+    """The trees of scikit-learn's forest of the same seed, without its checks of every tree, which take longer than
+    the growth of a small one, and without its copies of the rows that are not in the bag.
+
+    Parameters
+    ----------
+    kind : type
+        scikit-learn's class of the trees.
+    leaf_size : int
+    X : float32 ndarray of shape (q, d)
+    codes : int ndarray of shape (q,)
+        Classes 0, ..., K - 1, all of which occur.
+    bags : list of (seed, rows, multiplicities)
+
+    Attributes
+    ----------
+    out_of_bag : ndarray of shape (q, K)
+        Mean over the trees that have not seen the row; zero where every tree has.
+    """
+
+    def __init__(self, kind, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags):
+        self._n_classes, self._trees = int(codes.max()) + 1, []
+        total, count = np.zeros((codes.size, self._n_classes)), np.full(codes.size, len(bags))
+        with config_context(skip_parameter_validation=True):
+            for seed, rows, counts in bags:
+                tree = kind(min_samples_leaf=leaf_size, max_features="sqrt", random_state=seed)
+                tree.fit(X[rows], codes[rows], counts, check_input=False)
+                self._trees.append((tree.tree_, tree.classes_))
+                unseen = self._predict(tree.tree_, tree.classes_, X)
+                unseen[rows] = 0.0
+                total += unseen
+                count[rows] -= 1
+        self.out_of_bag = total / np.maximum(count, 1)[:, None]
+
+    def _predict(self, tree, classes: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Class shares of the leaves, shape (m, K); a bag need not hold all classes."""
+        shares = tree.predict(X)
+        if classes.size == self._n_classes:
+            return shares
+        result = np.zeros((len(X), self._n_classes))
+        result[:, classes] = shares
+        return result
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Mean over the trees for float32 rows X (m, d), shape (m, K)."""
+        return sum(self._predict(*tree, X) for tree in self._trees) / len(self._trees)
 
 
 def mixture_weights(probabilities: np.ndarray) -> np.ndarray:
@@ -95,5 +150,5 @@ def mixture_weights(probabilities: np.ndarray) -> np.ndarray:
         return weights
     bounded = np.maximum(probabilities, _LEAST)
     for _ in range(_STEPS):
-        weights = weights * np.mean(bounded / (weights @ bounded), axis=1)
+        weights = weights * (bounded @ (1.0 / (weights @ bounded))) / bounded.shape[1]
     return weights / weights.sum()
