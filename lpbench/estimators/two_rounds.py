@@ -13,7 +13,14 @@ import numpy as np
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.partitions import Alike, TreePartition, grow_cart, grow_max_edge, grow_max_edges
+from lpbench.partitions import (
+    Alike,
+    TreePartition,
+    grow_cart,
+    grow_max_edge,
+    grow_max_edges,
+    grow_personalized_carts,
+)
 from lpbench.partitions.cart import SortedFeatures
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
@@ -203,8 +210,8 @@ class Split:
             trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views)
             return [[(tree, depths)] for tree in trees]
         if masked:
-            options = {"mask": self._mask, "presorted": self._sorted}
-            return [[(grow_cart(self._X, y, depths[-1], **options), depths)] for y in labels]
+            trees = grow_personalized_carts(self._X, labels, depths[-1], self._mask, presorted=self._sorted)
+            return [[(tree, depths)] for tree in trees]
         return [self._truncations(y, depths) for y in labels]
 
     def _truncations(self, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:

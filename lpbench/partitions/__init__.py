@@ -1,7 +1,7 @@
 """Partitions of the feature space: equal grids, max-edge trees and CART, all as arrays."""
 
 from lpbench.partitions.alike import Alike
-from lpbench.partitions.cart import grow_cart, grow_personalized_cart
+from lpbench.partitions.cart import grow_cart, grow_personalized_cart, grow_personalized_carts
 from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
 from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
 from lpbench.partitions.tree import TreePartition
@@ -17,4 +17,5 @@ __all__ = [
     "grow_max_edge",
     "grow_max_edges",
     "grow_personalized_cart",
+    "grow_personalized_carts",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -11,6 +13,9 @@ from lpbench.partitions.tree import TreePartition, check_bounds
 #: not depend on the depth limit and ties are broken uniformly at random, so a tree grown deeper and cut has exactly
 #: the law of a tree grown with the smaller limit (without ties it is the same tree); one growth serves all depths.
 GROWN_DEPTH = 8
+
+#: (sample, feature) entries of the personalised trees that grow together; their arrays stay in the cache.
+_STACKED_ENTRIES = 1 << 16
 
 
 def grow_cart(
@@ -100,44 +105,85 @@ def grow_personalized_cart(
     -------
     TreePartition
     """
-    X, y, mask = np.ascontiguousarray(X, float), np.asarray(y, float), np.ascontiguousarray(mask, bool)
+    options = {"min_samples_leaf": min_samples_leaf, "bounds": bounds, "presorted": presorted}
+    return grow_personalized_carts(X, [y], max_depth, mask, **options)[0]
+
+
+def grow_personalized_carts(
+    X,
+    labels: Sequence,
+    max_depth: int,
+    mask,
+    *,
+    min_samples_leaf: int = 1,
+    bounds=None,
+    presorted: SortedFeatures | None = None,
+) -> list[TreePartition]:
+    """Grow one tree for each of several labels of the same samples.
+
+    The trees are those of :func:`grow_personalized_cart`, where the parameters are explained. Trees of small samples
+    grow level by level together, because there the number of array operations is what costs.
+    """
+    X, mask = np.ascontiguousarray(X, float), np.ascontiguousarray(mask, bool)
     n, d = X.shape
     if n == 0 or d == 0:
-        return _root((n, d), bounds)
-    lists = _SortedLists(SortedFeatures(X, mask) if presorted is None else presorted)
-    y = y - y.mean()
-    tolerance = 1e-10 * float(np.mean(y * y))
-    node, n_nodes = np.zeros(n, dtype=np.intp), 1  # -1: the sample has stopped
-    features, thresholds, sizes = [], [], []
+        return [_root((n, d), bounds) for _ in labels]
+    presorted = SortedFeatures(X, mask) if presorted is None else presorted
+    together = max(1, _STACKED_ENTRIES // max(1, presorted.sample.size))
+    trees = []
+    for start in range(0, len(labels), together):
+        y = np.array([np.asarray(y, float) - np.mean(y) for y in labels[start : start + together]])
+        trees += _grow_together(X, y, max_depth, mask, min_samples_leaf, presorted, check_bounds(bounds, d))
+    return trees
+
+
+def _grow_together(X, y, max_depth, mask, min_samples_leaf, presorted, bounds) -> list[TreePartition]:
+    """Grow a tree for each row of the centred labels y (k, n), all of them level by level."""
+    (k, n), d = y.shape, X.shape[1]
+    lists, tree = _SortedLists(presorted, k), np.arange(k)
+    tolerance, y = 1e-10 * np.mean(y * y, axis=1), y.ravel()
+    # From here on a sample is one of the k copies of a row.
+    row, node = np.tile(np.arange(n) * d, k), np.repeat(tree, n)  # node -1: the sample has stopped
+    trees, features, thresholds, sizes = [], [], [], []
     for level in range(max_depth + 1):
         active = np.flatnonzero(node >= 0)
-        here = node[active]
-        sizes.append(np.bincount(here, minlength=n_nodes))
-        features.append(np.full(n_nodes, -1))
-        thresholds.append(np.zeros(n_nodes))
+        here = node.take(active)
+        trees.append(tree)
+        sizes.append(np.bincount(here, minlength=tree.size))
+        features.append(np.full(tree.size, -1))
+        thresholds.append(np.zeros(tree.size))
         if level == max_depth:
             break
-        if level > 0:
-            lists.regroup(node, n_nodes)
-        pure = _variance(y[active], here, sizes[-1]) <= tolerance
-        split, cut, at = lists.best_cuts(y, pure, tolerance, min_samples_leaf)
+        least = tolerance[tree]
+        pure = _variance(y.take(active), here, sizes[-1]) <= least
+        split, cut, at = lists.best_cuts(y, pure, least, min_samples_leaf)
         if split.size == 0:
             break
         features[-1][split], thresholds[-1][split] = cut, at
-        rank = np.full(n_nodes, -1)
+        rank = np.full(tree.size, -1)
         rank[split] = np.arange(split.size)
-        parent = rank[here]
-        place = active * d + cut[parent]
+        parent = rank.take(here)
+        place = row.take(active) + cut.take(parent)
         goes = (parent >= 0) & ~mask.take(place)
-        node[active] = np.where(goes, 2 * parent + (X.take(place) >= at[parent]), -1)
-        n_nodes = 2 * split.size
-    return TreePartition.from_levels(features, thresholds, sizes, check_bounds(bounds, d))
+        child = np.where(goes, 2 * parent + (X.take(place) >= at.take(parent)), -1)
+        node[active] = child
+        if level + 1 < max_depth:
+            lists.regroup(active, child, rank)
+        tree = np.repeat(tree[split], 2)
+
+    def of_tree(j: int, levels) -> list[np.ndarray]:
+        return [values[owner == j] for values, owner in zip(levels, trees, strict=True)]
+
+    return [
+        TreePartition.from_levels(of_tree(j, features), of_tree(j, thresholds), of_tree(j, sizes), bounds)
+        for j in range(k)
+    ]
 
 
 def _variance(y, node, size) -> np.ndarray:
     """Label variance of every node; ``size`` is the number of its samples."""
     size = np.maximum(size, 1)
-    centred = y - (np.bincount(node, weights=y, minlength=size.size) / size)[node]
+    centred = y - (np.bincount(node, weights=y, minlength=size.size) / size).take(node)
     return np.bincount(node, weights=centred * centred, minlength=size.size) / size
 
 
@@ -150,65 +196,81 @@ class SortedFeatures:
 
     Attributes
     ----------
-    sample, feature, value : ndarrays of equal length
+    sample, value : ndarrays of equal length
         The entries, ordered by feature and then by value.
+    length : int ndarray of shape (d,)
+        Number of entries of every feature.
+    n : int
     """
 
     def __init__(self, X, mask):
-        n, self.d = X.shape
+        self.n, d = X.shape
         columns = np.where(mask, np.inf, X).T
         order = np.argsort(np.ascontiguousarray(columns), axis=1, kind="stable")
-        shown = (np.arange(n) < (~mask).sum(axis=0)[:, None]).ravel()
+        self.length = (~mask).sum(axis=0)
+        shown = (np.arange(self.n) < self.length[:, None]).ravel()
         self.sample = order.ravel()[shown]
-        self.feature = np.repeat(np.arange(self.d), n)[shown]
-        self.value = columns[self.feature, self.sample]
+        self.value = columns[np.repeat(np.arange(d), self.length), self.sample]
 
 
 class _SortedLists:
-    """For every feature and node, the list of the samples that show the feature, in the order of its values.
+    """For every node and feature, the list of the samples that show the feature, in the order of its values.
 
-    Lists are numbered feature * n_nodes + node and stored one after the other, so that a level moves entries within
-    their feature only; every entry knows its list, which is cheaper to look up than to expand.
+    The lists are stored one after the other, those of a node together. A level puts the left children before the right
+    ones instead of siblings side by side: dividing all lists is then two selections and needs no sort. ``nodes`` says
+    which node comes in which place.
     """
 
-    def __init__(self, features: SortedFeatures):
-        self.d, self.n_nodes = features.d, 1
-        self.sample, self.feature, self.value = features.sample, features.feature, features.value
-        self.list = self.feature
-        self.length = np.bincount(self.list, minlength=self.d)
+    def __init__(self, features: SortedFeatures, k: int):
+        self.nodes, self.d = np.arange(k), features.length.size
+        self.sample = (features.sample + features.n * self.nodes[:, None]).ravel()
+        self.value, self.length = np.tile(features.value, k), np.tile(features.length, k)
+        self._side = np.zeros(k * features.n, dtype=np.uint8)
 
-    def regroup(self, node, n_nodes: int):
-        """Move every entry to its sample's new node, keeping the order of values; drop those that stopped."""
-        self.n_nodes, new = n_nodes, node.take(self.sample)
-        keep = np.flatnonzero(new >= 0)
-        self.feature = self.feature.take(keep)
-        number = self.feature * n_nodes + new.take(keep)
-        self.length = np.bincount(number, minlength=n_nodes * self.d)
-        # Short integers are sorted in linear time.
-        order = np.argsort(number.astype(np.min_scalar_type(n_nodes * self.d)), kind="stable")
-        self.list, keep = number.take(order), keep.take(order)
+    def regroup(self, active, child, rank):
+        """Move every entry to its sample's new node, keeping the order of values; drop those that stopped.
+
+        Parameters
+        ----------
+        active, child : int ndarrays of equal length
+            The samples that were in a node, and their new nodes; -1: the sample has stopped.
+        rank : int ndarray
+            Rank of every old node among those that were split, -1 for the others.
+        """
+        self._side[:] = 0
+        self._side[active] = np.where(child >= 0, 1 + child % 2, 0)
+        side, ends = self._side.take(self.sample), np.cumsum(self.length)
+        parents = rank[self.nodes]
+        divided = parents >= 0
+        halves = [np.flatnonzero(side == 1), np.flatnonzero(side == 2)]
+        lengths = [np.diff(np.searchsorted(half, ends), prepend=0).reshape(-1, self.d)[divided] for half in halves]
+        self.length = np.concatenate(lengths).ravel()
+        self.nodes = np.concatenate([2 * parents[divided], 2 * parents[divided] + 1])
+        keep = np.concatenate(halves)
         self.sample, self.value = self.sample.take(keep), self.value.take(keep)
 
     def best_cuts(self, y, pure, tolerance, min_samples_leaf):
         """Return the nodes that can be cut, and the feature and threshold of each one's best cut."""
-        n_nodes = self.n_nodes
         first = np.cumsum(self.length) - self.length
         filled = np.flatnonzero(self.length)
         score = self._scores(y, first, filled, min_samples_leaf)
-        best = np.full((self.d, n_nodes), -np.inf)
+        highest = np.full(self.length.size, -np.inf)
         if filled.size:
-            best.ravel()[filled] = np.maximum.reduceat(score, first[filled])
-        least = best.max(axis=0) - tolerance
+            highest[filled] = np.maximum.reduceat(score, first[filled])
+        place = np.argsort(self.nodes)
+        best = highest.reshape(-1, self.d)[place]
+        least = best.max(axis=1) - tolerance
         split = np.flatnonzero((least > -np.inf) & ~pure)
 
         # Among equal scores, the first feature and in its list the first entry.
-        feature = (best[:, split] >= least[split]).argmax(axis=0)
-        chosen = feature * n_nodes + split
+        feature = (best[split] >= least[split, None]).argmax(axis=1)
+        chosen = place[split] * self.d + feature
         length = self.length[chosen]
-        place = np.arange(length.sum()) + np.repeat(first[chosen] - (np.cumsum(length) - length), length)
-        good = place[score.take(place) >= np.repeat(least[split], length)]
-        good = good[np.flatnonzero(np.diff(self.list[good], prepend=-1))]
-        low, high = self.value[good], self.value[good + 1]
+        start = np.cumsum(length) - length
+        entry = np.arange(length.sum()) + np.repeat(first[chosen] - start, length)
+        good = np.flatnonzero(score.take(entry) >= np.repeat(least[split], length))
+        at = entry[good[np.searchsorted(good, start)]]
+        low, high = self.value[at], self.value[at + 1]
         middle = low + (high - low) / 2
         return split, feature, np.where(middle > low, middle, high)
 
@@ -220,18 +282,23 @@ class _SortedLists:
         serves all lists.
         """
         labels = y.take(self.sample)
-        mean = np.zeros(self.length.size)
-        if filled.size:
-            mean[filled] = np.add.reduceat(labels, first[filled]) / self.length[filled]
-        labels -= mean.take(self.list)
+        if filled.size == 0:
+            return labels
+        size = self.length[filled]
+        labels -= np.repeat(np.add.reduceat(labels, first[filled]) / size, size)
         deviation = np.cumsum(labels, out=labels)
-        n_left = np.arange(1.0, labels.size + 1) - first.take(self.list)
-        n_right = self.length.take(self.list) - n_left
+        n_left = np.arange(1.0, labels.size + 1)
+        n_left -= np.repeat(first[filled].astype(float), size)
+        n_right = np.repeat(size.astype(float), size)
+        n_right -= n_left
         impossible = np.empty(labels.size, dtype=bool)
         np.less_equal(self.value[1:], self.value[:-1], out=impossible[:-1])
-        impossible[first[filled] + self.length[filled] - 1] = True  # nothing is to the right of the last entry
+        impossible[first[filled] + size - 1] = True  # nothing is to the right of the last entry
         if min_samples_leaf > 1:
             impossible |= (n_left < min_samples_leaf) | (n_right < min_samples_leaf)
-        score = deviation * deviation / np.maximum(n_left * n_right, 1.0)
-        np.putmask(score, impossible, -np.inf)
-        return score
+        deviation *= deviation
+        n_left *= n_right
+        np.maximum(n_left, 1.0, out=n_left)
+        deviation /= n_left
+        np.putmask(deviation, impossible, -np.inf)
+        return deviation
