@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg.blas import dsymv
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.special import expit
 from sklearn.base import clone
 
@@ -24,6 +26,9 @@ SENSITIVITY = math.sqrt(4.5)
 
 #: Smallest eigenvalue left to the moment matrix, relative to the number of users, where there is no noise to speak of.
 _RELATIVE_FLOOR = 1e-9
+
+#: Width of the moment matrix beyond which its smallest eigenvalue is found by products with vectors.
+_WIDE = 500
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:
@@ -77,10 +82,28 @@ class Moments:
         """
         scale = math.sqrt(self.n) * mechanism.sigma
         gram = self.gram + scale * self.noise_gram
-        smallest = eigh(gram, eigvals_only=True, subset_by_index=[0, 0])[0]
-        ridge = max(0.0, max(scale, _RELATIVE_FLOOR * self.n) - smallest)
+        ridge = max(0.0, max(scale, _RELATIVE_FLOOR * self.n) - smallest_eigenvalue(gram))
         gram[np.diag_indices_from(gram)] += ridge
-        return cho_solve(cho_factor(gram, overwrite_a=True), self.cross + scale * self.noise_cross), ridge
+        return cho_solve(cho_factor(gram.T, overwrite_a=True), self.cross + scale * self.noise_cross), ridge
+
+
+def smallest_eigenvalue(matrix: np.ndarray) -> float:
+    """Return the smallest eigenvalue of a symmetric matrix of shape (D, D), in C order.
+
+    Noise spreads the eigenvalues, and some two hundred steps of Lanczos' method find the smallest one of thousands to
+    12 digits, in a sixth of the time of a reduction to a tridiagonal matrix. Without noise the small ones crowd at 0,
+    where Lanczos' method stalls: it is given up after 20 restarts.
+    """
+    width = matrix.shape[0]
+    if width > _WIDE:
+        # BLAS expects columns; of a symmetric matrix the transpose is the matrix, and is not copied
+        product = LinearOperator(matrix.shape, matvec=lambda v: dsymv(1.0, matrix.T, v), dtype=matrix.dtype)
+        options = {"tol": 1e-12, "ncv": 40, "maxiter": 20, "return_eigenvectors": False}
+        try:
+            return float(eigsh(product, k=1, which="SA", v0=np.ones(width), **options)[0])
+        except ArpackNoConvergence:
+            pass
+    return float(eigh(matrix, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def moment_scale(scores: np.ndarray) -> tuple[float, bool]:

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from lpbench.estimators import PGLM
-from lpbench.estimators.pglm import SENSITIVITY, Moments, moment_scale, unit_rows
+from lpbench.estimators.pglm import SENSITIVITY, Moments, moment_scale, smallest_eigenvalue, unit_rows
 from lpbench.privacy import Gaussian
 from lpbench.seeds import Streams
 
@@ -73,6 +73,15 @@ def test_the_ridge_is_just_large_enough():
     noisy = moments.gram + scale * moments.noise_gram + ridge * np.eye(5)
     assert ridge > 0
     assert np.linalg.eigvalsh(noisy)[0] == pytest.approx(scale)
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e-2, 0.0])
+def test_the_smallest_eigenvalue_of_a_wide_matrix(noise):
+    """With noise by Lanczos' method; without it 200 eigenvalues are 0, and it gives up."""
+    rows = RNG.standard_normal((400, 600)) / 20
+    square = RNG.standard_normal((600, 600))
+    matrix = rows.T @ rows + noise * (square + square.T)
+    assert smallest_eigenvalue(matrix) == pytest.approx(np.linalg.eigvalsh(matrix)[0], rel=1e-9, abs=1e-9)
 
 
 def test_budgets_share_one_unit_noise():
