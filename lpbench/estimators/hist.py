@@ -101,6 +101,12 @@ def check_bins(bins) -> None:
         raise ValueError(f"bins={bins!r} must be a whole number >= 1")
 
 
+def _check_threshold(threshold) -> None:
+    """Raise ValueError unless ``threshold`` is a share of the users."""
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold={threshold!r} must lie in [0, 1]: a share of the users")
+
+
 class Hist(LocalRegressor):
     """Histogram regression under LDP: the ratio of two noisy histograms, truncated where few users are.
 
@@ -171,8 +177,7 @@ class Hist(LocalRegressor):
         self
         """
         check_bins(self.bins)
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold={self.threshold!r} must lie in [0, 1]: a share of the users")
+        _check_threshold(self.threshold)
         check_epsilon(self.epsilon)
         check_noise(self.noise)
         X, y, _ = self._check_fit(X, y, mask)
@@ -222,15 +227,23 @@ class Hist(LocalRegressor):
         return self._ratio(*self.histogram_.lookup(X))
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score the grid; the budgets share the look-ups, unless noise on a grid is drawn anew for each of them."""
+        """Score the grid; budgets and thresholds share the look-ups, except of noise on a grid."""
         points = expand_grid(grid)
         if any(point.get("noise", self.noise) == "discrete" for point in points):
             return super().sweep(problem, budgets, points, streams)
         values = np.full((len(budgets), len(points)), np.nan)
+        histograms: dict[tuple, list[int]] = {}
         for g, point in enumerate(points):
-            model = clone(self).set_params(random_state=streams, **point)
+            rest = tuple(sorted((k, v) for k, v in point.items() if k != "threshold"))
+            histograms.setdefault(rest, []).append(g)
+        for rest, members in histograms.items():
+            model = clone(self).set_params(random_state=streams, **dict(rest))
             model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
             cells = model.histogram_.lookup(model._to_unit_cube(problem.X_test))
-            for b, epsilon in enumerate(budgets):
-                values[b, g] = problem.score(model.set_params(epsilon=epsilon)._ratio(*cells))
+            for g in members:
+                model.threshold = points[g].get("threshold", self.threshold)
+                _check_threshold(model.threshold)
+                for b, epsilon in enumerate(budgets):
+                    model.epsilon = epsilon
+                    values[b, g] = problem.score(model._ratio(*cells))
         return SweepResult(values)
