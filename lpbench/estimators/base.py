@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -63,6 +64,17 @@ def check_mask(mask, shape: tuple[int, int]) -> np.ndarray:
     return mask
 
 
+def _is_plain(array, ndim: int) -> bool:
+    """Tell whether an array is not empty, finite and of double precision.
+
+    Nothing has to be converted then. scikit-learn's checks, which handle everything else and word the errors, take as
+    long as a whole sweep of a small sample.
+    """
+    if type(array) is not np.ndarray or array.dtype != np.float64 or array.ndim != ndim or array.size == 0:
+        return False
+    return math.isfinite(array.sum()) or bool(np.isfinite(array).all())
+
+
 class LocalEstimator(BaseEstimator):
     """Base of all estimators of the library.
 
@@ -86,6 +98,12 @@ class LocalEstimator(BaseEstimator):
     uses_mask = False
     uses_epsilon = True
     uses_public = False
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        # Every clone asks for them, and scikit-learn inspects the constructor each time.
+        return super()._get_param_names()
 
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)
@@ -165,9 +183,13 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
         -------
         X : ndarray of shape (n, d) in [0, 1]; y : ndarray of shape (n,); mask : boolean ndarray of shape (n, d)
         """
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan" if allow_nan else True
-        )
+        if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
+            vars(self).pop("feature_names_in_", None)
+            self.n_features_in_ = X.shape[1]
+        else:
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan" if allow_nan else True
+            )
         y = np.asarray(y, dtype=np.float64)
         mask = check_mask(mask, X.shape)
         self.y_range_, self._leak_note = self._public_range(y)
