@@ -22,7 +22,7 @@ from lpbench.seeds import Streams
 
 CELLS, REPORTS = ("auto", "labels", "score", "none"), ("subset", "grr")
 #: Leaf sizes of the public learner.
-LEARNERS = {"mixture": LEAF_SIZES, "forest": LEAF_SIZES[:1]}
+LEARNERS = {"mixture": LEAF_SIZES, "forest": LEAF_SIZES[:1], "shares": ()}
 #: Parameters that points of a sweep may vary at the cost of one more look at the same reports.
 _CHEAP = ("cells", "report", "trust")
 
@@ -76,8 +76,9 @@ class CalibratedScore(LocalClassifier):
     ----------
     epsilon : float
         Budget of one private user; inf: no noise.
-    learner : {"mixture", "forest"}
-        ``forest``: forests of the smallest leaf size alone (for comparison).
+    learner : {"mixture", "forest", "shares"}
+        For comparison: ``forest``, forests of the smallest leaf size alone; ``shares``, no forest, the class shares of
+        the public sample are the score.
     cells : {"auto", "labels", "score", "none"}
         For comparison: ``labels``, the tree cuts by the public labels alone, not by the spread of the features;
         ``score``, bins of the score and no tree; ``none``, labels alone are reported.
