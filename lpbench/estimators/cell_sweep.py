@@ -11,7 +11,7 @@ import numpy as np
 from lpbench.estimators.grid_stack import GridStack
 from lpbench.estimators.two_rounds import Rounds, Setting, Split, predict_cells
 from lpbench.estimators.user_cells import GridCells, Query
-from lpbench.partitions import TreePartition
+from lpbench.partitions import TreePartition, repeated
 
 K = TypeVar("K", bound=Hashable)
 
@@ -84,11 +84,11 @@ class _Reader:
             return
         nodes = tree.apply_levels(self._X_tree, depths[-1])
         for depth, leaves in zip(depths, self._split.leaves(tree, depths, rule), strict=True):
-            test_leaves, means = tree.leaf_index(depth)[nodes[depth]], leaves.means(labels)
+            test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
             for mechanism, bins, points in _report_groups(by_depth[depth], labels.size):
                 k, (grid, query) = len(bins), self._stack(bins)
-                reports = self._rounds.collect(grid, leaves.copies(k), np.tile(labels, k), mechanism, budget)
-                yield points, predict_cells(reports, query, np.tile(test_leaves, k), means).reshape(k, -1)
+                reports = self._rounds.collect(grid, leaves.copies(k), repeated(labels, k), mechanism, budget)
+                yield points, predict_cells(reports, query, repeated(test_leaves, k), means).reshape(k, -1)
 
     def _stack(self, bins: tuple[int, ...]) -> tuple[GridCells, Query]:
         """The users' and the test rows' grid cells with several numbers of bins, side by side."""

@@ -20,6 +20,7 @@ from lpbench.partitions import (
     grow_max_edge,
     grow_max_edges,
     grow_personalized_carts,
+    repeated,
 )
 from lpbench.partitions.cart import SortedFeatures
 from lpbench.partitions.criteria import SCORES
@@ -145,7 +146,7 @@ class Rounds:
         if mechanism == "rr":
             assert isinstance(grid, UserGrid)
             return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
-        keep = self.draws.keep if labels.size == self.y.size else np.tile(self.draws.keep, labels.size // self.y.size)
+        keep = repeated(self.draws.keep, labels.size // self.y.size)
         reports = category_reports(grid, leaves, budget, keep)
         return CategorySums(reports, grid, leaves, labels, budget)
 

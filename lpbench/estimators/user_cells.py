@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions import Alike, CellSums, KeyIndex, TreePartition, cell_keys, grid_digits
+from lpbench.partitions import Alike, CellSums, KeyIndex, TreePartition, cell_keys, grid_digits, repeated
 from lpbench.seeds import Streams
 
 
@@ -152,7 +152,8 @@ class UserLeaves:
         Groups of users of whom the public features tell the same about the leaf.
     view, leaf : int ndarrays of equal length
         The compatible pairs (group of ``views``, index of a leaf), ordered by group.
-    n_leaves : int
+    index : int ndarray
+        Index of the leaf that each node of the tree is, -1 for the others.
     uniforms : ndarray of shape (n,)
         Choose a compatible leaf at random.
 
@@ -162,12 +163,13 @@ class UserLeaves:
         On the device: index of the true leaf, and of one drawn evenly from the compatible leaves.
     choices : int ndarray of shape (n,)
         Public: number of compatible leaves.
+    n_leaves : int
     users, leaves : int ndarrays of equal length
         Public: the compatible pairs, ordered by user.
     """
 
-    def __init__(self, truth, views: Alike, view, leaf, n_leaves: int, uniforms):
-        self.truth, self.views, self.n_leaves = truth, views, n_leaves
+    def __init__(self, truth, views: Alike, view, leaf, index, uniforms):
+        self.truth, self.views, self.index, self.n_leaves = truth, views, index, int(index.max()) + 1
         self._view, self._leaf = view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
         self._first = np.cumsum(self._n_leaves) - self._n_leaves
@@ -196,8 +198,8 @@ class UserLeaves:
         pairs = tree.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
         for depth, (view, nodes) in enumerate(pairs):
             if depth in depths:
-                index, n_leaves = tree.leaf_index(depth), tree.n_leaves(depth)
-                yield cls(places.to_samples(index[truth[depth]]), views, view, index[nodes], n_leaves, uniforms)
+                index = tree.leaf_index(depth)
+                yield cls(places.to_samples(index[truth[depth]]), views, view, index[nodes], index, uniforms)
 
     def copies(self, k: int) -> UserLeaves:
         """Return the leaves of k copies of the users, for a :class:`~lpbench.estimators.grid_stack.GridStack`."""
@@ -205,12 +207,12 @@ class UserLeaves:
             return self
         other, n = copy(self), self.truth.size
         other.__dict__.pop("_pairs", None)
-        other.truth, other.choices = np.tile(self.truth, k), np.tile(self.choices, k)
-        other.blind = other.truth if self.blind is self.truth else np.tile(self.blind, k)
+        other.truth, other.choices = repeated(self.truth, k), repeated(self.choices, k)
+        other.blind = other.truth if self.blind is self.truth else repeated(self.blind, k)
         other.views = self.views.copies(k)
         if self.views.member is None:
             other._view = (self._view + n * np.arange(k)[:, None]).ravel()
-            other._leaf, other._n_leaves = np.tile(self._leaf, k), np.tile(self._n_leaves, k)
+            other._leaf, other._n_leaves = repeated(self._leaf, k), repeated(self._n_leaves, k)
         return other
 
     def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

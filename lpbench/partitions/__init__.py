@@ -2,7 +2,7 @@
 
 from lpbench.partitions.alike import Alike
 from lpbench.partitions.cart import grow_cart, grow_personalized_cart, grow_personalized_carts
-from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
+from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits, repeated
 from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
 from lpbench.partitions.tree import TreePartition
 
@@ -18,4 +18,5 @@ __all__ = [
     "grow_max_edges",
     "grow_personalized_cart",
     "grow_personalized_carts",
+    "repeated",
 ]

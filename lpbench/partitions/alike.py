@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions.grid import cell_keys, grid_digits
+from lpbench.partitions.grid import cell_keys, grid_digits, repeated
 
 #: Bits of a group's cell beyond which no two samples are expected to share it.
 _MAX_BITS = 40
@@ -88,7 +88,7 @@ class Alike:
             if self.member is None:
                 self._copies[k] = Alike.alone(k * self.size)
             else:
-                self._copies[k] = Alike(np.tile(self.member, k), self._first, self.size)
+                self._copies[k] = Alike(repeated(self.member, k), self._first, self.size)
         return self._copies[k]
 
     def one_of_each(self, values: np.ndarray) -> np.ndarray:

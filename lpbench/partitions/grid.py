@@ -45,6 +45,11 @@ def cell_keys(digits, base: int) -> np.ndarray:
     return np.ascontiguousarray(digits.astype(f">u{width}")).view(f"S{width * s}").ravel()
 
 
+def repeated(values: np.ndarray, k: int) -> np.ndarray:
+    """Put k copies of an array of shape (n,) one after the other, without the overhead of ``np.tile``."""
+    return values if k == 1 else np.concatenate([values] * k)
+
+
 class KeyIndex:
     """Number the keys that occur, so that sums over cells are arrays.
 
@@ -87,7 +92,7 @@ class CellSums:
     """
 
     def __init__(self, codes, leaves, n_codes: int, n_leaves: int, *weights):
-        self._n_codes, self._n_leaves = n_codes, n_leaves
+        self._n_leaves = n_leaves
         keys = codes * np.int64(n_leaves) + leaves
         self._index = KeyIndex(keys, n_codes * n_leaves)
         entry, size = self._index.find(keys), self._index.size + 1
@@ -96,6 +101,5 @@ class CellSums:
     def at(self, codes, leaves) -> list[np.ndarray]:
         """Return the sums in the cells (codes, leaves), 0 where nothing was added; ``n_codes`` is an unknown code."""
         entry = self._index.find(codes * np.int64(self._n_leaves) + leaves)
-        # Keys of the unknown code would lie beyond a dense table.
-        entry = np.where(codes < self._n_codes, entry, self._index.size)
-        return [sums[entry] for sums in self._sums]
+        # Keys of the unknown code lie beyond a dense table; the last of the sums is that of nobody, 0.
+        return [sums.take(entry, mode="clip") for sums in self._sums]
