@@ -26,7 +26,7 @@ def finish(
 ) -> None:
     """Set logarithmic scales, names and the legend (with a heading that says what its numbers are)."""
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
+    style.log_scale(ax, "y")
     ax.set_xlabel(xlabel)
     ax.set_ylabel("excess risk")
     ax.set_title(title, loc="left")

@@ -20,6 +20,9 @@ from lpbench.reporting.loglog import draw_slope, finish
 
 #: Variance of the label noise of H's simulation, which no method can remove.
 SINE_NOISE = 1.0
+#: Methods at the ends of H's scale: all of its five features are private, or none.
+_EXTREMES = {"hist": ("Hist", 5), "label_dt": ("LabelDT", 0)}
+_LEGEND = "method: exponent of the theory"
 
 
 def draw_semi_feature_rates(experiment: Mapping, folder: Path) -> None:
@@ -31,10 +34,11 @@ def draw_semi_feature_rates(experiment: Mapping, folder: Path) -> None:
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):
-            protected = {"hist": 5, "label_dt": 0}.get(line.base, line.parameter("n_private"))
+            title, protected = _EXTREMES.get(line.base, ("HistOfTree", line.parameter("n_private")))
             exponent = semi_feature_exponent(1.0, 5, protected)
-            _draw_excess(ax, k, line, line.mean - SINE_NOISE, exponent, f"s* = {protected} ({line.base})")
-        finish(ax, "excess over the label noise, slopes of Theorem 4.2 dashed", "sample size n")
+            _draw_excess(ax, k, line, line.mean - SINE_NOISE, exponent, f"{title}, s* = {protected}")
+        text = "excess over the label noise, slopes of Theorem 4.2 dashed"
+        finish(ax, text, "sample size n", loc="lower left", legend=_LEGEND)
         style.save(figure, folder, "figure2b_rates")
 
 
@@ -51,7 +55,8 @@ def draw_public_data_rates(experiment: Mapping, folder: Path) -> None:
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):
             _draw_excess(ax, k, line, bayes - line.mean, exponent, f"ε = {line.epsilon:g}")
-        finish(ax, "excess over the Bayes risk, slope of Theorem 3 in n_P dashed", "private sample size n_P")
+        text = "excess over the Bayes risk, slope of Theorem 3 in n_P dashed"
+        finish(ax, text, "private sample size n_P", legend=_LEGEND)
         style.save(figure, folder, "figure5a_rates")
 
 

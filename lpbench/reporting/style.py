@@ -73,6 +73,10 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
     folder.mkdir(parents=True, exist_ok=True)
     # axes of a fixed aspect find their place only in a second pass of the layout
     figure.draw_without_rendering()
+    for ax in figure.axes:
+        # they end where the axes end anyway, and each would say by what it is clipped
+        for line in (*ax.get_xgridlines(), *ax.get_ygridlines()):
+            line.set_clip_on(False)
     written = []
     for suffix in formats:
         path = folder / f"{name}.{suffix}"

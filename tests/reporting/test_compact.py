@@ -37,7 +37,8 @@ def test_svg_is_well_formed_and_keeps_its_text(files):
     text = files[0].read_text(encoding="utf-8")
     ET.fromstring(text)
     assert "a &lt; b" in text and "an ε" in text and "<metadata" not in text and "<!--" not in text
-    assert not re.search(rf"[ML ]-?\d+\.\d{{{DIGITS + 1}}}", text)
+    places = re.findall(r'<(?:path d|use href="[^"]*" x|text class="[^"]*" x)="([^"]*)"', text)
+    assert len(places) > 20 and not [p for p in places if re.search(rf"\.\d{{{DIGITS + 1}}}", p)]
     assert len(text) < 20_000
 
 
@@ -58,6 +59,30 @@ def test_svg_follows_a_dark_page(files):
 def test_groups_without_a_purpose_are_unwrapped():
     text = '<svg><style></style><g id="a"><g transform="scale(2)"><g id="b"><path d="M 0 0 "/></g></g></g></svg>'
     assert '<g transform="scale(2)"><path d="M0 0"/></g></svg>' in compact_svg(text)
+
+
+def test_paths_say_no_more_than_is_read():
+    path = '<path d="M 10.04 -0.5 \nL 3 -0.01 \nL 4 5 \nQ 1.26 2 3 4 \nL 6 7 \nz\n" transform="rotate(45.678)"/>'
+    shown = '<path d="M10-.5 3 0 4 5Q1.3 2 3 4L6 7z" transform="rotate(45.68)"/>'
+    assert shown in compact_svg(f"<svg><style></style>{path}</svg>")
+
+
+def test_a_path_stands_where_it_is_used_unless_it_is_used_twice():
+    one, two = (f'<defs><path id="{name}" d="M 0 0 L 1 1 "/></defs>' for name in "ab")
+    uses = [f'<use xlink:href="#{name}" x="1" y="2.5" style="fill: #{name * 3}"/>' for name in "abb"]
+    text = compact_svg(f"<svg><defs><style></style></defs>{one}{two}{''.join(uses)}</svg>")
+    assert '<path d="M0 0 1 1" transform="translate(1 2.5)" class="s0"/>' in text
+    assert text.count("<use href") == 2 and text.count("<defs><path") == 1
+
+
+def test_neighbours_clipped_alike_share_a_group_and_its_look():
+    marker = '<defs><path id="m" d="M 0 0 "/></defs>'
+    use = '<use xlink:href="#m" x="{}" y="0" style="fill: #abcdef"/>'
+    clip = '<clipPath id="c"><path d="M 0 0 "/></clipPath>'
+    groups = "".join(f'<g clip-path="url(#c)">{use.format(k)}</g>' for k in range(2))
+    text = compact_svg(f"<svg><style></style>{marker}{clip}{groups}</svg>")
+    uses = [f'<use href="#i1" x="{k}" y="0"/>' for k in range(2)]
+    assert f'<g clip-path="url(#i0)" class="s0">{"".join(uses)}</g>' in text
 
 
 def test_png_is_on_a_palette_and_close_to_what_was_drawn(files):
