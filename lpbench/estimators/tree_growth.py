@@ -90,9 +90,9 @@ class GrownTree:
             kept.append(np.where(level[kept[-1]] > depth, parent[kept[-1]], kept[-1]))
         return np.array(kept[::-1])
 
-    def predict(self, inputs: np.ndarray, depth: float) -> np.ndarray:
-        """Mean label of the node at ``depth``, or the leaf above it, for float32 inputs of shape (m, d)."""
-        node = self.tree.apply(inputs)
+    def predict(self, leaves: np.ndarray, depth: float) -> np.ndarray:
+        """Mean label of the node at ``depth`` above each of the leaves (m,), or of the leaf where that is higher."""
+        node = leaves
         if depth < self.tree.max_depth:
             node = self._ancestors[int(depth)][node]
         return self.tree.value[node, 0, 0]
@@ -111,7 +111,19 @@ class CutTree:
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """Predict for float32 inputs of shape (m, d)."""
-        return self.grown.predict(inputs, self.depth)
+        return self.grown.predict(self.grown.tree.apply(inputs), self.depth)
+
+
+def predict_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
+    """Predict by several trees for float32 inputs of shape (m, d), which pass once through each grown tree.
+
+    Returns
+    -------
+    ndarray of shape (number of trees, m)
+    """
+    grown = {id(tree.grown): tree.grown for tree in trees}
+    leaves = {key: tree.tree.apply(inputs) for key, tree in grown.items()}
+    return np.array([tree.grown.predict(leaves[id(tree.grown)], tree.depth) for tree in trees])
 
 
 def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping], seed: int) -> list[CutTree]:

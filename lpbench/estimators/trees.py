@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, expand_grid
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
-from lpbench.estimators.tree_growth import TREE_PARAMETERS, cut_trees
+from lpbench.estimators.tree_growth import TREE_PARAMETERS, cut_trees, predict_all
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -82,7 +82,7 @@ class TreeRegressor(LocalRegressor):
                 test = np.ascontiguousarray(model._visible(model._to_unit_cube(problem.X_test)), dtype=np.float32)
                 sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
                 trees = cut_trees(inputs, labels, sizes, streams.integer("tree"))
-                values[b, members] = [problem.score(model._finish(tree.predict(test))) for tree in trees]
+                values[b, members] = problem.score(model._finish(predict_all(trees, test)))
         return SweepResult(values)
 
 

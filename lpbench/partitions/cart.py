@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from lpbench.partitions.criteria import CRITERIA
 from lpbench.partitions.tree import TreePartition, check_bounds
 
 #: Depth to which estimators grow scikit-learn's regression trees before they read them at a smaller depth. A cut does
@@ -59,6 +61,10 @@ def grow_cart(
     -------
     TreePartition
     """
+    if criterion not in CRITERIA or min_samples_leaf < 1:
+        raise ValueError(
+            f"criterion={criterion!r} must be one of {CRITERIA}, min_samples_leaf={min_samples_leaf!r} >= 1"
+        )
     if mask is not None and np.any(mask):
         if criterion != "variance":
             raise ValueError(f"criterion={criterion!r}: protected entries are supported for 'variance' only")
@@ -72,8 +78,11 @@ def grow_cart(
         model = DecisionTreeRegressor(**options)
     else:
         model = DecisionTreeClassifier(criterion=criterion, **options)
-    # Single precision and finiteness are settled here; scikit-learn's own check would copy once more.
-    return TreePartition.from_sklearn(model.fit(X, np.ascontiguousarray(y), check_input=False), bounds)
+    # Single precision and finiteness are settled here; scikit-learn's own checks would copy once more, and those of the
+    # parameters take as long as the tree of a small sample.
+    with config_context(skip_parameter_validation=True):
+        model.fit(X, np.ascontiguousarray(y), check_input=False)
+    return TreePartition.from_sklearn(model, bounds)
 
 
 def _root(shape, bounds) -> TreePartition:
