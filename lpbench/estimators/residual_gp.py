@@ -205,9 +205,16 @@ class ResidualGP(LocalRegressor):
 
     def predict(self, X) -> np.ndarray:
         """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,)."""
+        return self._predict(*self._features(X))
+
+    def _features(self, X) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """Checked rows, their standardised columns that are shown, and the kernels' features of these."""
         X = self._check_predict(X)
         Z = self._shown.transform(X)
-        result = self._model.predict(self._kernels.transform(Z))
+        return X, Z, self._kernels.transform(Z)
+
+    def _predict(self, X: np.ndarray, Z: np.ndarray, features: list[np.ndarray]) -> np.ndarray:
+        result = self._model.predict(features)
         if self._forest is not None:
             result = result + self.forest_weight_ * (self._forest.predict(Z) - result)
         return self._finish(result + effects_at(X, self.effects_))
@@ -218,13 +225,16 @@ class ResidualGP(LocalRegressor):
         settings = {name: getattr(self, name) for name in _SETTINGS}
         if set().union(*points) - settings.keys():
             return super().sweep(problem, budgets, grid, streams)
-        values = np.empty((len(budgets), len(points)))
+        values, rows = np.empty((len(budgets), len(points))), None
         shared = clone(self).set_params(random_state=streams)
         sample = shared._sample(problem.X_train, problem.y_train, problem.mask)
         for b, epsilon in enumerate(budgets):
             for g, point in enumerate(points):
                 shared.set_params(epsilon=epsilon, **{**settings, **point})
-                values[b, g] = problem.score(shared._fit(sample).predict(problem.X_test))
+                shared._fit(sample)
+                # The kernels are those of the sample, so that the test rows' features are the same for all.
+                rows = rows or shared._features(problem.X_test)
+                values[b, g] = problem.score(shared._predict(*rows))
         return SweepResult(values)
 
 
