@@ -169,6 +169,9 @@ def _add_looking(commands) -> None:
     sub.add_argument("method", metavar="METHOD")
     sub.add_argument("epsilon", type=float, metavar="EPSILON")
     sub.add_argument("--mask", help="only this mask")
+    sub.add_argument("--experiment", metavar="NAME", help="only this table or figure, e.g. lpct/figure8")
+    sub.add_argument("--panel", help="only this panel of a figure")
+    sub.add_argument("--x", type=float, help="only this place on a figure's axis")
     _seed(sub, "root seed of the run (default: %(default)s)")
     _results(sub)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench import registry
+from lpbench.analysis import read_csv
 from lpbench.datasets import describe, load_manifest, make_problem
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments.plan import plan_experiment
@@ -52,14 +53,16 @@ def explain(args: argparse.Namespace) -> int:
     registry.method(_base(args.method))
     cells = _matching_cells(args)
     for folder, row in cells:
-        print(
-            f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} epsilon={row['epsilon']:g}"
-            + (f" x={row['x']:g}" if pd.notna(row["x"]) else "")
-        )
+        place = [f"epsilon={row['epsilon']:g}"]
+        place += [f"panel={row['panel']}"] if row["panel"] else []
+        place += [f"x={row['x']:g}"] if pd.notna(row["x"]) else []
+        print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(place)}")
         print(f"  selection {row['selection']}: {row['params']}")
         print(f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}, rank {row['rank']:g}")
         values = _replications(folder, row)
-        if values is not None:
+        if values is None:
+            print(f"  replications are not at hand; to make them: lpbench experiment={row['experiment']}")
+        else:
             print("  replications " + " ".join(f"{v:.6g}" for v in values))
     row = cells[0][1]
     print(f"  spent: {_guarantee(row, args.seed)}")
@@ -68,26 +71,50 @@ def explain(args: argparse.Namespace) -> int:
 
 def _matching_cells(args: argparse.Namespace) -> list[tuple[Path, dict]]:
     results = args.results.resolve()
-    found = []
+    found, published = [], []
     for path in sorted(results.rglob("summary.csv")):
-        if "reproduced" in path.relative_to(results).parts:
-            continue
-        table = pd.read_csv(path)
+        table = read_csv(path)
         hit = table[
             _named(table["dataset"], args.dataset)
             & _named(table["method"], args.method)
             & (table["epsilon"] == args.epsilon)
             & (table["mean"].notna())
         ]
-        if args.mask:
-            hit = hit[_named(hit["mask"], args.mask)]
-        found += [(path.parent, row) for row in hit.to_dict("records")]
+        cells = [(path.parent, row) for row in hit.to_dict("records")]
+        if "reproduced" in path.relative_to(results).parts:
+            published += cells
+        else:
+            found += cells
+    # a checkout has the committed summary, whose replications are made by a run
+    found = found or published
     if not found:
         raise ConfigurationError(
             f"no stored result for dataset={args.dataset} method={args.method} epsilon={args.epsilon:g} in {results}; "
             f"run it: lpbench dataset={args.dataset} method={_base(args.method)} epsilon={args.epsilon:g}"
         )
-    return found
+    return _narrowed(found, args)
+
+
+def _narrowed(cells: list[tuple[Path, dict]], args: argparse.Namespace) -> list[tuple[Path, dict]]:
+    """Keep the cells of one mask, experiment, panel and place on the axis, as far as they are asked for."""
+    for option in ("mask", "experiment", "panel", "x"):
+        wanted = getattr(args, option)
+        if wanted is None:
+            continue
+        kept = [(f, row) for f, row in cells if _is(row[option], wanted, bare=option == "mask")]
+        if not kept:
+            values = dict.fromkeys(f"{row[option]:g}" if option == "x" else row[option] for _, row in cells)
+            known = ", ".join(repr(v) for v in values)
+            raise ConfigurationError(f"--{option} {wanted}: the stored results have {known}")
+        cells = kept
+    return cells
+
+
+def _is(value: str | float, wanted: str | float, *, bare: bool) -> bool:
+    if isinstance(wanted, float):
+        # pages print a place on the axis with six digits
+        return f"{value:g}" == f"{wanted:g}"
+    return value == wanted or (bare and "[" not in wanted and _base(value) == wanted)
 
 
 def _named(column: pd.Series, selector: str) -> pd.Series:
@@ -105,7 +132,7 @@ def _replications(folder: Path, row: dict) -> list[float] | None:
         return None
     scores = pd.read_parquet(path, filters=[("method", "==", row["method"]), ("params", "==", row["params"])])
     same = (scores["dataset"].astype(str) == row["dataset"]) & (scores["mask"].astype(str) == row["mask"])
-    same &= scores["epsilon"] == row["epsilon"]
+    same &= (scores["epsilon"] == row["epsilon"]) & (scores["panel"].astype(str) == row["panel"])
     if pd.notna(row["x"]):
         same &= scores["x"] == row["x"]
     return scores[same].sort_values("replication")["value"].tolist()

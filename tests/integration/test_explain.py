@@ -1,0 +1,65 @@
+"""``lpbench explain``: every cell of a table or a figure's panel can be asked for, and only its replications answer."""
+
+import re
+import shutil
+
+import pytest
+
+from lpbench.cli import main
+from tests.reporting.fake import experiment, scores_of
+from tests.reporting.store import put
+
+CELL = "explain range_known lpct_max_edge 8"
+PUBLIC = [20, 40]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """L figure 8 with one budget, so that its panels differ by their names alone."""
+    folder = tmp_path_factory.mktemp("results")
+    figure = experiment("lpct/figure8")
+    groups = [g for g in figure["groups"] if "range_known" in g["dataset"]]
+    figure["groups"] = [g | {"dataset": ["range_known"], "epsilon": [8], "values": PUBLIC} for g in groups]
+    scores = scores_of(figure, lambda k: 0.5 + k["x"] / 1000, replications=3, noise=0.0, metric="accuracy")
+    scores.loc[scores["panel"] == "c", "value"] += 0.25
+    put(folder, figure, scores)
+    put(folder / "reproduced", figure, scores, with_scores=False)
+    return folder
+
+
+def explained(line, results, capsys):
+    code = main([*line.split(), "--results", str(results)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_all_panels_are_shown_with_their_own_replications(results, capsys):
+    code, out, _ = explained(CELL, results, capsys)
+    assert code == 0
+    found = re.findall(r"epsilon=8 panel=(\w) x=(\d+)\n.*\n.*\n  replications (.*)", out)
+    value = {(p, x): f"{0.5 + x / 1000 + (p == 'c') / 4:g}" for p in "bc" for x in PUBLIC}
+    assert set(found) == {(p, str(x), " ".join([v] * 3)) for (p, x), v in value.items()}
+    assert "not at hand" not in out, "what was published is not shown beside it"
+
+
+def test_a_panel_and_a_place_on_the_axis_can_be_asked_for(results, capsys):
+    out = explained(f"{CELL} --experiment lpct/figure8 --panel c --x 40", results, capsys)[1]
+    heads = [line for line in out.splitlines() if line.startswith("lpct/")]
+    assert set(heads) == {"lpct/figure8: range_known all_private lpct_max_edge epsilon=8 panel=c x=40"}
+    assert "replications 0.79 0.79 0.79" in out and "spent: " in out
+
+
+@pytest.mark.parametrize(
+    ("option", "known"),
+    [("--panel z", "'b', 'c'"), ("--x 3", "'20', '40'"), ("--experiment lpct/table2", "lpct/figure8")],
+)
+def test_what_is_not_there_is_answered_with_what_is(results, capsys, option, known):
+    code, out, err = explained(f"{CELL} {option}", results, capsys)
+    assert code == 2 and out == "" and option.split()[0] in err and known in err
+
+
+def test_without_a_run_the_published_summary_answers_and_says_how_to_get_the_rest(results, tmp_path, capsys):
+    shutil.copytree(results / "reproduced", tmp_path / "reproduced")
+    code, out, _ = explained(CELL, tmp_path, capsys)
+    assert code == 0 and "panel=c x=40" in out
+    assert "replications are not at hand; to make them: lpbench experiment=lpct/figure8" in out
