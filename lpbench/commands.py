@@ -89,7 +89,7 @@ def plan(args: argparse.Namespace) -> int:
 
 def report(args: argparse.Namespace) -> int:
     """Rewrite the report from the results folder."""
-    missing = {}
+    missing: dict[str, str] = {}
     for _, record in finished_records(args.results.resolve()):
         missing |= record.get("missing", {})
     target = publish(args.results.resolve(), list(registry.experiments().values()), missing)

@@ -204,11 +204,14 @@ def classification_problem(n: int = 90, m: int = 40, q: int = 30, d: int = 3) ->
     rng = np.random.default_rng(6)
     X = rng.random((n + m + q, d))
     y = (rng.random(n + m + q) < np.where(X[:, 0] + X[:, 1] > 1, 0.85, 0.15)).astype(int)
-    rows = np.split(np.arange(n + m + q), [n, n + m])
-    parts = dict(zip(("train", "test", "public"), rows, strict=True))
+    train, test, public = np.split(np.arange(n + m + q), [n, n + m])
     return Problem(
-        **{f"X_{part}": X[rows] for part, rows in parts.items()},
-        **{f"y_{part}": y[rows] for part, rows in parts.items()},
+        X[train],
+        y[train],
+        X[test],
+        y[test],
+        X_public=X[public],
+        y_public=y[public],
         mask=np.ones((n, d), dtype=bool),
         metric="accuracy",
         classes=np.array([0, 1]),
@@ -238,6 +241,7 @@ def check_scale(name: str) -> None:
     assert np.isfinite(problem.X_train).all() and np.isfinite(problem.X_test).all(), "a feature is not finite"
     assert np.unique(problem.y_train).size > 1, "the training rows of replication 0 have one label only"
     if manifest.task == "classification":
+        assert problem.classes is not None, "the problem has no classes"
         assert set(np.unique(y)) <= {0, 1, *np.unique(problem.classes)}, (
             f"labels {np.unique(y)[:5]} are not the classes"
         )

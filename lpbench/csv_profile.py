@@ -9,9 +9,9 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -255,10 +255,11 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str) -> None:
 
 
 def _manifest(name: str, content: dict) -> Manifest:
-    return Manifest(name=name, **{k: tuple(v) if isinstance(v, list) else v for k, v in content.items()})
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+    return Manifest(name=name, **fields)
 
 
-def _texts(values: pd.Series | Sequence) -> pd.Series:
+def _texts(values: pd.Series) -> pd.Series:
     """Cells as the preparation compares them: text without blanks, whole numbers without ``.0``."""
     if pd.api.types.is_float_dtype(values) and (values == values.round()).all():
         values = values.astype("Int64")

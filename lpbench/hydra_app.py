@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, cast, get_type_hints
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -194,7 +194,7 @@ def run_config(config: DictConfig, overrides: list[str], in_multirun: bool = Fal
         raise ConfigurationError(f"selection={config.selection!r} must be oracle or tuning_free")
     if config.experiment.kind != "single":
         _refuse_cell_overrides(config.experiment.name, overrides)
-        experiment = OmegaConf.to_container(config.experiment, resolve=True)
+        experiment = _mapping(config.experiment)
         if config.dry_run:
             return _print_plan(
                 plan_experiment(experiment, replications=settings.replications, seed=settings.seed), settings
@@ -225,6 +225,11 @@ def settings_of(config: DictConfig) -> Settings:
     )
 
 
+def _mapping(config: DictConfig) -> dict[str, Any]:
+    """Part of a composed configuration as plain Python objects."""
+    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
+
+
 def _seed(seed: int) -> int:
     if seed < 0:
         raise ConfigurationError(f"seed={seed} must be >= 0")
@@ -233,16 +238,16 @@ def _seed(seed: int) -> int:
 
 def _single_method(config: DictConfig) -> MethodSpec:
     """The composed method; parameters changed on the command line become part of its name."""
-    content = OmegaConf.to_container(config.method, resolve=True)
+    content = _mapping(config.method)
     registered = registry.methods()[content["name"]]
     changed = {k: v for k, v in content["params"].items() if registered.params.get(k) != v}
     return MethodSpec(**{**content, "params": dict(registered.params)}).select(changed)
 
 
 def _single_plan(config: DictConfig, spec: MethodSpec, settings: Settings) -> Plan:
-    dataset = format_selector(config.dataset.name, OmegaConf.to_container(config.dataset.params, resolve=True))
+    dataset = format_selector(config.dataset.name, _mapping(config.dataset.params))
     known = registry.masks()[config.mask.name].get("params") or {}
-    given = OmegaConf.to_container(config.mask.params, resolve=True)
+    given = _mapping(config.mask.params)
     mask = format_selector(config.mask.name, {k: v for k, v in given.items() if known.get(k) != v})
     count = config.experiment.replications if settings.replications is None else settings.replications
     return plan_single(dataset, mask, spec, config.epsilon, count, settings.seed)

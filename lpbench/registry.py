@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from lpbench.errors import ConfigurationError, unknown_key, unknown_name
 from lpbench.naming import format_selector, parse_selector
 from lpbench.paths import CONF, entry_folders, own_folders
+
+if TYPE_CHECKING:
+    from lpbench.estimators.base import LocalEstimator
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
 PLUGIN_GROUP = "lpbench.methods"
@@ -58,7 +62,7 @@ class MethodSpec:
     reference: str = ""
 
     @property
-    def estimator_class(self) -> type:
+    def estimator_class(self) -> type[LocalEstimator]:
         """The estimator class (imported on first use)."""
         return import_object(self.estimator)
 
@@ -84,10 +88,10 @@ class MethodSpec:
             if "tuning_free" in preset:
                 spec["tuning_free"] = preset["tuning_free"]
             spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in preset.get("params", {})}
-        known = inspect.signature(self.estimator_class.__init__).parameters
+        known = inspect.signature(self.estimator_class).parameters
         for key in overrides:
             if key not in known:
-                raise unknown_name(f"parameter of method {self.name}", key, set(known) - {"self"})
+                raise unknown_name(f"parameter of method {self.name}", key, known)
         spec["params"] = {**spec["params"], **overrides}
         spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in overrides}
         spec["grid_by_mask"] = {

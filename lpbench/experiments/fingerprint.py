@@ -70,7 +70,7 @@ def import_closure(module: str) -> frozenset[str]:
 def _imports(module: str) -> set[str]:
     path = _module_path(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

@@ -53,7 +53,7 @@ def run_single(plan: Plan, spec: MethodSpec, settings: Settings, *, selection: s
     experiment = {"name": "single", "kind": "single", "title": "One cell", "paper": "", "groups": [], "notes": []}
     reporting.write_artefact(experiment, scores, {entry.method: method_card(spec)}, folder)
     _print_summary(pd.read_csv(folder / "summary.csv", keep_default_na=False), selection, report.reused > 0)
-    record = record_of(experiment, plan, scores, settings, stamp=entry.block.key)
+    record = record_of(experiment, plan, scores, settings, stamp=plan.blocks[0].key)
     record["group"] = " ".join([entry.dataset, entry.mask, entry.method, f"epsilon={entry.epsilons[0]:g}"])
     (folder / "run.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     if settings.tracking == "mlflow":

@@ -7,6 +7,8 @@ per-user simulation to the last bit if both are fed the same draws. Sums of cont
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from sklearn.base import clone
 
@@ -73,6 +75,19 @@ class LPCTClient(Client):
         return vote_fields(mechanism, table[0].size), mechanism.randomize(table, self._rng).ravel()
 
 
+class Sums(Protocol):
+    """Sums of the reports that were accepted."""
+
+    @property
+    def accepted(self) -> int:
+        """Number of reports."""
+        ...
+
+    def sums(self) -> np.ndarray:
+        """Return the sums of all fields: ndarray of shape (n_classes * n_cells,)."""
+        ...
+
+
 class LPCTCurator:
     """The curator: grows the partition from the public sample, asks once, adds up.
 
@@ -110,8 +125,8 @@ class LPCTCurator:
         """Return an empty collector."""
         return Collector(Round(1, campaign_of(self.first), self._fields, keep="sums"), self._secret, shard, n_shards)
 
-    def fit(self, collector: Collector) -> LPCT:
-        """Return the fitted model."""
+    def fit(self, collector: Sums) -> LPCT:
+        """Return the fitted model from what a collector (or a stream of simulated users) has added up."""
         votes = self._mechanism.estimate(collector.sums().reshape(self._public.shape), collector.accepted)
         weight = self.model._weight(self.model.public_weight, self._public.shape[1], self._mechanism)
         self.model._store_leaves(self._tree, regression_function(votes, self._public, weight))

@@ -73,16 +73,17 @@ class SlicedDraws(ReportDraws):
     def _uniforms(self, **axes) -> np.ndarray:
         return UserSlice(self._streams, "report", self._start, **axes).random(self._n)
 
+    # the users of a campaign are too many to draw for at once: each attribute is drawn when it is asked for
     @cached_property
-    def label(self) -> np.ndarray:
+    def label(self) -> np.ndarray:  # type: ignore[override]
         return UserSlice(self._streams, "label", self._start).laplace(self._n)
 
     @cached_property
-    def keep(self) -> np.ndarray:
+    def keep(self) -> np.ndarray:  # type: ignore[override]
         return self._uniforms(draw="keep")
 
     @cached_property
-    def leaf(self) -> np.ndarray:
+    def leaf(self) -> np.ndarray:  # type: ignore[override]
         return self._uniforms(draw="leaf")
 
     def bins(self, columns) -> np.ndarray:
