@@ -47,11 +47,13 @@ quick: $(STAMP) ## The same with two replications, into results/quick
 verify: $(STAMP) ## Run again and compare with results/reproduced (LEVEL=bitwise|statistical, EXPERIMENTS)
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS))
 
+# files are shared out whole, so that what a module prepares is prepared once
 test: $(STAMP) ## The test suite without the slow tests
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 
 test-all: $(ENGINES) ## The whole test suite, on all engines
-	$(BIN)/python -m pytest
+	$(MAKE) test
+	$(BIN)/python -m pytest -m slow
 
 lint: $(STAMP) ## Style and static checks
 	$(BIN)/ruff check .
