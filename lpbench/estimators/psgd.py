@@ -119,6 +119,10 @@ class PSGD(BinaryClassifier):
         h = self._n_hidden(n_inputs)
         return h * n_inputs + h + 1 if h else n_inputs
 
+    def _precision(self) -> np.dtype:
+        """Networks of thousands of inputs take hours; single precision halves them."""
+        return np.dtype(np.float32 if self.hidden_ratio > 0 else np.float64)
+
     def _train(
         self, samples: Sequence[Sample], budgets: Sequence[float], rates: Sequence[float]
     ) -> LinearPass | NeuralPass:
@@ -151,11 +155,9 @@ class PSGD(BinaryClassifier):
         uniforms = [s.streams.generator("report").random((3, s.y.size)) for s in samples]
         along = np.stack([[m.along(u[1], u[2]) for m in mechanisms] for u in uniforms])
         hidden = self._n_hidden(samples[0].X.shape[1])
-        # Networks of thousands of inputs take hours; single precision halves them.
-        precision = np.float32 if hidden else np.float64
         return Users(
-            X=np.stack([s.X[order] for s, order in zip(samples, orders, strict=True)]).astype(precision),
-            y=np.stack([s.y[order] for s, order in zip(samples, orders, strict=True)]).astype(precision),
+            X=np.stack([s.X[order] for s, order in zip(samples, orders, strict=True)]).astype(self._precision()),
+            y=np.stack([s.y[order] for s, order in zip(samples, orders, strict=True)]).astype(self._precision()),
             u_sign=np.stack([u[0] for u in uniforms]),
             along=along[:, budget_of_run],
             normals=[s.streams.generator("normals", hidden=hidden) for s in samples],
@@ -178,7 +180,8 @@ class PSGD(BinaryClassifier):
         layers = initial_layers(n_inputs, hidden, sample.streams.generator("weights", hidden=hidden))
         if sample.X_public is None or sample.y_public is None:
             return [layers] * rates.size
-        return [neural_start(sample.X_public, sample.y_public, rate, layers) for rate in rates]
+        X = sample.X_public.astype(self._precision())
+        return [neural_start(X, sample.y_public, rate, layers) for rate in rates]
 
     def decision_function(self, X) -> np.ndarray:
         """Return logits of X of shape (m, d): ndarray of shape (m,), positive for the second class."""

@@ -12,6 +12,9 @@ from lpbench.estimators.psgd_neural import Layers
 
 STEPS = 100
 
+#: Public rows whose hidden units are computed at once.
+_ROWS = 2048
+
 
 def curvature_rate(X: np.ndarray) -> float:
     """Return the longest step that never increases the logistic loss of a linear model: 4 / lambda_max(X^T X / q).
@@ -58,7 +61,7 @@ def initial_layers(n_inputs: int, n_hidden: int, rng: np.random.Generator) -> La
 
 
 def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Train a network.
+    """Train a network, in the precision of X.
 
     Gradients of the hidden weights lie in the span of the public features; with fewer rows than inputs the descent runs
     in an orthonormal basis of it, which is the same descent.
@@ -72,17 +75,37 @@ def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> L
     layers : Layers
         Initial weights.
     """
-    basis, inputs, first = None, X, layers.hidden
-    if X.shape[0] < X.shape[1]:
-        basis, coordinates = np.linalg.qr(X.T)
-        inputs, first = coordinates.T, layers.hidden @ basis
-    hidden, output, constant = first.copy(), layers.output[:-1].copy(), layers.output[-1]
+    start = Layers(layers.hidden.astype(X.dtype), layers.output.astype(X.dtype))
+    if X.shape[0] >= X.shape[1]:
+        return _descend(X, y, rate, start)
+    basis, coordinates = np.linalg.qr(X.T)
+    first = Layers(start.hidden @ basis, start.output)
+    last = _descend(np.ascontiguousarray(coordinates.T), y, rate, first)
+    return Layers(start.hidden + (last.hidden - first.hidden) @ basis.T, last.output)
+
+
+def _descend(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> Layers:
+    """Take the steps; X (q, D) and ``layers`` are of one precision.
+
+    Rows are visited in blocks that stay in the cache with their hidden units: tens of thousands of public rows wait for
+    the memory otherwise.
+    """
+    hidden, output, constant = layers.hidden.copy(), layers.output[:-1].copy(), layers.output[-1]
+    active, sloped = np.empty((_ROWS, hidden.shape[0]), X.dtype), np.empty((_ROWS, X.shape[1]), X.dtype)
+    labels, rate = y.astype(X.dtype), X.dtype.type(rate / y.size)
     for _ in range(STEPS):
-        active = np.maximum(inputs @ hidden.T, 0.0)
-        slope = (expit(active @ output + constant) - y) / y.size
-        back = np.where(active > 0, slope[:, None] * output, 0.0)
-        hidden -= rate * (back.T @ inputs)
-        output -= rate * (slope @ active)
-        constant -= rate * slope.sum()
-    moved = hidden if basis is None else layers.hidden + (hidden - first) @ basis.T
-    return Layers(moved, np.append(output, constant))
+        hidden_step, output_step, constant_step = np.zeros_like(hidden), np.zeros_like(output), np.zeros_like(constant)
+        for first in range(0, y.size, _ROWS):
+            rows = X[first : first + _ROWS]
+            units = np.matmul(rows, hidden.T, out=active[: len(rows)])
+            np.maximum(units, 0.0, out=units)
+            slope = expit(units @ output + constant) - labels[first : first + _ROWS]
+            output_step += slope @ units
+            constant_step += slope.sum()
+            # from here on the units only tell whether they are active
+            np.greater(units, 0.0, out=units)
+            hidden_step += units.T @ np.multiply(rows, slope[:, None], out=sloped[: len(rows)])
+        hidden -= rate * (output[:, None] * hidden_step)
+        output -= rate * output_step
+        constant -= rate * constant_step
+    return Layers(hidden, np.append(output, constant))
