@@ -61,10 +61,10 @@ def grow_cart(
     -------
     TreePartition
     """
-    if criterion not in CRITERIA or min_samples_leaf < 1:
-        raise ValueError(
-            f"criterion={criterion!r} must be one of {CRITERIA}, min_samples_leaf={min_samples_leaf!r} >= 1"
-        )
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion={criterion!r} must be one of {CRITERIA}")
+    if min_samples_leaf < 1:
+        raise ValueError(f"min_samples_leaf={min_samples_leaf!r} must be a whole number >= 1")
     if mask is not None and np.any(mask):
         if criterion != "variance":
             raise ValueError(f"criterion={criterion!r}: protected entries are supported for 'variance' only")
