@@ -20,6 +20,8 @@ from lpbench.reporting.field_parts import Part, printed, slug
 LEAST = 5
 #: Positive scores whose logarithms spread over more than this are drawn on a logarithmic axis.
 LOG_FROM = 1.5
+#: Inches, so that the title of a single panel is not cut off.
+LEAST_WIDTH = 6.5
 _COLUMNS = 5
 
 
@@ -37,10 +39,9 @@ def _draw(part: Part, folder: Path, name: str) -> list[Path]:
     columns = min(_COLUMNS, len(part.datasets))
     rows = -(-len(part.datasets) // columns)
     k = len(part.columns)
+    size = max(2.0 + 1.75 * columns, LEAST_WIDTH), rows * (0.75 + 0.17 * k) + 0.4
     with style.look():
-        figure, axes = plt.subplots(
-            rows, columns, figsize=(2.0 + 1.75 * columns, rows * (0.75 + 0.17 * k) + 0.4), squeeze=False
-        )
+        figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
         for ax in axes.flat[len(part.datasets) :]:
             ax.set_axis_off()
         for d, (ax, (label, _)) in enumerate(zip(axes.flat, part.datasets, strict=False)):

@@ -19,6 +19,8 @@ from lpbench.reporting.layouts import Column
 #: Half-width of the bands in standard errors.
 BAND = 2.0
 LOG_FROM = 1.5
+#: Inches, so that the title and the legend of a single panel are not cut off.
+LEAST_WIDTH = 6.5
 _COLUMNS = 5
 _NAMES = {"mse": "mean squared error"}
 
@@ -46,15 +48,17 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
     rows = -(-len(datasets) // across)
     looks = _looks([cards[key] for key in columns])
     with style.look():
-        figure, axes = plt.subplots(rows, across, figsize=(2.1 * across + 0.6, 1.9 * rows + 1.0), squeeze=False)
+        beside = min(len(columns), across + 1)
+        height = 1.9 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
+        figure, axes = plt.subplots(rows, across, figsize=(max(2.1 * across + 0.6, LEAST_WIDTH), height), squeeze=False)
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax, dataset in zip(axes.flat, datasets, strict=False):
             _panel(ax, found, dataset, columns, looks)
             ax.set_title(dataset[0], loc="left", fontsize=8.5)
         handles = [Line2D([], [], label=printed(cards[key]), **looks[key]) for key in columns]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), across + 1), frameon=False,
-                      fontsize=7.5, handlelength=2.6)  # fmt: skip
+        figure.legend(handles=handles, loc="outside lower center", ncols=beside, frameon=False, fontsize=7.5,
+                      handlelength=2.6)  # fmt: skip
         metric = _NAMES.get(found[0].metric, found[0].metric)
         chosen = "best grid point with hindsight" if selection == "oracle" else "one setting fixed without test rows"
         text = f"{metric} against the privacy budget ε ({chosen}, ± {BAND:g} standard errors)"

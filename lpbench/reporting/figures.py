@@ -83,10 +83,9 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
         for ax in axes[:, 0]:
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
         handles = _legend(found, looks, bool(under), _DEFAULT_VARIANT.get(get(experiment, "paper", ""), "default"))
-        figure.legend(handles=handles, loc="outside right upper", frameon=False, handlelength=2.8)
+        figure.legend(handles=handles, loc="outside right center", frameon=False, handlelength=2.8)
         suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
-        # wrapped to the width of the axes, so that it stays clear of the legend
-        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns)
+        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns + 25)
         figure.suptitle(title, fontsize=10, x=0.02, ha="left")
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
