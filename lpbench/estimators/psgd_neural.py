@@ -159,10 +159,13 @@ class NeuralPass:
         basis, coordinates = np.linalg.qr(X.swapaxes(1, 2))
         inside = self.users.draw(X.shape[1], self.h, basis.shape[2])
         self._steps(members, before, inside, coordinates, self.signal.append(X.shape[1]))
-        self.noise += inside.sum(axis=1) @ basis.swapaxes(1, 2)
+        within = inside.sum(axis=1)
         if basis.shape[2] < self.D:
-            across = X.dtype.type(np.sqrt(X.shape[1])) * self.users.draw(self.h, self.D)
-            self.noise += across - (across @ basis) @ basis.swapaxes(1, 2)
+            across = self.users.draw(self.h, self.D)
+            across *= X.dtype.type(np.sqrt(X.shape[1]))
+            within -= across @ basis
+            self.noise += across
+        self.noise += within @ basis.swapaxes(1, 2)
 
     def _steps(self, members: slice, before, inside, coordinates, factors) -> None:
         """Visit the users of a block one by one.
