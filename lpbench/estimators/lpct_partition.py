@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from lpbench.partitions.cart import GROWN_DEPTH
 from lpbench.partitions.max_edge import grow_max_edge
 from lpbench.partitions.tree import TreePartition
 from lpbench.seeds import Streams
@@ -21,8 +22,8 @@ class PublicTree:
     """A tree grown from the public sample, and its truncations.
 
     A max-edge tree of any smaller depth or larger ``min_samples_leaf`` is a part of the tree that was grown, with the
-    same node numbers. For CART (scikit-learn breaks ties by its random state, so a shallower fit need not be a
-    truncation) every setting needs its own tree.
+    same node numbers. A CART tree is grown to the next multiple of ``GROWN_DEPTH`` and truncated, for the reason given
+    there; every leaf size needs its own tree, because the size enters the choice of the cuts.
 
     Parameters
     ----------
@@ -156,11 +157,16 @@ def _grow_cart(X, codes, depth, min_samples_leaf, criterion, streams) -> TreePar
         return TreePartition.from_levels(*leaf, bounds)
     model = DecisionTreeClassifier(
         criterion=criterion,
-        max_depth=depth,
+        max_depth=grown_depth(depth),
         min_samples_leaf=max(1, min_samples_leaf),
         random_state=streams.integer("tree"),
     )
-    return TreePartition.from_sklearn(model.fit(X, codes), bounds)
+    return TreePartition.from_sklearn(model.fit(X, codes), bounds).truncate(depth)
+
+
+def grown_depth(depth: int) -> int:
+    """Return the depth to which CART is grown before it is truncated at ``depth``."""
+    return GROWN_DEPTH * math.ceil(depth / GROWN_DEPTH)
 
 
 def rate_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from lpbench.estimators.lpct_partition import PublicTree
+from lpbench.estimators.lpct_partition import PublicTree, grown_depth
 from lpbench.estimators.lpct_votes import count_votes
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -93,7 +94,7 @@ class NodeTable:
 class Tables:
     """Tables of one sample for any depth and leaf size.
 
-    One max-edge tree serves all of them, a CART tree only its own.
+    One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size.
 
     Parameters
     ----------
@@ -115,18 +116,21 @@ class Tables:
 
     def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
         """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""
-        key = (depth, min_samples_leaf) if self.model.rule == "cart" else self.widest
+        key = self._key(depth, min_samples_leaf)
         if key not in self._tables:
             self._tables[key] = self._build(*key)
         return self._tables[key]
 
+    def _key(self, depth: int, min_samples_leaf: int) -> tuple[int, int]:
+        """Greatest depth and smallest leaf size of the tree that serves a setting."""
+        if self.model.rule != "cart":
+            return self.widest
+        return min(grown_depth(depth), self.widest[0]), min_samples_leaf
+
     def of_all(self, settings: Sequence[tuple[int, int]]) -> Iterator[tuple[NodeTable, Sequence[tuple[int, int]]]]:
         """Yield tables with the settings (depth, min_samples_leaf) that each of them serves, in the given order."""
-        if self.model.rule != "cart":
-            yield self.at(*self.widest), settings
-            return
-        for setting in settings:
-            yield self.at(*setting), [setting]
+        for key, served in itertools.groupby(settings, key=lambda setting: self._key(*setting)):
+            yield self.at(*key), list(served)
 
     def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
         model, samples = self.model, self.samples
