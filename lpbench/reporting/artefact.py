@@ -10,6 +10,8 @@ import pandas as pd
 
 from lpbench.analysis import Setting, Summary, summarise, write_csv, write_text
 from lpbench.naming import parse_selector
+from lpbench.reporting.apart import FILE as APART
+from lpbench.reporting.apart import apart_markdown, compare_apart
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.drawings import DRAWINGS, write_drawing
@@ -65,6 +67,9 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
             _write_tables(experiment, summary, methods, folder, stem, selection)
         if get(experiment, "kind", "table") == "table":
             draw_field(experiment, summary, methods, folder, stem, selection)
+    apart = compare_apart(experiment, summary, methods)
+    if len(apart):
+        _write_apart(experiment, summary, apart, folder, leaf)
     if name.startswith(EQUIVALENT) and get(experiment, "kind") == "figure":
         draw_equivalence(experiment, summary.table, methods, folder, leaf)
     if name in DRAWINGS:
@@ -72,6 +77,14 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     if name in RATE_FIGURES and (folder / "scores.parquet").is_file():
         RATE_FIGURES[name](experiment, folder)
     return summary
+
+
+def _write_apart(experiment, summary: Summary, apart: pd.DataFrame, folder: Path, leaf: str) -> None:
+    """Write what was found on data sets for development and for conclusions, and say it below the table."""
+    write_csv(apart, folder / APART, digits=WRITTEN_DIGITS)
+    table = folder / f"{leaf}.md"
+    accuracy = bool((summary.table["metric"] == "accuracy").any())
+    write_text(table.read_text(encoding="utf-8") + "\n" + apart_markdown(apart, experiment, accuracy), table)
 
 
 def _distinct_selections(table: pd.DataFrame) -> list[str]:

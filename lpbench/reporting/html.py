@@ -116,6 +116,9 @@ class _Site:
 
     def _paper_page(self, paper: str, title: str, place: Place) -> dict:
         mine = [e for e in self.entries if page_of(e) == paper]
+        if paper == "tuning_free":
+            # The comparisons first, then what each ingredient is worth.
+            mine.sort(key=lambda e: not e.name.startswith(TUNING_FREE[0]))
         letter = LETTERS.get(paper, "")
         names = {e.name for e in mine}
         return {

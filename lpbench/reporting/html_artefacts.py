@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpbench.analysis import Summary, write_text
+from lpbench.reporting.apart import apart_on_page
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.field import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.honest import Floors, floors_within, hindsight, print_cost
@@ -73,6 +74,7 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
                   for kind, (title, is_open) in VIEWS.items() if with_hindsight[kind]],
         "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
         "tables": [t for t in shown if t.selection == "oracle"],
+        "apart": apart_on_page(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
         "plain": [] if shown or not plain.is_file() else tables(plain.read_text(encoding="utf-8")),

@@ -36,7 +36,7 @@ class ShownCell:
     level, cue : str
         Distance from the published number: class for the colour, words for everybody.
     info : str
-        Metric, mean, standard error, replications and setting.
+        Metric, mean, standard error, replications and setting, as ``page.js`` reads them.
     below : bool
         Whether the score is no better than the floor.
     """
@@ -64,6 +64,7 @@ class ShownTable:
 
     caption: str
     selection: str
+    panel: str
     epsilon: float
     groups: tuple[tuple[str, int], ...]
     heads: tuple[Head, ...]
@@ -71,6 +72,7 @@ class ShownTable:
     footer: tuple[tuple[str, tuple[str, ...]], ...]
     reasons: tuple[str, ...]
     compared: bool
+    published: bool
 
 
 def shown_tables(entry: Entry, cards: Mapping[str, Mapping], floor: Floors) -> list[ShownTable]:
@@ -146,8 +148,9 @@ def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Flo
     else:
         rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
     compared = any(c.level for row in cells for c in row)
-    above = (tuple(groups), tuple(heads))
-    return ShownTable(layout.caption, selection, layout.epsilon, *above, rows, footer, grid.reasons, compared)
+    published = any(c.cell.published for row in cells for c in row)
+    above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
+    return ShownTable(layout.caption, selection, *above, rows, footer, grid.reasons, compared, published)
 
 
 def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]] | tuple[()]:
@@ -199,7 +202,8 @@ def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, floor: Floors) 
 
 def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
     setting = ", ".join(f"{k} = {v}" for k, v in json.loads(params or "{}").items())
-    return f"{metric} {mean:.6g}, se {se:.3g}, {n:g} replications" + (f"\nsetting {setting}" if setting else "")
+    # thousands of cells: the words between the numbers stand in the script
+    return "|".join([metric, f"{mean:.6g}", f"{se:.3g}", f"{n:g}", setting])
 
 
 def points(entry: Entry, limit: int = 400) -> list[dict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ PAPERS = {
 }
 #: How many groups of differences of an artefact are listed, the largest first.
 LARGEST = 8
+#: How many methods that did not run are named; more are counted.
+NAMED = 3
 
 
 def write_report(
@@ -57,7 +60,7 @@ def write_report(
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     claims = decide(Results(results_dir))
     write_csv(claims, folder / "claims.csv")
-    entries = [Entry(e, results_dir) for e in experiments]
+    entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
     parts = [
         "# Results",
         _overview(claims, entries),
@@ -72,6 +75,11 @@ def write_report(
     path = folder / "report.md"
     write_text("\n\n".join(p for p in parts if p).rstrip() + "\n", path)
     return path
+
+
+def in_order(entry: Entry) -> list[tuple[int, str]]:
+    """Sort key by which figure 2 comes before figure 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
 
 
 def _overview(claims: pd.DataFrame, entries: Sequence[Entry]) -> str:
@@ -171,8 +179,9 @@ def _largest(rows: pd.DataFrame) -> list[str]:
         place = " ".join(str(first[k]) for k in ("mask", "method") if first[k])
         x = "" if np.isnan(first["x"]) else f" x = {first['x']:g}"
         count = f"{len(cells)} cells" if len(cells) > 1 else "1 cell"
+        most = "most of all" if len(cells) > 1 else "that is"
         lines.append(
-            f"  - {dataset}: {count} off by more than 10 %, most of all {place} ε = {first['epsilon']:g}{x}, published "
+            f"  - {dataset}: {count} off by more than 10 %, {most} {place} ε = {first['epsilon']:g}{x}, published "
             f"{first['published']:g}, reproduced {first['reproduced']:.4g} (se {first['se']:.2g}): {reason}"
         )
     if len(groups) > LARGEST:
@@ -194,12 +203,16 @@ def not_run_lines(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) 
     if absent:
         lines.append(f"- No results yet (run `lpbench experiment=<name>`): {', '.join(absent)}.")
     known = {name for name, _ in missing}
+    cells: dict[tuple[str, str, str], dict[str, dict]] = {}
     for entry in entries:
-        rows = entry.reasons()
-        rows = rows[~rows["dataset"].str.partition("[")[0].isin(known)] if len(rows) else rows
-        for (status, reason), part in rows.groupby(["status", "reason"]):
-            where = ", ".join(sorted({f"{r.dataset} {r.method}" for r in part.itertuples()})[:6])
-            lines.append(f"- {entry.name}: {where}: {status}, {reason}")
+        for row in entry.reasons().itertuples():
+            if row.dataset.partition("[")[0] not in known:
+                found = cells.setdefault((row.status, row.reason, row.dataset), {"methods": {}, "experiments": {}})
+                found["methods"][row.method] = found["experiments"][entry.name] = None
+    for (status, reason, dataset), found in cells.items():
+        methods = list(found["methods"])
+        which = ", ".join(f"`{m}`" for m in methods) if len(methods) <= NAMED else f"{len(methods)} methods"
+        lines.append(f"- **{dataset}**, {which}, in {', '.join(found['experiments'])}: {status}, {reason}")
     return lines
 
 

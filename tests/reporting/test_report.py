@@ -38,7 +38,7 @@ def test_report_has_every_part(folder):
         "published cells have a counterpart",
         "Data set **taxi** is not at hand. Ask the owner.",
         "No results yet (run `lpbench experiment=<name>`): histoftree/table2.",
-        "building krr: timeout, over the time limit of 3 s",
+        "**building**, `krr`, in histoftree/table1: timeout, over the time limit of 3 s",
         "## Errata found in the papers",
         "- versions: numpy 2.4",
     ):

@@ -14,7 +14,7 @@
     label();
   });
 
-  const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim() : ""; };
+  const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
     const x = parseFloat(a), y = parseFloat(b);
     if (!isNaN(x) && !isNaN(y) && x !== y) return x - y;
@@ -49,12 +49,17 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-i]");
     if (!button) return;
-    const cell = button.closest("td"), [d, m, k, e] = ["d", "m", "k", "e"].map((key) => of(cell, key));
+    const cell = button.closest("td"), [d, m, k, e, p, x] = ["d", "m", "k", "e", "p", "x"].map((key) => of(cell, key));
+    const section = button.closest("section"), [metric, mean, se, n, setting] = button.dataset.i.split("|");
     const printed = button.textContent.trim().replace(/\s+/g, " ");
-    const words = ["lpbench", "explain", d, m, e, ...(k ? ["--mask", k] : [])];
-    detail.querySelector("pre").textContent =
-      [[d, k, m, `ε = ${e}`].filter(Boolean).join(", "), printed, button.dataset.i, words.map(quote).join(" ")].join("\n");
-    const link = document.getElementById("replications"), page = button.closest("section")?.dataset.r;
+    const options = { mask: k, experiment: section?.dataset.n, panel: p, x };
+    const words = ["lpbench", "explain", d, m, e];
+    for (const [name, given] of Object.entries(options)) if (given) words.push(`--${name}`, given);
+    detail.querySelector("pre").textContent = [
+      [d, k, m, `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
+      metric && `${metric} ${mean}, standard error ${se}, ${n} replications`, setting && `setting ${setting}`,
+      words.map(quote).join(" ")].filter(Boolean).join("\n");
+    const link = document.getElementById("replications"), page = section?.dataset.r;
     if (link) { link.hidden = !page; link.href = `${page}#${encodeURIComponent([d, k, m, e].join("|"))}`; }
     detail.showModal();
   });

@@ -1,0 +1,74 @@
+"""Development sets and sets kept for conclusions: planted differences, seen in the kind of sets where they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpbench.naming import parse_selector
+from lpbench.reporting import write_artefact
+from lpbench.reporting.apart import FILE, apart_tables, compare_apart, sets_apart
+from lpbench.reporting.artefact import summarise_experiment
+from tests.reporting.fake import experiment, scores_of
+
+NAME = "extensions/ablation_regression"
+
+
+def planted(key):
+    """The Laplace variant is worse by a fifth on development sets and better by a fifth on the others."""
+    seen = key["dataset"] not in ("abalone", "white_wine")
+    return 2.0 * (1.0 if "laplace" not in key["method"] else 1.2 if seen else 0.8)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    spec = experiment(NAME)
+    scores = scores_of(spec, planted, points=({},))
+    table = compare_apart(spec, summarise_experiment(spec, scores, {}), {})
+    return table[(table["mask"] == "aligned") & (table["epsilon"] == 2.0)].set_index(["kind", "method"])
+
+
+def test_every_set_is_of_one_kind():
+    for name in (NAME, "extensions/ablation_classification", "extensions/tuning_free_regression",
+                 "extensions/tuning_free_classification"):  # fmt: skip
+        spec = experiment(name)
+        kinds = sets_apart(spec)
+        assert not set(kinds["development"]) & set(kinds["conclusions"])
+        assert sorted(kinds["all"]) == sorted({d for g in spec["groups"] for d in g["dataset"]})
+        assert spec["settings"]["compared"] in {m for g in spec["groups"] for m in g["method"]}
+    assert sets_apart(experiment("histoftree/table1")) == {}
+
+
+def test_planted_differences_are_found_where_they_are(compared):
+    variant = next(m for _, m in compared.index if "laplace" in m)
+    development, conclusions = compared.loc["development", variant], compared.loc["conclusions", variant]
+    assert development["effect"] == pytest.approx(1.2, rel=0.02) and conclusions["effect"] == pytest.approx(
+        0.8, rel=0.02
+    )
+    assert (development["better"], development["worse"]) == (8, 0)
+    assert (conclusions["better"], conclusions["worse"]) == (0, 2)
+    assert max(development["p"], conclusions["p"]) < 0.05
+    assert compared.loc["all", variant]["datasets"] == 10
+
+
+def test_the_compared_method_has_ranks_and_no_test(compared):
+    own = compared[compared["compared"]]
+    assert len(own) == 3 and own["p"].isna().all() and (own[["better", "worse"]] == 0).all(axis=None)
+    total = compared.groupby("kind")["rank_sum"].sum()
+    methods = compared.groupby("kind").size()
+    np.testing.assert_allclose(total, methods * (methods + 1) / 2 * compared.groupby("kind")["datasets"].max())
+
+
+def test_it_is_written_beside_the_table(tmp_path):
+    spec = experiment(NAME)
+    spec["groups"][0] |= {"dataset": ["abalone", "building"], "method": ["residual_gp", "private_mean"]}
+    write_artefact(spec, scores_of(spec, planted, points=({},)), {}, tmp_path)
+    assert (tmp_path / FILE).is_file()
+    text = (tmp_path / "ablation_regression.md").read_text(encoding="utf-8")
+    assert "Sets kept for conclusions (1)" in text and "seed 777" in text
+
+
+def test_tables_have_the_compared_method_on_top(compared):
+    for title, heads, rows in apart_tables(compared.reset_index(), accuracy=False):
+        assert parse_selector(rows[0][0])[0] == "residual_gp" and len(heads) == len(rows[0])
+        assert "laplace" not in title
