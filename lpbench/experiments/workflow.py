@@ -252,7 +252,7 @@ def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[
             if old.is_file() and old.name not in record["files"]:
                 old.unlink()
         for name in record["files"]:
-            if name.endswith(("scores.parquet", "run.json")):
+            if name.endswith((".parquet", "run.json")):
                 continue
             copied = destination / name
             copied.parent.mkdir(parents=True, exist_ok=True)

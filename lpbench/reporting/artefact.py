@@ -18,6 +18,7 @@ from lpbench.reporting.drawings import DRAWINGS, write_drawing
 from lpbench.reporting.equivalence import draw_equivalence
 from lpbench.reporting.field import draw_field
 from lpbench.reporting.figures import draw_lines
+from lpbench.reporting.kept import forget, keep
 from lpbench.reporting.rate_figures import RATE_FIGURES, REPLACES
 from lpbench.reporting.tables import build, to_latex, to_markdown
 
@@ -32,7 +33,7 @@ DRAWING_SEED = 2025
 
 
 def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mapping], folder: Path) -> Summary:
-    """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment.
+    """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment, and what reports read again.
 
     Parameters
     ----------
@@ -55,7 +56,9 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     # pictures that an earlier version drew and this one does not
     for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
         path.unlink()
+    forget(folder)
     summary = summarise_experiment(experiment, scores, methods)
+    keep(summary, folder)
     write_csv(summary.table, folder / "summary.csv", digits=WRITTEN_DIGITS)
     write_csv(compare(name, summary), folder / "comparison.csv", digits=WRITTEN_DIGITS)
     leaf = name.rpartition("/")[2]

@@ -12,6 +12,7 @@ from lpbench.analysis import Summary, read_csv
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.cards import get
 from lpbench.reporting.field import BOXES, BUDGETS, DIFFERENCES, RANKS
+from lpbench.reporting.kept import kept
 
 
 class Entry:
@@ -36,10 +37,10 @@ class Entry:
         return read_csv(path) if path.is_file() else None
 
     def full(self, cards: Mapping[str, Mapping]) -> Summary | None:
-        """Summary with the chosen replications, from the scores; None where there are none. Made once."""
+        """Summary with the chosen replications, kept or made from the scores (once); None where there are none."""
         path = self.folder / "scores.parquet"
         if self._full is None and self.summary is not None and path.is_file():
-            self._full = summarise_experiment(self.experiment, pd.read_parquet(path), cards)
+            self._full = kept(self.folder) or summarise_experiment(self.experiment, pd.read_parquet(path), cards)
         return self._full
 
     def pictures(self, selection: str = "oracle") -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ import pandas as pd
 from lpbench.analysis import read_csv, representatives
 from lpbench.analysis.scores import CELL, canonical_params
 from lpbench.naming import parse_selector
+from lpbench.reporting.kept import kept_scores
 
 #: Variant of a method that stands for it in verdicts where several were run: the one that made the published curves.
 PREFERRED_VARIANT = "published_code"
@@ -162,14 +163,18 @@ class _Artefact:
     @cached_property
     def chosen(self) -> pd.DataFrame | None:
         """Scores of the oracle's grid points."""
+        rows = self.summary[self.summary["selection"] == "oracle"]
         path = self.folder / "scores.parquet"
         if not path.is_file():
             return None
+        scores = kept_scores(self.folder)
+        if scores is not None:
+            scores = scores[scores["selection"] == "oracle"].drop(columns="selection")
+            return scores.merge(rows[[*CELL, "params"]], on=[*CELL, "params"])
         scores = pd.read_parquet(path, columns=[*CELL, "params", "replication", "value", "status"])
         scores = scores[scores["status"] == "ok"]
         text = ["experiment", "panel", "dataset", "mask", "method"]
         scores = scores.astype(dict.fromkeys(text, object)).assign(params=_clean(scores["params"]))
-        rows = self.summary[self.summary["selection"] == "oracle"]
         return scores.merge(rows[[*CELL, "params"]], on=[*CELL, "params"])
 
     @cached_property
