@@ -21,7 +21,7 @@ from lpbench.reporting.html_artefacts import Place, artefact, links
 from lpbench.reporting.html_checks import checks
 from lpbench.reporting.html_tables import SELECTIONS, in_errors
 from lpbench.reporting.markdown import bullets, inline, sections
-from lpbench.reporting.report import PAPERS, not_run_lines
+from lpbench.reporting.report import PAPERS, in_order, not_run_lines
 
 #: Folder of experiments -> letter of the paper in claims and errata.
 LETTERS = {"histoftree": "H", "lpct": "L", "label_dp": "Z"}
@@ -31,6 +31,8 @@ TOLERANCE = 0.1
 #: Experiments that have a page of their own: starts of their names, and its title.
 TUNING_FREE = ("extensions/tuning_free", "extensions/ablation")
 TITLES = PAPERS | {"tuning_free": "Without tuning"}
+#: What links between the pages call them, where the title is long.
+SHORT = {"histoftree": "HistOfTree", "lpct": "LPCT", "label_dp": "Label DP"}
 #: What the methods that are not in the papers do, and why they are private.
 NOTES = ROOT / "docs" / "methods_notes.md"
 
@@ -64,7 +66,7 @@ def write_pages(
     list of Path
     """
     results_dir, folder = Path(results_dir), Path(folder)
-    entries = [Entry(e, results_dir) for e in experiments]
+    entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
     places = [Place(folder, folder)]
     if folder.resolve() != results_dir.resolve():
         places.append(Place(results_dir, folder, stored=True))
@@ -85,6 +87,7 @@ class _Site:
         known = dict.fromkeys([*TITLES, *map(page_of, entries)])
         self.papers = [p for p in known if any(page_of(e) == p for e in entries)]
         self.pages = [(f"{p}.html", TITLES.get(p, p)) for p in self.papers]
+        self.links = [(f"{p}.html", SHORT.get(p, TITLES.get(p, p))) for p in self.papers]
         self.floor = floors(entries, cards)
         self.cards = cards
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
@@ -95,7 +98,7 @@ class _Site:
     def write(self, place: Place) -> list[Path]:
         audits = [("audit.html", "Privacy audit")] if place.audit else []
         shared = {
-            "pages": [("index.html", "Verdict"), *self.pages, *audits, ("checks.html", "Checks")],
+            "pages": [("index.html", "Verdict"), *self.links, *audits, ("checks.html", "Checks")],
             "verdicts": VERDICTS,
             "selections": SELECTIONS,
             "stored": place.stored,
@@ -121,10 +124,13 @@ class _Site:
             mine.sort(key=lambda e: not e.name.startswith(TUNING_FREE[0]))
         letter = LETTERS.get(paper, "")
         names = {e.name for e in mine}
+        shown = [self.shown[e.name] | links(e, place, self.cards) for e in mine if e.was_run]
         return {
             "title": title,
             "claims": [c for c in self.claims if c["paper"] == letter],
-            "artefacts": [self.shown[e.name] | links(e, place, self.cards) for e in mine if e.was_run],
+            "artefacts": shown,
+            "compared": any(a["points"] or any(t.compared for t in a["tables"]) for a in shown),
+            "cells": any(a["points"] or a["tables"] for a in shown),
             "absent": [e for e in mine if not e.was_run],
             "wins": [r for r in self.wins if r["artefact"] in names],
             "errata": [e for e in self.errata if e["paper"] == letter],
@@ -139,6 +145,7 @@ class _Site:
             "title": "Results",
             "verdict": _verdict(self.claims, self.entries),
             "claims": self.claims,
+            "tolerance": TOLERANCE,
             "page_of": {letter: f"{paper}.html" for paper, letter in LETTERS.items() if paper in self.papers},
             "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
             "wins": self.wins,
@@ -149,7 +156,9 @@ class _Site:
     def _row(self, paper: str, page: str, title: str) -> dict:
         letter = LETTERS.get(paper, "")
         mine = [e for e in self.entries if page_of(e) == paper]
-        return {"title": title, "page": page, **_verdict([c for c in self.claims if c["paper"] == letter], mine)}
+        claims = [c for c in self.claims if c["paper"] == letter]
+        decided = {f"{v}_claims": [c for c in claims if c["verdict"] == v] for v in VERDICTS}
+        return {"title": title, "page": page, **_verdict(claims, mine), **decided}
 
 
 def _templates() -> jinja2.Environment:
@@ -180,6 +189,7 @@ def _verdict(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
         "run": sum(e.was_run for e in entries),
         "cells": len(cells),
         "compared": len(met),
+        "absent": len(cells) - len(met),
         "close": int(close.sum()),
         "noise": int((errors.abs() <= 3).sum()),
     }

@@ -14,7 +14,7 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.field import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.honest import Floors, floors_within, hindsight, print_cost
 from lpbench.reporting.html_tables import points, shown_tables
-from lpbench.reporting.markdown import bullets, inline, tables
+from lpbench.reporting.markdown import bullets, inline, sections
 from lpbench.reporting.report import compared_lines
 
 #: Plots that every table gets: what a page calls them, and whether they stand open.
@@ -77,7 +77,7 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
         "apart": apart_on_page(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
-        "plain": [] if shown or not plain.is_file() else tables(plain.read_text(encoding="utf-8")),
+        "plain": [] if shown or not plain.is_file() else _text(plain),
         "compared": bullets(compared_lines(entry)),
         "points": points(entry),
         "notes": [inline(n) for n in entry.notes],
@@ -123,7 +123,14 @@ def _made(entry: Entry) -> str:
     config = record["config"]
     replications = config["replications"] or config["experiment"].get("replications", 1)
     machine = record["environment"]
-    return f"{replications} replications, seed {config['seed']}, commit {machine['commit']}, {machine['system']}"
+    count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]
+    return ", ".join([*count, f"seed {config['seed']}", f"commit {machine['commit']}", machine["system"]])
+
+
+def _text(path: Path) -> list[dict]:
+    """Paragraphs and tables of a written table; its lists are the notes, which every experiment has."""
+    found = sections(path.read_text(encoding="utf-8"))[1]
+    return [s | {"parts": [p for p in s["parts"] if p[0] != "list"]} for s in found]
 
 
 def _write_replications(entry: Entry, summary: Summary, path: Path) -> None:
