@@ -184,7 +184,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
         X : ndarray of shape (n, d) in [0, 1]; y : ndarray of shape (n,); mask : boolean ndarray of shape (n, d)
         """
         if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
         else:
             X, y = validate_data(

@@ -151,7 +151,7 @@ class CalibratedScore(LocalClassifier):
         check_epsilon(self.epsilon)
         check_choice("cells", self.cells, CELLS)
         check_choice("report", self.report, REPORTS)
-        if isinstance(self.trust, bool) or not isinstance(self.trust, numbers.Real) or not 0 <= self.trust < 1:
+        if isinstance(self.trust, bool) or not isinstance(self.trust, numbers.Real) or not 0 <= float(self.trust) < 1:
             raise ValueError(f"trust={self.trust!r} must be a probability below 1")
         self._score, self._cells, n_classes = sample.score, self._make_cells(sample), self.classes_.size
         self.n_cells_ = 1 if self._cells is None else self._cells.n_cells

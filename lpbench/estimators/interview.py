@@ -184,17 +184,29 @@ class Curator:
             slope = np.where(half < (hi - lo) / 2, levels.slope_of_clipping(half / deviation), 1.0)
         self.targets[users] = question.centre + half / slope * unit
         self.noise[users] = (half / slope) ** 2 * variance
-        if question.column >= 0:
-            self._learn_effect(question, reports, half / slope)
+        if question.column >= 0 and isinstance(question.report, LevelReport):
+            self._learn_effect(question, question.report, reports, half / slope)
         self._refit(users)
 
-    def _learn_effect(self, question: Question, reports: np.ndarray, scale: np.ndarray) -> None:
-        indicators = question.report.indicators(reports)
-        products = scale[:, None] * question.report.products(reports)
-        effect = estimate_effects(products, indicators, self.model.residual_variance)
+    def _learn_effect(self, question: Question, report: LevelReport, reports: np.ndarray, scale: np.ndarray) -> None:
+        indicators = report.indicators(reports)
+        products = scale[:, None] * report.products(reports)
+        effect = estimate_effects(products, indicators, self.result().residual_variance)
         self.effects[question.column] = effect
         # The shown features are fitted to what the protected one leaves.
         self.targets[question.users] -= indicators @ effect
+
+    def result(self) -> GaussianAverage:
+        """Return what the answers so far say.
+
+        Raises
+        ------
+        RuntimeError
+            Nobody has answered yet.
+        """
+        if self.model is None:
+            raise RuntimeError("no group of users has answered yet")
+        return self.model
 
     def _refit(self, users: np.ndarray) -> None:
         self.seen = np.concatenate([self.seen, users])

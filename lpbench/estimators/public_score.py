@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
@@ -129,7 +131,7 @@ class _Forest:
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Mean over the trees for float32 rows X (m, d), shape (m, K)."""
-        return sum(self._predict(*tree, X) for tree in self._trees) / len(self._trees)
+        return reduce(np.add, (self._predict(*tree, X) for tree in self._trees)) / len(self._trees)
 
 
 def mixture_weights(probabilities: np.ndarray) -> np.ndarray:

@@ -162,7 +162,7 @@ class ResidualGP(LocalRegressor):
             curator.learn(question, answers(question, sample.X[users], sample.y[users], sample.draws[:, users]))
             bits_up += question.bits_up * users.size / sample.y.size
             bits_down += question.bits_down * users.size / sample.y.size
-        self._shown, self._kernels, self._model = sample.shown, sample.kernels, curator.model
+        self._shown, self._kernels, self._model = sample.shown, sample.kernels, curator.result()
         self.effects_ = curator.effects
         self.label_variance_, self.report_variance_ = self._model.label_variance, self._model.report_variance
         self._fit_forest(sample, curator)
@@ -199,7 +199,7 @@ class ResidualGP(LocalRegressor):
         self._forest = HalfForest(sample.Z[seen], targets, weight, leaf, sample.streams.generator("tree"))
         smooth = model.leave_one_out([F[seen] for F in sample.features])
         gain = self._forest.left_out - smooth
-        self.forest_weight_ = _stacking_weight(weight, targets - smooth, gain, spread)
+        self.forest_weight_ = _stacking_weight(weight, targets - smooth, gain, float(spread))
         if self.learner == "forest":
             self.forest_weight_ = 1.0
 
