@@ -105,11 +105,11 @@ def _check_overrides(argv: list[str], commands: list[str]) -> None:
 
 def _unknown_word(word: str, commands: list[str], first: bool) -> ConfigurationError:
     """Say what a lone word may have been meant to be: a command, a key, or the name of something."""
-    from lpbench import names
+    from lpbench import suggestions
 
     more = "(`lpbench` alone shows what there is.)"
-    known = names.known_names()
-    if word in (*known, *names.plain_keys()):
+    known = suggestions.known_names()
+    if word in (*known, *suggestions.plain_keys()):
         return ConfigurationError(f"{word!r} is a key and needs a value, without blanks: lpbench {word}=... {more}")
     for kind, of_kind in known.items():
         if word in of_kind:

@@ -13,7 +13,7 @@ import os
 
 from lpbench import arguments
 from lpbench.errors import LpbenchError
-from lpbench.names import known_names, plain_keys
+from lpbench.suggestions import known_names, plain_keys
 
 _BASH = """_lpbench()
 {

@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lpbench import names, registry
+from lpbench import registry, suggestions
 from lpbench.datasets import list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError, StoreError, unknown_key, unknown_name
 from lpbench.experiments import schema
@@ -123,7 +123,7 @@ def check_names(argv: list[str]) -> None:
     """Refuse unknown keys, data sets, masks, methods and experiments with the nearest known names."""
     if {"-sc", "--shell-completion"} & set(argv):
         return
-    known = names.known_names()
+    known = suggestions.known_names()
     for argument in argv:
         key, sep, value = argument.lstrip("+").partition("=")
         if key == "hydra/launcher":
