@@ -42,8 +42,13 @@ def source_hash(module: str) -> str:
 
 
 def _code(module: str) -> str:
-    """The module's syntax tree without docstrings, as text."""
-    tree = ast.parse(_module_path(module).read_text(encoding="utf-8"))
+    return _without_layout(_module_path(module).read_text(encoding="utf-8"))
+
+
+@cache
+def _without_layout(source: str) -> str:
+    """The syntax tree of a source without docstrings, as text (methods share most of their modules)."""
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
             del node.body[0]
@@ -67,7 +72,8 @@ def import_closure(module: str) -> frozenset[str]:
     return frozenset(seen)
 
 
-def _imports(module: str) -> set[str]:
+@cache
+def _imports(module: str) -> frozenset[str]:
     path = _module_path(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     found: set[str] = set()
@@ -78,7 +84,7 @@ def _imports(module: str) -> set[str]:
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             inner = [f"{base}.{alias.name}" for alias in node.names]
             found.update(name if _is_module(name, module) else base for name in inner)
-    return {name for name in found if _is_module(name, module)}
+    return frozenset(name for name in found if _is_module(name, module))
 
 
 def _is_module(name: str, importer: str) -> bool:

@@ -17,7 +17,8 @@ def forget():
     """What has been read about methods and experiments is forgotten: each command is a process of its own."""
 
     def clear():
-        for cached in (registry.methods, registry.experiments, fingerprint.import_closure, fingerprint.source_hash):
+        read = (fingerprint._imports, fingerprint.import_closure, fingerprint.source_hash)
+        for cached in (registry.methods, registry.experiments, *read):
             cached.cache_clear()
 
     clear()
