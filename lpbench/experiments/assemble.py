@@ -62,11 +62,13 @@ def _entry_frame(entry: Entry, store: Store) -> pd.DataFrame:
 
 
 def _broadcast(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
-    """A method that ignores the budget is stored once and shown at every budget."""
+    """Show a method that ignores the budget, stored once, at every budget; of others those of the entry."""
     frame = frame.astype(dict.fromkeys(("params", "metric", "status", "reason"), str))
-    if entry.block is not None and entry.block.budgets != entry.epsilons:
-        frame = pd.concat([frame.assign(epsilon=e) for e in entry.epsilons], ignore_index=True)
-    return frame
+    if entry.block is None or entry.block.budgets == entry.epsilons:
+        return frame
+    if entry.block.budgets == (math.inf,):
+        return pd.concat([frame.assign(epsilon=e) for e in entry.epsilons], ignore_index=True)
+    return frame[frame["epsilon"].isin(entry.epsilons)].reset_index(drop=True)
 
 
 def _placeholder(entry: Entry, status: str, reason: str) -> pd.DataFrame:

@@ -147,7 +147,8 @@ def plan_experiment(experiment: Mapping, *, replications: int | None = None, see
 def plan_single(dataset: str, mask: str, method: MethodSpec, epsilon: float, replications: int, seed: int) -> Plan:
     """Plan one cell of the product data set x mask x method x budget."""
     count = _count(replications)
-    entry = _entry("single", "", dataset, mask, method, (_budget(epsilon),), None, None, {}, count, seed)
+    budget = (_budget(epsilon),)
+    entry = _entry("single", "", dataset, mask, method, budget, budget, None, None, {}, count, seed)
     return Plan((entry,))
 
 
@@ -155,6 +156,11 @@ def _plan_group(name: str, group: Mapping, replications: int, seed: int) -> Iter
     epsilons = tuple(_budget(e) for e in group.get("epsilon") or ())
     if not epsilons:
         raise ConfigurationError(f"experiment {name}: a group has no `epsilon`; give at least one budget")
+    computed = tuple(_budget(e) for e in group.get("block_epsilon") or ()) or epsilons
+    if not set(epsilons) <= set(computed):
+        raise ConfigurationError(
+            f"experiment {name}: block_epsilon={list(computed)} must contain the group's epsilon={list(epsilons)}"
+        )
     axis = group.get("x")
     kind, _, swept = (axis or "").partition(".")
     if axis not in (None, "epsilon") and not (kind in {"dataset", "mask", "method"} and swept):
@@ -176,6 +182,7 @@ def _plan_group(name: str, group: Mapping, replications: int, seed: int) -> Iter
                 mask,
                 spec,
                 epsilons,
+                computed,
                 axis,
                 value,
                 group.get("grid") or {},
@@ -191,6 +198,7 @@ def _entry(
     mask: str,
     spec: MethodSpec,
     epsilons: tuple[float, ...],
+    computed: tuple[float, ...],
     axis: str | None,
     value,
     grid: Mapping,
@@ -227,7 +235,7 @@ def _entry(
             params=spec.params,
             grid=points,
             extra_point=_extra_point(spec.tuning_free, points),
-            budgets=epsilons if cls.uses_epsilon else (math.inf,),
+            budgets=computed if cls.uses_epsilon else (math.inf,),
             replications=replications,
             seed=seed,
         )

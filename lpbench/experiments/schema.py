@@ -37,13 +37,18 @@ class MethodSchema:
 
 @dataclass
 class GroupSchema:
-    """A product of data sets, masks, methods and swept values inside an experiment."""
+    """A product of data sets, masks, methods and swept values inside an experiment.
+
+    ``block_epsilon``: budgets that a block computes together, ``epsilon`` and those of other tables among them (default:
+    ``epsilon`` alone). Splits, partitions and public work serve them all.
+    """
 
     panel: str = ""
     dataset: list[str] = field(default_factory=list)
     mask: list[str] = field(default_factory=lambda: ["all_private"])
     method: list[str] = field(default_factory=list)
     epsilon: list[float] = field(default_factory=list)
+    block_epsilon: list[float] = field(default_factory=list)
     x: str | None = None
     values: list[Any] = field(default_factory=list)
     grid: dict[str, Any] = field(default_factory=dict)

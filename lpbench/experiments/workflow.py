@@ -90,8 +90,9 @@ def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, s
         limit = experiment.get("cell_timeout")
         for entry in plans[experiment["name"]].entries if limit is not None else ():
             if entry.block is not None:
-                # a block serves one cell for each budget shown
-                whole = min(float(limit), settings.cell_timeout) * len(entry.epsilons)
+                # a block serves one cell for each budget
+                cells = max(len(entry.epsilons), len(entry.block.budgets))
+                whole = min(float(limit), settings.cell_timeout) * cells
                 timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
     return run_blocks(
         plan.blocks,
