@@ -20,6 +20,8 @@ from lpbench.problem import METRICS
 
 #: A cell: one method on one scenario at one budget and one place of the horizontal axis.
 CELL = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
+#: A grid point of a cell, in the order in which :func:`normalise` sorts.
+POINT = [*CELL, "metric", "params"]
 SCORE_COLUMNS = [*CELL, "params", "replication", "metric", "value", "status", "reason", "seconds"]
 STATUSES = ("ok", "failed", "skipped", "timeout")
 #: For each metric, True where a larger value is better; seconds are measured, not scored.
@@ -51,7 +53,30 @@ def normalise(scores: pd.DataFrame) -> pd.DataFrame:
     for column in ("epsilon", "x", "value", "seconds"):
         frame[column] = frame[column].astype(float)
     frame["replication"] = frame["replication"].astype(int)
-    return frame.sort_values([*CELL, "metric", "params", "replication"], kind="stable", ignore_index=True)
+    return frame.sort_values([*POINT, "replication"], kind="stable", ignore_index=True)
+
+
+def point_numbers(frame: pd.DataFrame) -> np.ndarray:
+    """Number the grid points of a normalised table from 0, in its order; rows of one point stand together.
+
+    Grouping millions of rows by one number takes a tenth of the time that the nine columns take.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    new = np.zeros(len(frame), dtype=bool)
+    for column in POINT:
+        values = frame[column]
+        codes = values.cat.codes.to_numpy() if values.dtype == "category" else values.to_numpy()
+        # a number that is missing equals another one
+        new[1:] |= (codes[1:] != codes[:-1]) & ((codes[1:] == codes[1:]) | (codes[:-1] == codes[:-1]))
+    return np.cumsum(new)
+
+
+def first_rows(numbers: np.ndarray) -> np.ndarray:
+    """Positions where a new number begins, in numbers that never fall."""
+    return np.flatnonzero(np.diff(numbers, prepend=-1))
 
 
 def _category(column: pd.Series, clean) -> pd.Series:
@@ -92,15 +117,18 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
             f"{len(bad)} scores with status ok are not finite, the first one: {_describe(bad.iloc[0])}; "
             "a fit that gives no number must carry status failed, skipped or timeout and a reason"
         )
-    rows = frame[frame["replication"] >= 0]
-    point = [*CELL, "metric", "params"]
-    double = rows.duplicated([*point, "replication"])
+    rows, numbers = frame, point_numbers(frame)
+    if (frame["replication"] < 0).any():
+        ran = (frame["replication"] >= 0).to_numpy()
+        rows, numbers = frame[ran], numbers[ran]
+    replications = rows["replication"].to_numpy()
+    double = (np.diff(numbers, prepend=-1) == 0) & (np.diff(replications, prepend=-1) == 0)
     if double.any():
         raise DataError(
             f"{int(double.sum())} scores appear twice, the first one: {_describe(rows[double].iloc[0])}; "
             "two groups of the experiment overlap, or two runs were mixed in one folder"
         )
-    _check_dense(rows, point)
+    _check_dense(rows, numbers)
     return frame
 
 
@@ -110,14 +138,19 @@ def _check_words(frame: pd.DataFrame, column: str, known: Collection[str]) -> No
         raise DataError(f"{column}={unknown[0]!r} in the scores must be one of {', '.join(known)}")
 
 
-def _check_dense(rows: pd.DataFrame, point: list[str]) -> None:
+def _check_dense(rows: pd.DataFrame, numbers: np.ndarray) -> None:
+    """Refuse points that lack a replication which their data set has elsewhere; no point has one twice."""
     if rows.empty:
         return
-    scope = ["experiment", "panel", "dataset"]
-    wanted = rows.groupby(scope, observed=True, dropna=False)["replication"].nunique().rename("wanted")
-    got = rows.groupby(point, observed=True, dropna=False)["replication"].nunique().rename("got").reset_index()
-    got = got.merge(wanted.reset_index(), on=scope)
-    short = got[got["got"] != got["wanted"]]
+    first = first_rows(numbers)
+    points = rows.iloc[first]
+    counts = np.diff(first, append=len(rows))
+    scope = points.groupby(["experiment", "panel", "dataset"], observed=True).ngroup().to_numpy()
+    codes, distinct = pd.factorize(rows["replication"])
+    seen = np.zeros((scope.max() + 1, len(distinct)), dtype=bool)
+    seen[np.repeat(scope, counts), codes] = True
+    got = points.assign(got=counts, wanted=seen.sum(axis=1)[scope])
+    short = got[got["got"] != got["wanted"]].drop(columns="replication")
     if len(short):
         row = short.iloc[0]
         raise DataError(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, canonical_params
+from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, POINT, canonical_params, first_rows, point_numbers
 from lpbench.analysis.significance import DIGITS
 
 SELECTIONS = ("oracle", "tuning_free")
@@ -72,19 +72,18 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
     settings : mapping, optional
         See :data:`Settings`.
     """
-    points = _points(scores)
+    numbers = point_numbers(scores)
+    points = _points(scores, numbers)
     points["stated"], off_grid = _stated(points, settings or {})
     complete = points[points["complete"]]
     oracle = _best(complete[~off_grid[complete.index]])
     stated = complete[complete["stated"]]
     cells = pd.concat([oracle.assign(selection="oracle"), stated.assign(selection="tuning_free")], ignore_index=True)
-    chosen = cells[[*CELL, "metric", "selection", "params"]].merge(
-        scores.loc[scores["status"] == "ok", [*CELL, "metric", "params", "replication", "value"]],
-        on=[*CELL, "metric", "params"],
-    )
-    reasons = _reasons(scores, points, cells)
+    chosen = _chosen(scores, numbers, cells)
+    heads = scores.iloc[first_rows(numbers)]
+    reasons = _reasons(scores, heads, points, cells)
     empty = reasons.drop(columns="reason").assign(params="", mean=np.nan, std=np.nan, n=0)
-    empty["metric"] = _metric_of(scores, empty)
+    empty["metric"] = _metric_of(heads, empty)
     columns = [*CELL, "metric", "selection", "params", "mean", "std", "n"]
     cells = pd.concat([cells[columns], empty[columns]] if len(empty) else [cells[columns]], ignore_index=True)
     order = [*CELL, "selection"]
@@ -95,14 +94,24 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
     )
 
 
-def _points(scores: pd.DataFrame) -> pd.DataFrame:
+def _points(scores: pd.DataFrame, numbers: np.ndarray) -> pd.DataFrame:
     """Mean, standard deviation and completeness of each grid point; text columns become plain strings."""
-    rows = scores[scores["replication"] >= 0]
-    keys = [*CELL, "metric", "params"]
-    group = rows.groupby(keys, observed=True, dropna=False)
-    points = group["value"].agg(["mean", "std", "size"]).rename(columns={"size": "n"})
-    points["complete"] = (rows["status"] == "ok").groupby([rows[k] for k in keys], observed=True, dropna=False).all()
-    return _plain(points.reset_index())
+    ran = (scores["replication"] >= 0).to_numpy()
+    rows, numbers = scores[ran], numbers[ran]
+    first = first_rows(numbers)
+    moments = rows["value"].groupby(numbers).agg(["mean", "std", "size"]).rename(columns={"size": "n"})
+    complete = np.logical_and.reduceat((rows["status"] == "ok").to_numpy(), first) if len(first) else []
+    points = rows[POINT].iloc[first].reset_index(drop=True)
+    return _plain(points).assign(number=numbers[first], **moments.reset_index(drop=True), complete=complete)
+
+
+def _chosen(scores: pd.DataFrame, numbers: np.ndarray, cells: pd.DataFrame) -> pd.DataFrame:
+    """The scores of chosen points; a point chosen by both selections appears for each."""
+    wanted = np.isin(np.arange(len(scores) and numbers[-1] + 1), cells["number"])
+    kept = (scores["status"] == "ok").to_numpy() & wanted[numbers]
+    values = scores.loc[kept, ["replication", "value"]].assign(number=numbers[kept])
+    keys = cells[[*CELL, "metric", "selection", "params", "number"]]
+    return keys.merge(values, on="number").drop(columns="number")
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -129,10 +138,13 @@ def _best(points: pd.DataFrame) -> pd.DataFrame:
     return ordered.drop_duplicates(CELL).drop(columns="cost")
 
 
-def _reasons(scores: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Why cells are empty: every cell without an oracle row, and every stated setting that did not run."""
+def _reasons(scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Why cells are empty: every cell without an oracle row, and every stated setting that did not run.
+
+    ``heads`` holds a row of each point, and of each cell that has none.
+    """
     columns = [*CELL, "selection", "reason"]
-    all_cells = _plain(scores[CELL].drop_duplicates()).assign(selection="oracle")
+    all_cells = _plain(heads[CELL].drop_duplicates()).assign(selection="oracle")
     not_run = points[points["stated"] & ~points["complete"]][CELL].assign(selection="tuning_free")
     wanted = pd.concat([all_cells, not_run], ignore_index=True)
     have = cells[[*CELL, "selection"]].assign(have=True)
@@ -146,9 +158,9 @@ def _reasons(scores: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame) ->
     return wanted.merge(text, on=CELL, how="left").fillna({"reason": "no grid point is eligible"})[columns]
 
 
-def _metric_of(scores: pd.DataFrame, empty: pd.DataFrame) -> list[str]:
+def _metric_of(heads: pd.DataFrame, empty: pd.DataFrame) -> list[str]:
     """Metric of the same data set elsewhere in the experiment, for cells that have none of their own."""
-    known = scores.loc[scores["metric"] != "", ["dataset", "metric"]].drop_duplicates()
+    known = heads.loc[heads["metric"] != "", ["dataset", "metric"]].drop_duplicates()
     by_dataset = dict(zip(known["dataset"], known["metric"], strict=True))
     anywhere = sorted(set(by_dataset.values()))
     default = anywhere[0] if len(anywhere) == 1 else ""

@@ -2,7 +2,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.analysis.scores import canonical_params, check_scores, format_value, read_csv, write_csv
+from lpbench.analysis.scores import (
+    POINT,
+    canonical_params,
+    check_scores,
+    first_rows,
+    format_value,
+    point_numbers,
+    read_csv,
+    write_csv,
+)
 from lpbench.errors import DataError
 from tests.analysis.tables import cell, row, table
 
@@ -43,6 +52,17 @@ def test_unknown_word_is_refused(column, word):
 def test_missing_column_is_named():
     with pytest.raises(DataError, match="seconds"):
         check_scores(table([row()]).drop(columns="seconds"))
+
+
+def test_points_are_numbered_as_a_grouping_by_all_their_columns_would():
+    rows = [row(method, r, params=f'{{"a":{a}}}', x=x)
+            for method in "ba" for r in range(2) for a in (2, 1) for x in (1.0, np.nan)]  # fmt: skip
+    scores = check_scores(table(rows))
+    numbers = point_numbers(scores)
+    expected = scores.groupby(POINT, observed=True, dropna=False).ngroup()
+    np.testing.assert_array_equal(numbers, expected)
+    np.testing.assert_array_equal(first_rows(numbers), np.arange(0, len(rows), 2))
+    assert point_numbers(scores.iloc[:0]).size == first_rows(np.array([], dtype=int)).size == 0
 
 
 def test_canonical_params():
