@@ -21,11 +21,12 @@ from lpbench.reporting.html_artefacts import Place, artefact, links
 from lpbench.reporting.html_checks import checks
 from lpbench.reporting.html_tables import SELECTIONS, in_errors
 from lpbench.reporting.markdown import bullets, inline, sections
-from lpbench.reporting.report import PAPERS, in_order, not_run_lines
+from lpbench.reporting.published import read
+from lpbench.reporting.report import PAPERS, in_order, not_run_for, not_run_lines
 
 #: Folder of experiments -> letter of the paper in claims and errata.
 LETTERS = {"histoftree": "H", "lpct": "L", "label_dp": "Z"}
-VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not run"}
+VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not decided"}
 #: Relative difference within which a cell counts as met.
 TOLERANCE = 0.1
 #: Experiments that have a page of their own: starts of their names, and its title.
@@ -83,7 +84,9 @@ class _Site:
     """Content of all pages, computed once for both places they are written to."""
 
     def __init__(self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping):
-        self.entries, self.claims, self.missing, self.environment = entries, claims, missing, environment
+        self.entries, self.missing, self.environment = entries, missing, environment
+        rules = {row["claim"]: row["judged_by"] for row in read("claims.csv").to_dict("records")}
+        self.claims = [c | {"rule": rules.get(c["claim"], "")} for c in claims]
         known = dict.fromkeys([*TITLES, *map(page_of, entries)])
         self.papers = [p for p in known if any(page_of(e) == p for e in entries)]
         self.pages = [(f"{p}.html", TITLES.get(p, p)) for p in self.papers]
@@ -150,6 +153,7 @@ class _Site:
             "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
             "wins": self.wins,
             "not_run": bullets(not_run_lines(self.entries, self.missing)),
+            "not_run_for": not_run_for(self.entries, self.missing),
             "data": place.data,
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -234,4 +235,5 @@ def csv_table(path) -> tuple[list[str], list[list[str]]] | None:
 def _short(value) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.4g}"
-    return str(value)
+    # numbers of files that are not ours to type
+    return re.sub(r"^(-?\d+)\.0$", r"\1", str(value))

@@ -28,6 +28,7 @@ PAPERS = {
 LARGEST = 8
 #: How many methods that did not run are named; more are counted.
 NAMED = 3
+_STATUS = {"timeout": "over the time limit"}
 
 
 def write_report(
@@ -194,6 +195,21 @@ def _largest(rows: pd.DataFrame) -> list[str]:
 def _not_run(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> str:
     lines = not_run_lines(entries, missing)
     return "\n".join(["## Not run, and how to get it", "", *lines]) if lines else ""
+
+
+def not_run_for(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> list[str]:
+    """What has no number and why, in a few words: a data set for want of its file, or a method on a data set."""
+    known = dict.fromkeys(name for name, _ in missing)
+    other: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        for row in entry.reasons().itertuples():
+            dataset = row.dataset.partition("[")[0]
+            if row.status == "skipped":
+                known[dataset] = None
+            elif dataset not in known:
+                other.setdefault(row.status, {})[f"{row.method} on {row.dataset}"] = None
+    lines = [f"data not at hand: {', '.join(known)}"] if known else []
+    return lines + [f"{_STATUS.get(status, status)}: {', '.join(cells)}" for status, cells in other.items()]
 
 
 def not_run_lines(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> list[str]:

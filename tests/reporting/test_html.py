@@ -76,7 +76,15 @@ def test_pages_are_small(pages):
 
 def test_the_verdict_comes_first(pages):
     text = pages["index.html"][0].read_text(encoding="utf-8")
-    assert text.index("claims hold") < text.index("By paper") < text.index("Ask the owner.")
+    first = (
+        "claims hold",
+        "data not at hand: taxi; over the time limit: krr on building",
+        "By paper",
+        "Ask the owner.",
+    )
+    assert sorted(first, key=text.index) == list(first)
+    assert '<a href="histoftree.html#claim-H5" title="The best performance is at t = 2">H5</a>' in text
+    assert "<small>Rule: argmin p non-decreasing in t</small>" in text
     checks = pages["checks.html"][0].read_text(encoding="utf-8")
     assert "numpy 2.4" in checks and "seed" not in checks and "timing.csv" in checks
 
