@@ -51,7 +51,7 @@
     if (!button) return;
     const cell = button.closest("td"), [d, m, k, e, p, x] = ["d", "m", "k", "e", "p", "x"].map((key) => of(cell, key));
     const section = button.closest("section"), [metric, mean, se, n, setting] = button.dataset.i.split("|");
-    const printed = button.textContent.trim().replace(/\s+/g, " ");
+    const printed = button.innerText.trim().replace(/\s+/g, " ");
     const options = { mask: k, experiment: section?.dataset.n, panel: p, x };
     const words = ["lpbench", "explain", d, m, e];
     for (const [name, given] of Object.entries(options)) if (given) words.push(`--${name}`, given);
