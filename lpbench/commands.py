@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -84,7 +85,10 @@ def plan(args: argparse.Namespace) -> int:
         if word not in known and "=" not in word and not word.startswith("~"):
             raise unknown_name("experiment", word, known)
     named = [f"experiment={word}" if word in known else word for word in args.overrides]
-    return hydra_app.main([*named, "dry_run=true"])
+    code = hydra_app.main([*named, "dry_run=true"])
+    if code == 0 and named:
+        print(f"Next: {shlex.join(['lpbench', *named])} (runs it)")
+    return code
 
 
 def report(args: argparse.Namespace) -> int:

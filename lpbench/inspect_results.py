@@ -24,7 +24,7 @@ def show(args: argparse.Namespace) -> int:
     if args.experiment not in known:
         raise unknown_name("experiment", args.experiment, known)
     experiment = known[args.experiment]
-    folder = args.results.resolve() / args.experiment
+    folder, published = args.results.resolve() / args.experiment, args.results.resolve() / "reproduced"
     plan = plan_experiment(experiment)
     store = Store(args.results.resolve() / "store")
     done = sum(store.has(b.key) for b in plan.blocks)
@@ -42,8 +42,15 @@ def show(args: argparse.Namespace) -> int:
         print(f"  - {note}")
     for name, how in sorted(plan.missing.items()):
         print(f"  missing {name}: {how}")
-    table = folder / f"{args.experiment.rpartition('/')[2]}.md"
-    print(table.read_text(encoding="utf-8") if table.is_file() else f"  run it: lpbench experiment={args.experiment}")
+    leaf = f"{args.experiment.rpartition('/')[2]}.md"
+    # a checkout has the committed summary
+    tables = [path for path in (folder / leaf, published / args.experiment / leaf) if path.is_file()]
+    if tables:
+        print(tables[0].read_text(encoding="utf-8").rstrip())
+    print(
+        f"\nNext: lpbench plan {args.experiment} (its cost), lpbench experiment={args.experiment} (run it)"
+        + (", lpbench explain DATASET METHOD EPSILON (a cell)" if tables else "")
+    )
     return 0
 
 

@@ -63,3 +63,15 @@ def test_without_a_run_the_published_summary_answers_and_says_how_to_get_the_res
     code, out, _ = explained(CELL, tmp_path, capsys)
     assert code == 0 and "panel=c x=40" in out
     assert "replications are not at hand; to make them: lpbench experiment=lpct/figure8" in out
+
+
+def test_show_falls_back_to_the_published_table_and_says_what_next(tmp_path, capsys):
+    table = tmp_path / "reproduced" / "lpct" / "table2" / "table2.md"
+    table.parent.mkdir(parents=True)
+    table.write_text("# The table\n")
+    assert main(["show", "lpct/table2", "--results", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "# The table" in out and "lpbench explain" in out.splitlines()[-1]
+    assert main(["show", "lpct/table3", "--results", str(tmp_path)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Next: lpbench plan lpct/table3") and "lpbench experiment=lpct/table3" in last
