@@ -100,7 +100,8 @@ def _points(scores: pd.DataFrame, numbers: np.ndarray) -> pd.DataFrame:
     rows, numbers = scores[ran], numbers[ran]
     first = first_rows(numbers)
     moments = rows["value"].groupby(numbers).agg(["mean", "std", "size"]).rename(columns={"size": "n"})
-    complete = np.logical_and.reduceat((rows["status"] == "ok").to_numpy(), first) if len(first) else []
+    ok = (rows["status"] == "ok").to_numpy()
+    complete = np.logical_and.reduceat(ok, first) if len(first) else ok
     points = rows[POINT].iloc[first].reset_index(drop=True)
     return _plain(points).assign(number=numbers[first], **moments.reset_index(drop=True), complete=complete)
 

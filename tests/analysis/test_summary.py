@@ -145,3 +145,10 @@ def test_variants_of_one_method_compete_once():
     assert representatives(names)["p"] == "p[variant=text]"
     # named variants compete with selectors that fix parameters, if the method itself was not run
     assert competitors(["p[variant=text]", "p[k=1]"]) == {"p[variant=text]", "p[k=1]"}
+
+
+def test_nothing_ran():
+    lost = row("a", -1, np.nan, metric="", status="skipped", reason="no data")
+    summary = summarise(table([lost]))
+    assert summary.table["mean"].isna().all() and len(summary.chosen) == 0
+    assert summary.reasons["reason"].tolist() == ["skipped: no data"]
