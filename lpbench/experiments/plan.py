@@ -18,6 +18,9 @@ from lpbench.experiments.fingerprint import canonical_json, source_hash, version
 from lpbench.naming import format_selector, parse_selector
 from lpbench.registry import MethodSpec
 
+#: A fit of a sweep costs about as much as reading this many numbers.
+_PER_FIT = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -36,6 +39,7 @@ class Block:
     budgets: tuple[float, ...]
     replications: int
     seed: int
+    table_size: int = 0
 
     @cached_property
     def config(self) -> dict:
@@ -73,6 +77,11 @@ class Block:
     def fits(self) -> int:
         """Fits that a naive loop would do."""
         return self.n_points * len(self.budgets) * self.replications
+
+    @property
+    def work(self) -> int:
+        """Rough cost, for the order of execution: numbers read in all replications, and some for each fit."""
+        return self.replications * self.table_size + _PER_FIT * self.fits
 
     @property
     def label(self) -> str:
@@ -238,6 +247,7 @@ def _entry(
             budgets=computed if cls.uses_epsilon else (math.inf,),
             replications=replications,
             seed=seed,
+            table_size=(info.n_train or 0) * info.n_features,
         )
     missing = "" if info.available else info.how_to_get
     return Entry(name, panel, dataset, mask, spec.name, epsilons, axis, value, block, missing)

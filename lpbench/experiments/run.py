@@ -108,7 +108,7 @@ def _is_done(block: Block, store: Store, limit: float, report: RunReport) -> boo
 
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
-        return sorted(blocks, key=lambda b: -b.fits)
+        return sorted(blocks, key=lambda b: -b.work)
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     if order == "plan":

@@ -39,8 +39,8 @@ class MethodSchema:
 class GroupSchema:
     """A product of data sets, masks, methods and swept values inside an experiment.
 
-    ``block_epsilon``: budgets that a block computes together, ``epsilon`` and those of other tables among them (default:
-    ``epsilon`` alone). Splits, partitions and public work serve them all.
+    ``block_epsilon``: budgets that a block computes together, those of ``epsilon`` among them (default: ``epsilon``);
+    splits, partitions and public work serve them all.
     """
 
     panel: str = ""

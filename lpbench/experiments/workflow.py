@@ -9,18 +9,19 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+from tqdm import tqdm
 
 import lpbench
 from lpbench import registry, reporting
 from lpbench.datasets import describe
 from lpbench.errors import LpbenchError
 from lpbench.experiments.assemble import assemble
+from lpbench.experiments.engines import engine
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.experiments.run import RunReport, run_blocks
@@ -28,7 +29,10 @@ from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times, timing_table
 from lpbench.naming import parse_selector
 from lpbench.paths import ROOT
-from lpbench.tracking import log_artefact, rebuild, tracking_uri
+from lpbench.tracking import rebuild, tracking_uri
+
+#: Artefacts written at once at most: a large figure takes gigabytes.
+_WRITERS = 4
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,6 @@ class Result:
     run: RunReport
     plan: Plan
     written: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -70,18 +73,47 @@ def run_experiments(experiments: Sequence[Mapping], settings: Settings) -> Resul
     plans = {e["name"]: plan_experiment(e, replications=settings.replications, seed=settings.seed) for e in experiments}
     plan = sum(plans.values(), Plan(()))
     result = Result(run=_execute(plan, plans, experiments, store, settings), plan=plan)
-    for experiment in experiments:
-        start = time.perf_counter()
-        try:
-            changed = write_experiment(experiment, plans[experiment["name"]], store, settings)
-        except LpbenchError as error:
-            result.problems.append(f"{experiment['name']}: {error}")
-            print(f"error: {experiment['name']}: {error}", file=sys.stderr)
-            continue
-        if changed:
+    for experiment, changed, problem in _write_all(experiments, plans, store, settings):
+        if problem:
+            result.problems.append(f"{experiment['name']}: {problem}")
+            print(f"error: {experiment['name']}: {problem}", file=sys.stderr)
+        elif changed:
             result.written.append(experiment["name"])
-        result.seconds[experiment["name"]] = time.perf_counter() - start
+    if settings.tracking == "mlflow":
+        folders = [settings.results_dir / e["name"] for e in experiments]
+        _track([f for f in folders if (f / "run.json").is_file()], settings.results_dir, settings.tracking_uri)
     return result
+
+
+def _write_all(
+    experiments: Sequence[Mapping], plans: Mapping[str, Plan], store: Store, settings: Settings
+) -> list[tuple[Mapping, bool, str]]:
+    """Write all artefacts, those with the most fits first; see :func:`_try_to_write`."""
+    by_size = sorted(experiments, key=lambda e: -sum(b.fits for b in plans[e["name"]].blocks))
+    calls = [(e, plans[e["name"]], store.root, settings) for e in by_size]
+    # artefacts are written on this machine, wherever blocks are computed
+    local = "loky" if settings.backend != "serial" and len(calls) > 1 else "serial"
+    done: dict[str, tuple[bool, str]] = {}
+    with (
+        engine(local, min(settings.workers or os.cpu_count() or 1, _WRITERS)) as mapping,
+        tqdm(total=len(calls), unit="artefact", disable=not settings.progress or None, dynamic_ncols=True) as bar,
+    ):
+        for name, *outcome in mapping(_try_to_write, calls):
+            done[name] = tuple(outcome)
+            bar.update()
+    for call in calls:  # what a worker did not live to write
+        if call[0]["name"] not in done:
+            name, *outcome = _try_to_write(*call)
+            done[name] = tuple(outcome)
+    return [(e, *done[e["name"]]) for e in experiments]
+
+
+def _try_to_write(experiment: Mapping, plan: Plan, root: Path, settings: Settings) -> tuple[str, bool, str]:
+    """Name of the artefact, whether it was written anew, and why it could not be."""
+    try:
+        return experiment["name"], write_experiment(experiment, plan, Store(root), settings), ""
+    except LpbenchError as error:
+        return experiment["name"], False, str(error)
 
 
 def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, settings: Settings) -> RunReport:
@@ -131,9 +163,6 @@ def write_experiment(experiment: Mapping, plan: Plan, store: Store, settings: Se
             record = record_of(experiment, plan, scores, settings, stamp)
             record["block_times"] = block_times(plan.blocks, store)
         (folder / "run.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    if settings.tracking == "mlflow" and (folder / "summary.csv").is_file():
-        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        log_artefact(tracking_uri(settings.tracking_uri, settings.results_dir), folder, settings.results_dir, record)
     return changed
 
 
@@ -236,11 +265,15 @@ def finished_records(results_dir: Path) -> list[tuple[Path, dict]]:
 
 def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
-    records = finished_records(results_dir)
-    cells = sorted((results_dir / "single").rglob("run.json"))
-    records += [(path.parent, json.loads(path.read_text(encoding="utf-8"))) for path in cells]
-    found = [(folder, record) for folder, record in records if (folder / "summary.csv").is_file()]
-    return rebuild(tracking_uri(uri, results_dir), results_dir, found) if found else 0
+    folders = [folder for folder, _ in finished_records(results_dir)]
+    folders += [path.parent for path in sorted((results_dir / "single").rglob("run.json"))]
+    return _track(folders, results_dir, uri)
+
+
+def _track(folders: Sequence[Path], results_dir: Path, uri: str | None) -> int:
+    found = [folder for folder in folders if (folder / "summary.csv").is_file()]
+    records = [(folder, json.loads((folder / "run.json").read_text(encoding="utf-8"))) for folder in found]
+    return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
 
 
 def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[str, str]) -> Path:
