@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from lpbench import registry
 from lpbench.errors import ConfigurationError
+from lpbench.experiments.assemble import assemble
 from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.plan import plan_experiment
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
 from tests.experiments.helpers import block, cell
 
 
@@ -28,6 +33,8 @@ def experiment(**group):
         ({"epsilon": [math.nan]}, "epsilon=nan"),
         ({"epsilon": [-1]}, "epsilon=-1"),
         ({"epsilon": []}, "epsilon"),
+        ({"block_epsilon": [2.0, 4.0]}, "block_epsilon"),
+        ({"block_epsilon": [1.0, 0.0]}, "epsilon=0.0"),
         ({"x": "dataset"}, "x='dataset'"),
         ({"x": "mask.n_private"}, "values"),
         ({"method": ["private_majority"]}, "classification"),
@@ -43,6 +50,27 @@ def test_bad_groups_are_refused_by_name(group, message):
 def test_replications_must_be_a_whole_number(replications):
     with pytest.raises(ConfigurationError, match="replications="):
         plan_experiment(experiment(), replications=replications)
+
+
+def test_budgets_computed_together_are_one_block_that_shows_each_its_own(tmp_path):
+    shown = [plan_experiment(experiment(epsilon=[e], block_epsilon=[1.0, 2.0, 4.0])) for e in (1.0, 2.0, 4.0)]
+    whole = plan_experiment(experiment(epsilon=[1.0, 2.0, 4.0]))
+    assert {b.key for plan in shown for b in plan.blocks} == {b.key for b in whole.blocks}
+    run_blocks(whole.blocks, Store(tmp_path), backend="serial", progress=False)
+    parts = pd.concat([assemble(plan.entries, Store(tmp_path)) for plan in shown], ignore_index=True)
+    alone = plan_experiment(experiment(epsilon=[2.0]))
+    run_blocks(alone.blocks, Store(tmp_path), backend="serial", progress=False)
+    columns = ["epsilon", "params", "replication", "value"]
+    together = assemble(whole.entries, Store(tmp_path)).sort_values(["epsilon", "replication"], ignore_index=True)
+    assert parts[columns].equals(together[columns])
+    two = parts.loc[parts["epsilon"] == 2.0, columns].reset_index(drop=True)
+    assert two.equals(assemble(alone.entries, Store(tmp_path))[columns])
+
+
+def test_the_longest_block_is_not_the_one_with_the_most_fits():
+    small = block(replications=1, grid={"shift": [float(i) for i in range(5)]})
+    assert small.work > block(replications=1).work
+    assert replace(small, table_size=10**6).work > small.work + 10**5
 
 
 def test_key_depends_on_everything_that_decides_the_numbers():
