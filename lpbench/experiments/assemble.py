@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lpbench.experiments.fingerprint import canonical_json
 from lpbench.experiments.plan import Entry
@@ -29,7 +31,9 @@ COLUMNS = [
     "reason",
     "seconds",
 ]
-_CATEGORIES = ["experiment", "panel", "dataset", "mask", "method", "params", "metric", "status", "reason"]
+#: What an entry says of all its rows.
+_OF_ENTRY = ["experiment", "panel", "dataset", "mask", "method"]
+_CATEGORIES = [*_OF_ENTRY, "params", "metric", "status", "reason"]
 
 
 def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
@@ -39,61 +43,71 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     block failed or ran over its time gives one row a budget with that status and the reason. Such rows have
     ``replication`` -1 and no value.
     """
-    frames = [_entry_frame(entry, store) for entry in entries]
-    if not frames:
+    tables = [_entry_table(entry, store) for entry in entries]
+    if not tables:
         return pd.DataFrame(columns=COLUMNS)
-    scores = pd.concat(frames, ignore_index=True)[COLUMNS]
-    return scores.astype(dict.fromkeys(_CATEGORIES, "category"))
+    scores = pa.concat_tables(tables).unify_dictionaries().to_pandas()
+    return scores.assign(**{column: _in_order(scores[column]) for column in _CATEGORIES})
 
 
-def _entry_frame(entry: Entry, store: Store) -> pd.DataFrame:
+def _entry_table(entry: Entry, store: Store) -> pa.Table:
     if entry.block is None:
-        frame = _placeholder(entry, "skipped", f"data not at hand: {entry.missing}")
+        table = _placeholder(entry, "skipped", f"data not at hand: {entry.missing}")
     elif store.has(entry.block.key):
-        table, _ = store.read(entry.block.key)
-        frame = _broadcast(table.to_pandas(), entry)
+        table = _shown(store.read(entry.block.key)[0], entry)
     else:
         failure = store.read_failure(entry.block.key) or {"status": "failed", "reason": "not run"}
-        frame = _placeholder(entry, failure["status"], failure["reason"])
-    for column in ("experiment", "panel", "dataset", "mask", "method"):
-        frame[column] = getattr(entry, column)
-    frame["x"] = _x(frame, entry)
-    return frame
+        table = _placeholder(entry, failure["status"], failure["reason"])
+    columns = {name: table.column(name) for name in table.column_names}
+    columns |= {name: _constant(getattr(entry, name), len(table)) for name in _OF_ENTRY}
+    return pa.table({**columns, "x": _x(table, entry)}).select(COLUMNS)
 
 
-def _broadcast(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
+def _shown(table: pa.Table, entry: Entry) -> pa.Table:
     """Show a method that ignores the budget, stored once, at every budget; of others those of the entry."""
-    frame = frame.astype(dict.fromkeys(("params", "metric", "status", "reason"), str))
     if entry.block is None or entry.block.budgets == entry.epsilons:
-        return frame
+        return table
     if entry.block.budgets == (math.inf,):
-        return pd.concat([frame.assign(epsilon=e) for e in entry.epsilons], ignore_index=True)
-    return frame[frame["epsilon"].isin(entry.epsilons)].reset_index(drop=True)
+        place = table.column_names.index("epsilon")
+        each = [np.full(len(table), epsilon, dtype=float) for epsilon in entry.epsilons]
+        return pa.concat_tables([table.set_column(place, "epsilon", pa.array(e)) for e in each])
+    return table.filter(pc.is_in(table.column("epsilon"), pa.array(entry.epsilons, pa.float64())))
 
 
-def _placeholder(entry: Entry, status: str, reason: str) -> pd.DataFrame:
+def _placeholder(entry: Entry, status: str, reason: str) -> pa.Table:
     rows = len(entry.epsilons)
-    return pd.DataFrame(
+    texts = {"params": canonical_json({}), "metric": "", "status": status, "reason": reason}
+    return pa.table(
         {
-            "epsilon": np.asarray(entry.epsilons, dtype=float),
-            "params": canonical_json({}),
+            "epsilon": pa.array(entry.epsilons, pa.float64()),
             "replication": np.full(rows, -1, dtype=np.int32),
-            "metric": "",
-            "value": np.nan,
-            "status": status,
-            "reason": reason,
-            "seconds": np.nan,
+            "value": pa.nulls(rows, pa.float64()),
+            "seconds": pa.nulls(rows, pa.float64()),
+            **{name: _constant(text, rows) for name, text in texts.items()},
         }
     )
 
 
-def _x(frame: pd.DataFrame, entry: Entry) -> pd.Series | float:
-    if entry.x_axis is None:
-        return math.nan
+def _constant(text: str, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), pa.array([text], pa.string()))
+
+
+def _x(table: pa.Table, entry: Entry) -> pa.Array:
     if entry.x_axis == "epsilon":
-        return frame["epsilon"]
-    kind, _, parameter = entry.x_axis.partition(".")
+        return table.column("epsilon")
+    kind, _, parameter = (entry.x_axis or "").partition(".")
     if kind != "method":
-        return float(entry.x_value)
-    known = {text: json.loads(text).get(parameter, math.nan) for text in frame["params"].unique()}
-    return frame["params"].map(known).astype(float)
+        place = math.nan if entry.x_axis is None else float(entry.x_value)
+        return pa.array(np.full(len(table), place))
+    places = []
+    for chunk in table.column("params").chunks:
+        known = [json.loads(text).get(parameter, math.nan) for text in chunk.dictionary.to_pylist()]
+        places.append(np.array(known, dtype=float)[chunk.indices])
+    return pa.array(np.concatenate(places) if places else [], pa.float64())
+
+
+def _in_order(column: pd.Series) -> pd.Categorical:
+    """The same texts with categories in alphabetical order, and none that no row has."""
+    codes, names = column.cat.codes.to_numpy(), column.cat.categories
+    found = names.take(np.flatnonzero(np.bincount(codes, minlength=len(names)))).sort_values()
+    return pd.Categorical.from_codes(found.get_indexer(names)[codes], found)
