@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from lpbench.estimators.psgd_passes import Runs, Users
+from lpbench.pace import Pace
 from lpbench.privacy import report_coefficients
 
 
@@ -123,8 +124,10 @@ class NeuralPass:
 
     def run(self) -> NeuralPass:
         """Visit all users."""
+        pace = Pace(self.users.X.shape[1])
         for first in range(0, self.users.X.shape[1], self.block):
             self._visit(slice(first, first + self.block))
+            pace.after(first + self.block)
         return self
 
     def final(self, replication: int, run: int) -> Layers:

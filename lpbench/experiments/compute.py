@@ -17,11 +17,13 @@ from lpbench.datasets import make_problem
 from lpbench.errors import PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import expand_grid
 from lpbench.experiments.fingerprint import canonical_json, versions
-from lpbench.experiments.limits import CellTimeout, time_limit
+from lpbench.experiments.limits import CellTimeout, exceeded, time_limit
 from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
+from lpbench.pace import Pace, TooSlow
+from lpbench.pace import limit as pace_limit
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
@@ -51,6 +53,7 @@ def execute(block: Block) -> pa.Table:
     rows: list[pa.Table] = []
     replication = 0
     batch = 1
+    pace = Pace(block.replications)
     labelled: list[dict] = []
     while replication < block.replications:
         wanted = range(replication, min(replication + batch, block.replications))
@@ -73,6 +76,7 @@ def execute(block: Block) -> pa.Table:
         for r, problem, result in zip(wanted, problems, results, strict=True):
             rows.append(_rows(block, labels, r, problem.metric, result, seconds))
         replication += len(problems)
+        pace.after(replication)
     return pa.concat_tables(rows).unify_dictionaries()
 
 
@@ -131,7 +135,7 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
         if store.has(block.key):
             return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
         try:
-            with threadpool_limits(1), time_limit(timeout), PeakMemory() as peak:
+            with threadpool_limits(1), time_limit(timeout), pace_limit(timeout), PeakMemory() as peak:
                 table = execute(block)
             seconds = time.perf_counter() - start
             cost = {"seconds": seconds, "peak_mb": peak.megabytes}
@@ -140,8 +144,10 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
         except StoreError:
             raise
         except Exception as error:
-            status = "timeout" if isinstance(error, CellTimeout) else "failed"
-            reason = str(error) if status == "timeout" else f"{type(error).__name__}: {error}"
+            status = "timeout" if isinstance(error, CellTimeout | TooSlow) else "failed"
+            reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}"
+            if isinstance(error, TooSlow):
+                reason = f"would go {exceeded(timeout)}: {error}"
             record = {"status": status, "reason": reason, "label": block.label, "config": block.config}
             traced = {"limit": timeout, "traceback": traceback.format_exc()}
             store.write_failure(block.key, {**record, **traced})

@@ -31,14 +31,15 @@ def time_limit(seconds: float) -> Iterator[None]:
             yield
 
 
-def _message(seconds: float) -> str:
+def exceeded(seconds: float) -> str:
+    """Name a limit that was or would be exceeded."""
     return f"over the time limit of {seconds:g} s for all budgets and replications (cell_timeout)"
 
 
 @contextmanager
 def _by_signal(seconds: float) -> Iterator[None]:
     def expire(signum, frame):
-        raise CellTimeout(_message(seconds))
+        raise CellTimeout(exceeded(seconds))
 
     previous = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -66,7 +67,7 @@ def _by_exception(seconds: float) -> Iterator[None]:
         yield
     except CellTimeout:
         # the interpreter raises the bare class
-        raise CellTimeout(_message(seconds)) from None
+        raise CellTimeout(exceeded(seconds)) from None
     finally:
         with lock:
             over = True
