@@ -73,8 +73,8 @@ def _print_summary(summary: pd.DataFrame, selection: str, reused: bool) -> None:
         chosen = summary
         print(f"(no {selection} setting is defined for this method; showing what there is)")
     for row in chosen.to_dict("records"):
-        # one replication has no standard error
-        spread = f" +- {float(row['se']):.2g}" if row["se"] != "" else ""
+        # one replication has no standard error; two digits, without an exponent where they can do without
+        spread = f" +- {float(format(float(row['se']), '.2g')):g}" if row["se"] != "" else ""
         print(
             f"{row['dataset']} {row['mask']} {row['method']} epsilon={row['epsilon']:g} {row['selection']}: "
             f"{row['metric']} {float(row['mean']):.6g}{spread} (n={row['n']}) {row['params']}"

@@ -48,7 +48,8 @@ def print_number(value: float, style: str) -> str:
         if abs(value) >= 100:
             return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
         return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-    return f"{value:.4g}"
+    # four digits, but no exponent up to a million: 255500, not 2.555e+05
+    return f"{float(format(value, '.4g')):g}"
 
 
 def build(experiment: str, summary: Summary, cards: Mapping, selection: str = "oracle") -> list[Grid]:

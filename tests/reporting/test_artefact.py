@@ -98,6 +98,8 @@ def test_restricted_variant_is_shown_and_not_ranked(table1):
         (700.0, "histoftree", "7e2"),
         (0.83461, "lpct", "8.346"),
         (0.123456, "general", "0.1235"),
+        (255_512.0, "general", "255500"),
+        (25_550_000.0, "general", "2.555e+07"),
         (float("nan"), "lpct", ""),
     ],
 )
