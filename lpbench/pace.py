@@ -14,6 +14,7 @@ LEAST = 5.0
 MARGIN = 1.5
 
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
+_TIMES: ContextVar[int] = ContextVar("times", default=1)
 
 
 class TooSlow(Exception):
@@ -28,6 +29,16 @@ def limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         _DEADLINE.reset(token)
+
+
+@contextmanager
+def repeated(times: int) -> Iterator[None]:
+    """Let loops in this block know that they are the first of so many alike."""
+    token = _TIMES.set(times)
+    try:
+        yield
+    finally:
+        _TIMES.reset(token)
 
 
 class Pace:
@@ -48,10 +59,12 @@ class Pace:
         Raises
         ------
         TooSlow
-            The rest would take :data:`MARGIN` times as long as is left, and :data:`LEAST` seconds.
+            The rest and the loops alike would take :data:`MARGIN` times as long as is left, and :data:`LEAST` seconds.
         """
         now = time.monotonic()
         elapsed, left = now - self._start, _DEADLINE.get() - now
-        rest = elapsed * (self._steps - done) / max(done, 1)
+        times = _TIMES.get()
+        rest = elapsed * (self._steps * times / max(done, 1) - 1)
         if elapsed > LEAST and rest > MARGIN * left + LEAST:
-            raise TooSlow(f"{done} of {self._steps} steps took {elapsed:.0f} s, and {max(left, 0.0):.0f} s are left")
+            alike = f" of one of {times} loops" if times > 1 else ""
+            raise TooSlow(f"{done} of {self._steps} steps{alike} took {elapsed:.0f} s, {max(left, 0.0):.0f} s are left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 import traceback
@@ -22,7 +23,7 @@ from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
-from lpbench.pace import Pace, TooSlow
+from lpbench.pace import Pace, TooSlow, repeated
 from lpbench.pace import limit as pace_limit
 
 #: Size of the data of all replications that a method gets at once.
@@ -69,7 +70,8 @@ def execute(block: Block) -> pa.Table:
             # nearly always once a block: writing a large grid as JSON takes as long as sweeping it
             labelled, labels = points, pa.array([canonical_json(p) for p in points])
         start = time.perf_counter()
-        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        left = math.ceil((block.replications - replication) / len(problems))
+        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), repeated(left):
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             results = estimator.sweep_many(problems, block.budgets, points, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points))

@@ -34,9 +34,23 @@ def test_a_loop_that_cannot_end_in_time_is_ended_and_says_what_it_saw(clock):
         clock[0] += 4.0
         steps.after(1)
         clock[0] += 6.0
-        with pytest.raises(pace.TooSlow, match="2 of 100 steps took 10 s, and 20 s are left"):
+        with pytest.raises(pace.TooSlow, match="2 of 100 steps took 10 s, 20 s are left"):
             steps.after(2)
     pace.Pace(100).after(1)
+
+
+def test_loops_to_come_count(clock):
+    with pace.limit(60.0):
+        for times, message in ((2, ""), (20, "50 of 100 steps of one of 20 loops took 6 s, 54 s are left")):
+            clock[0] = 100.0
+            with pace.repeated(times):
+                steps = pace.Pace(100)
+                clock[0] += 6.0
+                if message:
+                    with pytest.raises(pace.TooSlow, match=message):
+                        steps.after(50)
+                else:
+                    steps.after(50)
 
 
 def test_a_block_that_cannot_end_in_time_is_recorded_like_one_that_did_not(tmp_path, monkeypatch):
