@@ -58,6 +58,7 @@ test-all: $(ENGINES) ## The whole test suite, on all engines
 lint: $(STAMP) ## Style and static checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 audit: $(STAMP) ## Privacy audit of every method
 	$(BIN)/lpbench audit --results $(RESULTS)

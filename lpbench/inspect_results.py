@@ -121,7 +121,7 @@ def _is(value: str | float, wanted: str | float, *, bare: bool) -> bool:
     if isinstance(wanted, float):
         # pages print a place on the axis with six digits
         return f"{value:g}" == f"{wanted:g}"
-    return value == wanted or (bare and "[" not in wanted and _base(value) == wanted)
+    return value == wanted or (bare and "[" not in wanted and _base(str(value)) == wanted)
 
 
 def _named(column: pd.Series, selector: str) -> pd.Series:
@@ -130,7 +130,7 @@ def _named(column: pd.Series, selector: str) -> pd.Series:
 
 
 def _base(selector: str) -> str:
-    return parse_selector(str(selector))[0]
+    return parse_selector(selector)[0]
 
 
 def _replications(folder: Path, row: dict) -> list[float] | None:

@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -85,7 +85,8 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
             if len(todo) == 1:
                 written += _log(client, experiment_id, *todo[0], pool.map)
             else:
-                written += sum(pool.map(lambda a, e=experiment_id: _log(client, e, *a, map), todo))
+                log = partial(_log, client, experiment_id, mapping=map)
+                written += sum(pool.map(lambda artefact, log=log: log(*artefact), todo))
     return written
 
 

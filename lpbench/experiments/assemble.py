@@ -97,7 +97,7 @@ def _x(table: pa.Table, entry: Entry) -> pa.Array:
         return table.column("epsilon")
     kind, _, parameter = (entry.x_axis or "").partition(".")
     if kind != "method":
-        place = math.nan if entry.x_axis is None else float(entry.x_value)
+        place = math.nan if entry.x_value is None else float(entry.x_value)
         return pa.array(np.full(len(table), place))
     places = []
     for chunk in table.column("params").chunks:

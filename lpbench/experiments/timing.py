@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -35,7 +36,9 @@ def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
         Columns artefact, blocks, fits_replaced, seconds, workers (those of the run that wrote the artefact), peak_mb
         (largest resident memory of one worker in 10^6 bytes; missing where the system does not tell).
     """
-    rows, distinct, workers = [], {}, 0
+    rows: list[list] = []
+    distinct: dict[str, Any] = {}
+    workers = 0
     for record in records:
         times = record.get("block_times") or {}
         if times:

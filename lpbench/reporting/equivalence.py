@@ -71,12 +71,13 @@ def _panel(ax: Axes, found: Sequence[Curve], first: str, larger: bool) -> None:
     ax.plot(reference.x, reference.x, color=style.GREY, linestyle="--", linewidth=1, label="as many")
     for k, curve in enumerate(c for c in found if c is not reference and np.array_equal(c.x, reference.x)):
         needed = equivalent_sizes(curve.x, reference.mean, curve.mean, larger_is_better=larger)
-        look = {"color": style.COLOURS[k % len(style.COLOURS)]}
+        colour = style.COLOURS[k % len(style.COLOURS)]
         known = np.isfinite(needed)
-        ax.plot(curve.x[known], needed[known], marker=style.MARKERS[k % len(style.MARKERS)], label=curve.kind, **look)
+        marker = style.MARKERS[k % len(style.MARKERS)]
+        ax.plot(curve.x[known], needed[known], marker=marker, label=curve.kind, color=colour)
         beyond = np.isinf(needed)
         # side by side where several methods do not get there
-        ax.plot(curve.x[beyond] * 1.04**k, np.full(beyond.sum(), ceiling), linestyle="", marker="^", **look)
+        ax.plot(curve.x[beyond] * 1.04**k, np.full(beyond.sum(), ceiling), linestyle="", marker="^", color=colour)
     ax.set_xlabel(f"private samples of {reference.kind}")
     style.log_scale(ax, "x")
     style.log_scale(ax, "y")

@@ -64,14 +64,14 @@ def _diagram(ax: Axes, cd: CriticalDifference, names: Sequence[str], floors: Seq
     ticks = np.arange(1, k + 1)
     ax.plot([1, k], [0, 0], color="black", linewidth=1.0)
     ax.vlines(ticks, 0, -0.06, color="black", linewidth=0.8)
-    for tick in ticks:
+    for tick in range(1, k + 1):
         ax.text(tick, -0.09, str(tick), ha="center", va="bottom", fontsize=8)
     ax.plot([1, 1 + cd.width], [-0.27, -0.27], color="black", linewidth=1.6)
     ax.text(1 + cd.width + 0.08, -0.27, f"critical difference {cd.width:.2f}", va="center", fontsize=7.5)
     for row, group in enumerate(cd.groups):
-        place = cd.mean_ranks[list(group)]
+        ranks = cd.mean_ranks[list(group)]
         y = 0.09 + _BAR * row
-        ax.plot([place.min() - 0.04, place.max() + 0.04], [y, y], color=style.COLOURS[1], linewidth=3.2,
+        ax.plot([ranks.min() - 0.04, ranks.max() + 0.04], [y, y], color=style.COLOURS[1], linewidth=3.2,
                 solid_capstyle="round")  # fmt: skip
     first = 0.18 + _BAR * len(cd.groups)
     order = np.argsort(cd.mean_ranks, kind="stable")
@@ -79,7 +79,7 @@ def _diagram(ax: Axes, cd: CriticalDifference, names: Sequence[str], floors: Seq
     for place, column in enumerate(order):
         left = place < half
         level = place if left else k - 1 - place
-        y, rank = first + _LINE * level, cd.mean_ranks[column]
+        y, rank = first + _LINE * level, float(cd.mean_ranks[column])
         end = 1 - 0.04 * (k - 1) if left else k + 0.04 * (k - 1)
         ax.plot([rank, rank, end], [0, y, y], color=style.GREY if floors[column] else "black", linewidth=0.8)
         text = f"{names[column]}  {rank:.2f}" if left else f"{rank:.2f}  {names[column]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -172,7 +173,7 @@ def hindsight(summary: Summary, floor: Floors, cards: Mapping) -> list[dict]:
         means = means.loc[list(known)]
         larger = LARGER_IS_BETTER[part["metric"].iloc[0]]
         apart = means["tuning_free"] - means["oracle"] if larger else means["tuning_free"] / means["oracle"]
-        counts = {}
+        counts: dict[str, Any] = {}
         for selection in samples:
             won = [d for d, f in known.items() if not f.beats(means.loc[d, selection])]
             clear = [d for d in won if _clearly(samples[selection][panel, d, mask, method, epsilon], known[d])]

@@ -116,7 +116,7 @@ class _Site:
         written.append(self._write("checks.html.j2", place.folder / "checks.html", shared | content))
         return [*written, self._write("index.html.j2", place.folder / "index.html", shared | self._index(place))]
 
-    def _write(self, template: str, path: Path, content: Mapping) -> Path:
+    def _write(self, template: str, path: Path, content: dict) -> Path:
         write_text(self.templates.get_template(template).render(content | {"here": path.name}), path)
         return path
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lpbench.analysis import Summary, write_text
 from lpbench.reporting.apart import apart_on_page
@@ -87,8 +88,8 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
 
 def links(entry: Entry, place: Place, cards: Mapping) -> dict:
     """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
-    found = {"files": [(f, f"{entry.name}/{f}") for f in entry.files if (place.folder / entry.name / f).is_file()],
-             "replications": "", "scores": ""}  # fmt: skip
+    files = [(f, f"{entry.name}/{f}") for f in entry.files if (place.folder / entry.name / f).is_file()]
+    found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
     if place.stored and (entry.folder / "scores.parquet").is_file():
         found["scores"] = f"{entry.name}/scores.parquet"
         if entry.kind == "table" and (summary := entry.full(cards)) is not None:

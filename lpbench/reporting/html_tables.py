@@ -144,10 +144,11 @@ def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Flo
         # one data set reads better from top to bottom; rank sums over it say nothing
         kept = [c.group for c in layout.columns] + [""] * len(beside[1:])
         labels = [f"{group} {head.label}".strip() for group, head in zip(kept, heads, strict=True)]
-        rows = tuple((replace(h, label=t), (c,)) for h, t, c in zip(heads, labels, cells[0], strict=True))
-        groups, heads, footer = [], names, ()
-    else:
-        rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
+        heads = [replace(head, label=label) for head, label in zip(heads, labels, strict=True)]
+        cells = [[cell] for cell in cells[0]]
+        names, heads = heads, names
+        groups, footer = [], ()
+    rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
     compared = any(c.level for row in cells for c in row)
     published = any(c.cell.published for row in cells for c in row)
     above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -60,7 +61,8 @@ def sections(text: str) -> tuple[Markup, list[dict]]:
         ``title`` ("" before the first heading), ``anchor`` and ``parts``: pairs ("text", Markup), ("list", items as of
         :func:`bullets`) or ("table", (heads, rows)).
     """
-    title, found = Markup(""), [{"title": Markup(""), "anchor": "", "parts": []}]
+    title = Markup("")
+    found: list[dict[str, Any]] = [{"title": Markup(""), "anchor": "", "parts": []}]
     for block in re.split(r"\n\s*\n", text.strip()):
         if block.startswith("# "):
             title = inline(block[2:])
