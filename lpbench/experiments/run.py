@@ -17,6 +17,9 @@ from lpbench.experiments.engines import check_backend, engine
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import CorruptBlockError, Store
 
+#: Blocks differ too much for a rate: the bar shows the share of the work, the time taken and the time left.
+_BAR = "{percentage:3.0f} %|{bar}| {elapsed}, {remaining} left"
+
 
 @dataclass
 class RunReport:
@@ -127,12 +130,12 @@ class _Pending:
 
     def run(self, report: RunReport, progress: bool) -> None:
         """Compute all of them."""
-        fits = sum(b.fits for b in self.waiting.values())
-        with tqdm(total=fits, unit="fit", unit_scale=True, disable=not progress or None, dynamic_ncols=True) as bar:
+        work = sum(b.work for b in self.waiting.values())
+        with tqdm(total=work, bar_format=_BAR, disable=not progress or None, dynamic_ncols=True) as bar:
             while self.waiting:
                 for outcome in self._round():
                     report.outcomes.append(outcome)
-                    bar.update(self.waiting.pop(outcome.key).fits)
+                    bar.update(self.waiting.pop(outcome.key).work)
                     if progress:
                         bar.write(f"[{self._total - len(self.waiting)}/{self._total}] {outcome.line()}")
 

@@ -34,6 +34,9 @@ from lpbench.tracking import rebuild, tracking_uri
 #: Artefacts written at once at most: a large figure takes gigabytes.
 _WRITERS = 4
 
+#: Seconds for one unit of a block's ``work``, where no block of the estimator has been measured.
+_SECONDS_OF_WORK = 1e-6
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -304,20 +307,22 @@ def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[
 def estimate_seconds(plan: Plan, store: Store, workers: int) -> tuple[int, int, float]:
     """Blocks to do, fits to do and a rough time in seconds.
 
-    The time per fit of a method is taken from blocks of the same estimator in the store, else 2 ms.
+    The time per fit of a method is taken from blocks of the same estimator in the store, else from the work it is.
     """
-    rates: dict[str, list[float]] = {}
+    known: dict[str, tuple[float, int]] = {}
     todo = [b for b in plan.blocks if not store.has(b.key)]
     for key in sorted(store.keys())[:2000]:
         try:
-            table, metadata = store.read(key)
-        except LpbenchError:
+            metadata, rows = store.footer(key)
+            estimator, took = metadata["config"]["estimator"], metadata["seconds"]
+        except (OSError, ValueError, KeyError):
             continue
-        rates.setdefault(metadata["config"]["estimator"], []).append(metadata["seconds"] / max(len(table), 1))
+        seconds, fits = known.get(estimator, (0.0, 0))
+        known[estimator] = seconds + took, fits + rows
     total = 0.0
     for block in todo:
-        known = rates.get(block.estimator)
-        total += block.fits * (sum(known) / len(known) if known else 0.002)
+        seconds, fits = known.get(block.estimator, (0.0, 0))
+        total += block.fits * seconds / fits if fits else block.work * _SECONDS_OF_WORK
     return len(todo), sum(b.fits for b in todo), total / max(workers, 1)
 
 
