@@ -3,13 +3,14 @@
 from lpbench.datasets.description import Description, describe
 from lpbench.datasets.manifest import Manifest, list_datasets, load_manifest
 from lpbench.datasets.masks import make_mask
-from lpbench.datasets.problems import make_problem
+from lpbench.datasets.problems import Draws, make_problem
 from lpbench.datasets.sources import load_table
 from lpbench.datasets.synthetic import eta_p, eta_q
 from lpbench.datasets.table import Table
 
 __all__ = [
     "Description",
+    "Draws",
     "Manifest",
     "Table",
     "describe",

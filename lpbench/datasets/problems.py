@@ -58,16 +58,41 @@ def make_problem(
     DataError, MissingDataError
         The data are damaged or not at hand.
     """
-    manifest = load_manifest(dataset)
-    params = resolve_params(manifest, dataset_params)
-    streams = Streams(seed).child("data", dataset=manifest.draws_as or manifest.name, replication=replication)
-    draw = _draw_synthetic if manifest.synthetic else draw_real
-    problem = draw(manifest, params, streams, replication)
-    check_scaled(problem, manifest.name)
-    if mask is None:
-        return problem
-    generator = Streams(seed).generator("mask", dataset=manifest.name, mask=mask, replication=replication)
-    return replace(problem, mask=_mask(mask, dict(mask_params or {}), problem, generator))
+    return Draws(dataset, dataset_params, mask, mask_params, seed).problem(replication)
+
+
+class Draws:
+    """The replications of one scenario: what :func:`make_problem` returns, with the manifest read once.
+
+    Parameters
+    ----------
+    dataset, dataset_params, mask, mask_params, seed
+        Of :func:`make_problem`, which says what is raised.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        dataset_params: Mapping | None = None,
+        mask: str | None = None,
+        mask_params: Mapping | None = None,
+        seed: int = 0,
+    ):
+        self._manifest = load_manifest(dataset)
+        self._params = resolve_params(self._manifest, dataset_params)
+        self._mask, self._mask_params, self._streams = mask, dict(mask_params or {}), Streams(seed)
+
+    def problem(self, replication: int) -> Problem:
+        """Draw one replication."""
+        manifest, mask = self._manifest, self._mask
+        streams = self._streams.child("data", dataset=manifest.draws_as or manifest.name, replication=replication)
+        draw = _draw_synthetic if manifest.synthetic else draw_real
+        problem = draw(manifest, dict(self._params), streams, replication)
+        check_scaled(problem, manifest.name)
+        if mask is None:
+            return problem
+        generator = self._streams.generator("mask", dataset=manifest.name, mask=mask, replication=replication)
+        return replace(problem, mask=_mask(mask, dict(self._mask_params), problem, generator))
 
 
 def _draw_synthetic(manifest: Manifest, params: dict, streams: Streams, replication: int) -> Problem:

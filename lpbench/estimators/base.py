@@ -75,6 +75,11 @@ def _is_plain(array, ndim: int) -> bool:
     return math.isfinite(array.sum()) or bool(np.isfinite(array).all())
 
 
+def _is_codes(labels) -> bool:
+    """Tell whether class labels are an array of integers, about which scikit-learn has nothing to say."""
+    return type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind == "i"
+
+
 class LocalEstimator(BaseEstimator):
     """Base of all estimators of the library.
 
@@ -242,14 +247,21 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         X : ndarray of shape (n, d); codes : int ndarray of shape (n,), index into ``classes_``
         X_public, public_codes : the same for the public sample, or (None, None)
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        check_mask(mask, X.shape)
+        if _is_plain(X, 2) and _is_codes(y) and len(X) == len(y):
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = X.shape[1]
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64)
+            check_classification_targets(y)
+        if mask is not None:
+            check_mask(mask, X.shape)
         if (X_public is None) != (y_public is None):
             raise ValueError("X_public and y_public must be given together")
         labels = [y]
         if X_public is not None:
-            X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
+            named = hasattr(self, "feature_names_in_")
+            if named or not _is_plain(X_public, 2) or X_public.shape[1] != self.n_features_in_:
+                X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
             y_public = np.asarray(y_public)
             if y_public.shape != (X_public.shape[0],):
                 raise ValueError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.partitions.cart import GROWN_DEPTH
-from lpbench.partitions.max_edge import grow_max_edge
+from lpbench.partitions.max_edge import Sample, grow_max_edge_forest
 from lpbench.partitions.tree import TreePartition
 from lpbench.seeds import Streams
 
@@ -36,8 +36,8 @@ class PublicTree:
     @classmethod
     def grow(
         cls,
-        X: np.ndarray | None,
-        codes: np.ndarray | None,
+        samples: Sequence[tuple[np.ndarray | None, np.ndarray | None]],
+        streams: Sequence[Streams],
         *,
         n_features: int,
         n_classes: int,
@@ -45,17 +45,17 @@ class PublicTree:
         min_samples_leaf: int,
         rule: str,
         criterion: str,
-        streams: Streams,
-    ) -> PublicTree:
-        """Grow the partition (L section 3.2; "CART" is L section 7.2's criterion reduction over all thresholds).
+    ) -> list[PublicTree]:
+        """Grow one partition from each sample (L section 3.2; "CART" is L section 7.2's reduction over all thresholds).
 
         Parameters
         ----------
-        X : ndarray of shape (q, d) or None
-            Public features. None: nothing tells cuts apart, and every rule but ``random`` cuts the longest edge of the
-            smallest index at its midpoint (L section 3.2), down to ``depth``.
-        codes : int ndarray of shape (q,) or None
-            Public classes.
+        samples : sequence of pairs
+            Public features, shape (q, d), and classes, shape (q,). (None, None): nothing tells cuts apart, and every
+            rule but ``random`` cuts the longest edge of the smallest index at its midpoint (L section 3.2), down to
+            ``depth``.
+        streams : sequence of Streams
+            For each sample the source of random cuts and of scikit-learn's tie-breaking.
         depth : int
             Greatest depth.
         min_samples_leaf : int
@@ -63,26 +63,22 @@ class PublicTree:
             authors' code searches it. 0 allows empty children.
         rule : {"max_edge", "cart", "random"}
         criterion : {"gini", "entropy"}
-        streams : Streams
-            Source of random cuts and of scikit-learn's tie-breaking.
         """
-        if X is None:
-            X, codes = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
-        if rule == "cart" and X.shape[0] > 0:
-            return cls(_grow_cart(X, codes, depth, min_samples_leaf, criterion, streams))
-        rng = streams.generator("tree") if rule == "random" else None
-        return cls(
-            grow_max_edge(
-                X,
-                codes,
-                depth,
-                criterion=criterion,
-                n_classes=n_classes,
-                min_samples_leaf=min_samples_leaf,
-                rule="random" if rule == "random" else "max_edge",
-                rng=rng,
-            )
+        nobody = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
+        if rule == "cart" and all(X is not None and X.shape[0] > 0 for X, _ in samples):
+            pairs = zip(samples, streams, strict=True)
+            return [cls(_grow_cart(X, codes, depth, min_samples_leaf, criterion, own)) for (X, codes), own in pairs]
+        given = [nobody if X is None else (X, codes) for X, codes in samples]
+        generators = [own.generator("tree") if rule == "random" else None for own in streams]
+        trees = grow_max_edge_forest(
+            [Sample(X, codes, rng=rng) for (X, codes), rng in zip(given, generators, strict=True)],
+            depth,
+            criterion=criterion,
+            n_classes=n_classes,
+            min_samples_leaf=min_samples_leaf,
+            rule="random" if rule == "random" else "max_edge",
         )
+        return [cls(tree) for tree in trees]
 
     @cached_property
     def _levels(self) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from lpbench.estimators.lpct_base import LPCTBase, check_choice, check_whole, wi
 from lpbench.estimators.lpct_pruning import Answer, Pruning, private_depth, query_depth
 from lpbench.estimators.lpct_statistics import CONSTANTS
 from lpbench.estimators.lpct_sweep import by_shared_parameters
-from lpbench.estimators.lpct_tables import Samples, ScoredRows, Tables, hits_of
+from lpbench.estimators.lpct_tables import Samples, ScoredRows, Tables, grown_at_once, hits_of
 from lpbench.estimators.lpct_votes import VoteMechanism, decide
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -151,42 +151,61 @@ class LPCTPrune(LPCTBase):
         tags.classifier_tags.multi_class = False
         return tags
 
+    def replications_per_batch(self, problem: Problem) -> int:
+        """How many replications to grow partitions for at once."""
+        return grown_at_once(problem)
+
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
         """Score a grid with one growth and one count; leaves are pruned anew for each budget and point.
 
         Falls back to the loop over fits for metrics other than accuracy.
         """
-        points = expand_grid(grid)
-        if problem.metric != "accuracy":
-            return super().sweep(problem, budgets, points, streams)
-        values = np.empty((len(budgets), len(points)))
-        for members, shared in by_shared_parameters(points, ("depth", "min_depth", "min_samples_leaf")):
-            settings = [
-                [
-                    with_parameters(self, random_state=streams, **{**shared, **points[g], "epsilon": epsilon})
-                    for g in members
-                ]
-                for epsilon in budgets
-            ]
-            values[:, members] = _score(settings, problem, streams)
-        return SweepResult(values)
+        return self.sweep_many([problem], budgets, grid, [streams])[0]
+
+    def sweep_many(
+        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
+    ) -> list[SweepResult]:
+        """Sweep several replications; their partitions are grown together."""
+        points, pairs = expand_grid(grid), list(zip(problems, streams, strict=True))
+        values = np.empty((len(pairs), len(budgets), len(points)))
+        sweeps: list[tuple[int, np.ndarray, _Sweep]] = []
+        for members, _ in by_shared_parameters(points, ("depth", "min_depth", "min_samples_leaf")):
+            part = [points[g] for g in members]
+            settings = [[with_parameters(self, **{**point, "epsilon": e}) for point in part] for e in budgets]
+            for model in (model for row in settings for model in row):
+                model._check_parameters()
+            for r, (problem, own) in enumerate(pairs):
+                if problem.metric == "accuracy":
+                    sweeps.append((r, members, _Sweep(settings, problem, own)))
+                else:
+                    values[r][:, members] = super().sweep(problem, budgets, part, own).values
+        Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
+        while sweeps:  # each is let go once it is scored
+            r, members, sweep = sweeps.pop()
+            values[r][:, members] = sweep.scores()
+        return [SweepResult(of_one) for of_one in values]
 
 
-def _score(settings: list[list[LPCTPrune]], problem: Problem, streams: Streams) -> np.ndarray:
-    """Accuracies of estimators that share rule, criterion and domain."""
-    everyone = [model for row in settings for model in row]
-    for model in everyone:
-        model._check_parameters()
-    first = everyone[0]
-    samples = first._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
-    rows = ScoredRows(first, problem)
-    deepest = max(model._deepest(samples) for model in everyone)
-    tables = Tables(first, samples, streams, deepest, min(model.min_samples_leaf for model in everyone), rows)
-    pruning = Pruning(tables, streams)
+class _Sweep:
+    """Estimators that share rule, criterion and domain (one row for each budget), on one problem."""
 
-    def accuracy(model) -> float:
-        answer = pruning.answer(model)
-        right = hits_of(decide(answer.eta[None]), answer.table.hits[:, answer.leaves]).sum()
-        return (right + rows.outside_hits) / rows.n
+    def __init__(self, settings: list[list[LPCTPrune]], problem: Problem, streams: Streams):
+        self.settings, self.problem, self.streams = settings, problem, streams
+        everyone = [model for row in settings for model in row]
+        self.model = with_parameters(everyone[0], random_state=streams)
+        samples = self.model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
+        deepest = max(model._deepest(samples) for model in everyone)
+        smallest = min(model.min_samples_leaf for model in everyone)
+        self.tables = Tables(self.model, samples, streams, deepest, smallest)
 
-    return np.array([[accuracy(model) for model in row] for row in settings])
+    def scores(self) -> np.ndarray:
+        """Accuracies of all estimators, shape (n_budgets, n_points)."""
+        rows = self.tables.rows = ScoredRows(self.model, self.problem)
+        pruning = Pruning(self.tables, self.streams)
+
+        def accuracy(model) -> float:
+            answer = pruning.answer(model)
+            right = hits_of(decide(answer.eta[None]), answer.table.hits[:, answer.leaves]).sum()
+            return (right + rows.outside_hits) / rows.n
+
+        return np.array([[accuracy(model) for model in row] for row in self.settings])

@@ -49,8 +49,34 @@ class Forest:
         return np.add.reduceat(per_leaf, self.start[:-1], axis=-1)
 
 
-class Sweep:
+class GridAxes:
     """The points of a grid that share everything but depth, weight and leaf size.
+
+    Parameters
+    ----------
+    points : sequence of mappings
+    model : LPCT
+        Gives what a point does not say.
+
+    Attributes
+    ----------
+    weights, settings : list
+        Distinct weights, and pairs (depth, min_samples_leaf).
+    weight_index, setting_index : int ndarrays of shape (n_points,)
+        Which of them each point has.
+    """
+
+    #: Parameters over which one growth of the partition is shared.
+    CHEAP = ("depth", "public_weight", "min_samples_leaf")
+
+    def __init__(self, points: Sequence[Mapping], model):
+        depths, weights, sizes = (column(points, name, getattr(model, name)) for name in self.CHEAP)
+        self.weights, self.weight_index = distinct(weights)
+        self.settings, self.setting_index = distinct(list(zip(depths, sizes, strict=True)))
+
+
+class Sweep:
+    """The points of such a grid on one problem.
 
     Parameters
     ----------
@@ -58,27 +84,24 @@ class Sweep:
         A copy that carries the shared parameters; ``random_state`` is a Streams.
     problem : Problem
     budgets : sequence of float
-    points : sequence of mappings
+    axes : GridAxes
     """
 
-    #: Parameters over which one growth of the partition is shared.
-    CHEAP = ("depth", "public_weight", "min_samples_leaf")
-
-    def __init__(self, model, problem: Problem, budgets: Sequence[float], points: Sequence[Mapping]):
+    def __init__(self, model, problem: Problem, budgets: Sequence[float], axes: GridAxes):
         self.model, self.problem, self.budgets = model, problem, list(budgets)
-        depths, weights, sizes = (column(points, name, getattr(model, name)) for name in self.CHEAP)
-        self.weights, self.weight_index = distinct(weights)
-        settings, index = distinct(list(zip(depths, sizes, strict=True)))
+        self.weights, self.weight_index = axes.weights, axes.weight_index
         model._check_fixed()
-        model._check_swept(self.budgets, *map(set, zip(*settings, strict=True)), self.weights)
+        model._check_swept(self.budgets, *map(set, zip(*axes.settings, strict=True)), self.weights)
         self.samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
         asked = [
-            [(model._resolved_depth(depth, self.samples, epsilon), size) for depth, size in settings]
+            [(model._resolved_depth(depth, self.samples, epsilon), size) for depth, size in axes.settings]
             for epsilon in self.budgets
         ]
         self.trees = sorted(set().union(*asked))
         position = {tree: t for t, tree in enumerate(self.trees)}
-        self.tree_index = np.array([[position[tree] for tree in row] for row in asked])[:, index]
+        self.tree_index = np.array([[position[tree] for tree in row] for row in asked])[:, axes.setting_index]
+        deepest, smallest = max(p for p, _ in self.trees), min(m for _, m in self.trees)
+        self.tables = Tables(model, self.samples, model._streams(), deepest, smallest)
 
     def scores(self) -> np.ndarray:
         """Accuracies of shape (n_budgets, n_points)."""
@@ -88,11 +111,10 @@ class Sweep:
         return correct[np.arange(len(self.budgets))[:, None], self.weight_index, self.tree_index] / rows.n
 
     def _forest(self, rows: ScoredRows) -> Forest:
-        """Grow the partitions and count."""
-        deepest, smallest = max(p for p, _ in self.trees), min(m for _, m in self.trees)
-        tables = Tables(self.model, self.samples, self.model._streams(), deepest, smallest, rows)
+        """Grow the partitions, where that was not done before, and count."""
+        self.tables.rows = rows
         parts, sizes = [], []
-        for table, settings in tables.of_all(self.trees):
+        for table, settings in self.tables.of_all(self.trees):
             of, node = np.nonzero(table.tree.is_leaf(*zip(*settings, strict=True)))
             sizes.append(np.bincount(of, minlength=len(settings)))
             parts.append([votes[:, node] for votes in (table.private, table.public, table.hits)])

@@ -14,6 +14,15 @@ from lpbench.estimators.lpct_votes import count_votes
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
+#: Replications whose partitions are grown together at most, and numbers in their public samples.
+_MOST_AT_ONCE, _NUMBERS_AT_ONCE = 32, 1 << 16
+
+
+def grown_at_once(problem: Problem) -> int:
+    """How many replications of a problem gain from growing their partitions together: small public samples."""
+    size = 1 if problem.X_public is None else problem.X_public.size
+    return max(1, min(_MOST_AT_ONCE, _NUMBERS_AT_ONCE // max(size, 1)))
+
 
 class Samples(NamedTuple):
     """Checked training data: prepared features and class codes; the public pair is (None, None) where there is none."""
@@ -112,7 +121,19 @@ class Tables:
     ):
         self.model, self.samples, self.streams, self.rows = model, samples, streams, rows
         self.widest = (deepest, smallest)
+        self._trees: dict[tuple[int, int], PublicTree] = {}
         self._tables: dict[tuple[int, int], NodeTable] = {}
+
+    @staticmethod
+    def grow_together(several: Sequence[Tables]) -> None:
+        """Grow the widest max-edge trees of several samples level by level together, each as it would be by itself."""
+        alike: dict[tuple, list[Tables]] = {}
+        for tables in several:
+            if tables.model.rule != "cart":
+                alike.setdefault((*tables.widest, *tables._shape().values()), []).append(tables)
+        for members in alike.values():
+            for tables, tree in zip(members, _grow(members, *members[0].widest), strict=True):
+                tables._trees[tables.widest] = tree
 
     def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
         """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""
@@ -133,18 +154,8 @@ class Tables:
             yield self.at(*key), list(served)
 
     def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
-        model, samples = self.model, self.samples
-        tree = PublicTree.grow(
-            samples.X_public,
-            samples.public_codes,
-            n_features=model.n_features_in_,
-            n_classes=model.classes_.size,
-            depth=depth,
-            min_samples_leaf=min_samples_leaf,
-            rule=model.rule,
-            criterion=model.criterion,
-            streams=self.streams,
-        )
+        samples, key = self.samples, (depth, min_samples_leaf)
+        tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
         private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
         if samples.X_public is not None:
             public = self._count(tree, samples.X_public, samples.public_codes)
@@ -154,9 +165,23 @@ class Tables:
             hits[0] -= hits[1:].sum(axis=0)
         return NodeTable(tree, private, public, hits)
 
+    def _shape(self) -> dict:
+        """What trees must have in common to be grown together."""
+        model = self.model
+        shape = {"n_features": model.n_features_in_, "n_classes": model.classes_.size}
+        return {**shape, "rule": model.rule, "criterion": model.criterion}
+
     def _count(self, tree: PublicTree, X, codes) -> np.ndarray:
         nodes, n_nodes = tree.tree.apply(X), tree.tree.n_nodes
         return tree.sum_upwards(count_votes(nodes, codes, n_nodes, self.model.classes_.size))
 
     def _empty(self, tree: PublicTree) -> np.ndarray:
         return np.zeros((self.model.classes_.size, tree.tree.n_nodes))
+
+
+def _grow(several: Sequence[Tables], depth: int, min_samples_leaf: int) -> list[PublicTree]:
+    """Grow a tree for each of several samples of the same shape."""
+    samples = [(tables.samples.X_public, tables.samples.public_codes) for tables in several]
+    streams = [tables.streams for tables in several]
+    shape = several[0]._shape()
+    return PublicTree.grow(samples, streams, depth=depth, min_samples_leaf=min_samples_leaf, **shape)

@@ -7,6 +7,7 @@ import platform
 import time
 import traceback
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from lpbench import registry
-from lpbench.datasets import make_problem
+from lpbench.datasets import Draws
 from lpbench.errors import PrivacyLeakWarning, StoreError
-from lpbench.estimators.base import expand_grid
+from lpbench.estimators.base import SweepResult, expand_grid
 from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.limits import CellTimeout, exceeded, time_limit
 from lpbench.experiments.memory import PeakMemory
@@ -51,35 +52,32 @@ class Outcome:
 def execute(block: Block) -> pa.Table:
     """Compute a block's rows (pure: reads data, writes nothing)."""
     estimator = registry.import_object(block.estimator)(**block.params)
-    rows: list[pa.Table] = []
+    draw, points = _draws(block).problem, _Points(block)
+    tables: list[pa.Table] = []
     replication = 0
     batch = 1
     pace = Pace(block.replications)
-    labelled: list[dict] = []
     while replication < block.replications:
         wanted = range(replication, min(replication + batch, block.replications))
-        problems = [_problem(block, r) for r in wanted]
+        problems = [draw(r) for r in wanted]
         if replication == 0:
             # the first problem tells how many replications the method wants at once
             batch = min(estimator.replications_per_batch(problems[0]), block.replications, _fitting(problems[0]))
-            problems += [_problem(block, r) for r in range(1, batch)]
+            problems += [draw(r) for r in range(1, batch)]
             wanted = range(batch)
         streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
-        points = _points(block, estimator, problems[0])
-        if points != labelled:
-            # nearly always once a block: writing a large grid as JSON takes as long as sweeping it
-            labelled, labels = points, pa.array([canonical_json(p) for p in points])
+        points.resolve(estimator, problems[0])
         start = time.perf_counter()
         left = math.ceil((block.replications - replication) / len(problems))
         with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), repeated(left):
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            results = estimator.sweep_many(problems, block.budgets, points, streams)
-        seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points))
+            results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
+        seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
         for r, problem, result in zip(wanted, problems, results, strict=True):
-            rows.append(_rows(block, labels, r, problem.metric, result, seconds))
+            tables.append(points.table(r, problem.metric, result, seconds))
         replication += len(problems)
         pace.after(replication)
-    return pa.concat_tables(rows).unify_dictionaries()
+    return pa.concat_tables(tables).unify_dictionaries()
 
 
 def _fitting(problem) -> int:
@@ -88,43 +86,67 @@ def _fitting(problem) -> int:
     return max(1, BATCH_BYTES // sum(a.nbytes for a in arrays if a is not None))
 
 
-def _problem(block: Block, replication: int):
+def _draws(block: Block) -> Draws:
     mask, mask_params = (block.mask, block.mask_params) if block.mask is not None else ("all_private", {})
-    return make_problem(block.dataset, dict(block.dataset_params), mask, dict(mask_params), replication, block.seed)
+    return Draws(block.dataset, block.dataset_params, mask, mask_params, block.seed)
 
 
-def _points(block: Block, estimator, problem) -> list[dict]:
-    points = expand_grid(estimator.resolve_grid(block.grid, problem))
-    if block.extra_point is not None and dict(block.extra_point) not in points:
-        points.append(dict(block.extra_point))
-    return points
+class _Points:
+    """The grid points of a block, and its rows for one replication.
+
+    What all replications have in common is made once: with many points it takes as long as sweeping them.
+    """
+
+    def __init__(self, block: Block):
+        self._block = block
+        self._grid: dict | None = None
+
+    def resolve(self, estimator, problem) -> None:
+        """List the points for a problem."""
+        block = self._block
+        grid = estimator.resolve_grid(block.grid, problem)
+        if grid == self._grid:
+            return
+        self._grid, self.listed = grid, expand_grid(grid)
+        if block.extra_point is not None and dict(block.extra_point) not in self.listed:
+            self.listed.append(dict(block.extra_point))
+        n, budgets = len(self.listed), len(block.budgets)
+        labels = pa.array([canonical_json(p) for p in self.listed])
+        index = pa.array(np.tile(np.arange(n, dtype=np.int32), budgets))
+        self._epsilon = pa.array(np.repeat(np.asarray(block.budgets, dtype=float), n))
+        self._params = pa.DictionaryArray.from_arrays(index, labels)
+
+    def table(self, replication: int, metric: str, result: SweepResult, seconds: float) -> pa.Table:
+        """Rows of one replication."""
+        budgets, n = len(self._block.budgets), len(self.listed)
+        if result.values.shape != (budgets, n):
+            name = self._block.estimator
+            raise ValueError(f"{name}.sweep returned shape {result.values.shape}, expected {(budgets, n)}")
+        values = np.asarray(result.values, dtype=float).ravel()
+        said = {b * n + g: words for (b, g), words in result.reasons.items()}
+        for i in np.flatnonzero(~np.isfinite(values)):
+            said.setdefault(int(i), ("failed", "the score is not finite"))
+        return pa.table(
+            {
+                "epsilon": self._epsilon,
+                "params": self._params,
+                "replication": np.full(values.size, replication, dtype=np.int32),
+                "metric": _words(values.size, metric),
+                "value": pa.array(values, from_pandas=True),
+                "status": _words(values.size, "ok", {i: status for i, (status, _) in said.items()}),
+                "reason": _words(values.size, "", {i: reason for i, (_, reason) in said.items()}),
+                "seconds": np.full(values.size, seconds),
+            }
+        )
 
 
-def _rows(block: Block, labels: pa.Array, replication: int, metric: str, result, seconds: float) -> pa.Table:
-    budgets, n = len(block.budgets), len(labels)
-    total = budgets * n
-    if result.values.shape != (budgets, n):
-        raise ValueError(f"{block.estimator}.sweep returned shape {result.values.shape}, expected {(budgets, n)}")
-    index = np.tile(np.arange(n, dtype=np.int32), budgets)
-    status, reason = ["ok"] * total, [""] * total
-    for (b, g), (state, why) in result.reasons.items():
-        status[b * n + g], reason[b * n + g] = state, why
-    values = np.asarray(result.values, dtype=float).ravel()
-    for i in np.flatnonzero(~np.isfinite(values)):
-        if status[i] == "ok":
-            status[i], reason[i] = "failed", "the score is not finite"
-    return pa.table(
-        {
-            "epsilon": np.repeat(np.asarray(block.budgets, dtype=float), n),
-            "params": pa.DictionaryArray.from_arrays(pa.array(index), labels),
-            "replication": np.full(total, replication, dtype=np.int32),
-            "metric": pa.array([metric] * total).dictionary_encode(),
-            "value": pa.array(values, from_pandas=True),
-            "status": pa.array(status).dictionary_encode(),
-            "reason": pa.array(reason).dictionary_encode(),
-            "seconds": np.full(total, seconds),
-        }
-    )
+def _words(size: int, usual: str, other: Mapping[int, str] | None = None) -> pa.DictionaryArray:
+    """A column that says the same in nearly every row."""
+    known = list(dict.fromkeys([usual, *(other or {}).values()]))
+    codes = np.zeros(size, dtype=np.int32)
+    for row, word in (other or {}).items():
+        codes[row] = known.index(word)
+    return pa.DictionaryArray.from_arrays(codes, known)
 
 
 def run_block(block: Block, root: str, timeout: float) -> Outcome:

@@ -81,11 +81,11 @@ class SplitStatistics(ABC):
 class _Moments(SplitStatistics):
     def __init__(self, y, score, alike):
         y = np.asarray(y, dtype=np.float64)
-        y = y - y.mean()
+        y = y - y.mean() if y.size else y
         self.columns = [alike.counts, alike.sums(y)]
         if score == "algorithm1":
             self.columns.append(alike.sums(y * y))
-        self.tolerance = 1e-10 * float(np.mean(y * y))
+        self.tolerance = 1e-10 * float(np.mean(y * y)) if y.size else 0.0
 
     def score(self, stats):
         return self._weighted(stats) if self.width == 2 else self._algorithm1(stats)

@@ -8,6 +8,7 @@ The order of the additions is fixed, so the result does not depend on the number
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -79,63 +80,73 @@ def grow_max_edge(
     -------
     TreePartition
     """
-    options = {"criterion": criterion, "n_classes": n_classes, "score": score, "mask": mask, "rule": rule, "rng": rng}
-    options |= {"min_samples_leaf": min_samples_leaf, "bounds": bounds, "alike": alike}
-    return grow_max_edges(X, [y], max_depth, **options)[0]
+    options = {"criterion": criterion, "n_classes": n_classes, "score": score, "rule": rule, "bounds": bounds}
+    sample = Sample(X, y, mask, alike, rng)
+    return grow_max_edge_forest([sample], max_depth, min_samples_leaf=min_samples_leaf, **options)[0]
 
 
-def grow_max_edges(
-    X,
-    labels: Sequence,
+def grow_max_edges(X, labels: Sequence, max_depth: int, *, mask=None, alike: Alike | None = None, **options):
+    """Grow one tree for each of several labels of the same samples, all trees level by level together.
+
+    The trees are those of :func:`grow_max_edge`, where the parameters are explained; growth from few groups of samples
+    costs little more for several trees than for one.
+
+    Returns
+    -------
+    list of TreePartition
+    """
+    if alike is None and options.get("bounds") is None:
+        alike = Alike.below_depth(max_depth, np.asarray(X, dtype=np.float64), mask)
+    return grow_max_edge_forest([Sample(X, y, mask, alike) for y in labels], max_depth, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What one tree of several is grown from: features, labels, mask, groups; see :func:`grow_max_edge`."""
+
+    X: np.ndarray
+    y: np.ndarray
+    mask: np.ndarray | None = None
+    alike: Alike | None = None
+    rng: np.random.Generator | None = None
+
+
+def grow_max_edge_forest(
+    samples: Sequence[Sample],
     max_depth: int,
     *,
     criterion: str = "variance",
     n_classes: int | None = None,
     score: str = "weighted",
-    mask=None,
     min_samples_leaf: int = 1,
     rule: str = "max_edge",
-    rng: np.random.Generator | None = None,
     bounds=None,
-    alike: Alike | None = None,
 ) -> list[TreePartition]:
-    """Grow one tree for each of several labels of the same samples, all trees level by level together.
+    """Grow one tree for each of several samples with the same features, all trees level by level together.
 
-    The trees are those of :func:`grow_max_edge`, where the parameters are explained; growth from few groups of samples
-    costs little more for several trees than for one.
+    The trees are those of :func:`grow_max_edge`, where the parameters are explained.
     """
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    n, d = X.shape
-    mask = None if mask is None or not np.any(mask) else np.ascontiguousarray(mask, dtype=bool)
+    d = np.shape(samples[0].X)[1]
     lower, upper = check_bounds(bounds, d)
     if rule not in ("max_edge", "random"):
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
-    if alike is None:
-        # Only the midpoints of the unit cube have the same binary digits in every cell.
-        alike = Alike.below_depth(max_depth, X, mask) if bounds is None else Alike.alone(n)
-    seed, statistics, tolerance = None, None, np.zeros(len(labels))
+    # Only the midpoints of the unit cube have the same binary digits in every cell.
+    rows_of = [_Rows.of(sample, max_depth if bounds is None else None) for sample in samples]
     if rule == "random":
-        if rng is None:
-            raise ValueError("rule='random' needs rng, a numpy Generator")
-        seed = int(rng.integers(2**63))
-    elif n:
-        parts = [SplitStatistics.of(y, criterion, n_classes, score, alike) for y in labels]
-        statistics = SplitStatistics.join(parts)
-        tolerance = np.array([part.tolerance for part in parts])
+        choice = _Random.of([sample.rng for sample in samples])
+    else:
+        choice = _Best.of(samples, rows_of, criterion, n_classes, score)
     # From here on a row is a group of samples in one of the trees.
-    n_trees = len(labels)
-    X, count = np.tile(alike.one_of_each(X), (n_trees, 1)), np.tile(alike.counts, n_trees)
-    mask = None if mask is None else np.tile(alike.one_of_each(mask), (n_trees, 1))
+    X, count, mask = _joined(rows_of)
+    n_trees = len(samples)
+    empty = np.array([r.count.size == 0 for r in rows_of])
 
     frontier = _Frontier(np.tile(lower, (n_trees, 1)), np.tile(upper, (n_trees, 1)))
-    rows, node = np.arange(X.shape[0]), np.repeat(np.arange(n_trees), alike.size)
+    rows, node = np.arange(X.shape[0]), np.repeat(np.arange(n_trees), [r.count.size for r in rows_of])
     tree, trees, features, thresholds, sizes = np.arange(n_trees), [], [], [], []
     for _ in range(max_depth if d else 0):
         size = np.bincount(node, weights=count[rows], minlength=frontier.size)
-        if seed is not None:
-            cut = frontier.random_choice(seed)
-        else:
-            cut = _best_candidates(X, rows, node, mask, frontier, statistics, tolerance[tree])
+        cut = choice.of_nodes(X, rows, node, mask, frontier, tree)
         at = frontier.middle(cut[:, None])[:, 0]
 
         place = rows * d + cut[node]
@@ -143,7 +154,7 @@ def grow_max_edges(
         shown = slice(None) if mask is None else ~mask.take(place)
         child = (2 * node + side)[shown]
         child_sizes = np.bincount(child, weights=count[rows[shown]], minlength=2 * frontier.size).reshape(-1, 2)
-        split = (size > 1) & (child_sizes.min(axis=1) >= min_samples_leaf) if n else np.ones(frontier.size, dtype=bool)
+        split = ((size > 1) & (child_sizes.min(axis=1) >= min_samples_leaf)) | empty[tree]
         trees.append(tree)
         features.append(np.where(split, cut, -1))
         thresholds.append(np.where(split, at, 0.0))
@@ -160,13 +171,88 @@ def grow_max_edges(
         thresholds.append(np.zeros(frontier.size))
         sizes.append(np.bincount(node, weights=count[rows], minlength=frontier.size))
 
+    # the nodes of a tree stand together on every level
+    ends = [np.searchsorted(level, np.arange(n_trees + 1)) for level in trees]
+
     def of_tree(k: int, levels) -> list[np.ndarray]:
-        return [level[owner == k] for level, owner in zip(levels, trees, strict=True)]
+        return [level[end[k] : end[k + 1]] for level, end in zip(levels, ends, strict=True) if end[k] < end[k + 1]]
 
     return [
         TreePartition.from_levels(of_tree(k, features), of_tree(k, thresholds), of_tree(k, sizes), (lower, upper))
         for k in range(n_trees)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The groups of one sample: features (size, d), number of samples (size,), mask (size, d) or None."""
+
+    X: np.ndarray
+    count: np.ndarray
+    mask: np.ndarray | None
+    alike: Alike
+
+    @classmethod
+    def of(cls, sample: Sample, max_depth: int | None) -> _Rows:
+        """Group the sample, for trees of the given depth where it is not None."""
+        X = np.ascontiguousarray(sample.X, dtype=np.float64)
+        mask = sample.mask
+        mask = None if mask is None or not np.any(mask) else np.ascontiguousarray(mask, dtype=bool)
+        alike = sample.alike
+        if alike is None:
+            alike = Alike.alone(len(X)) if max_depth is None else Alike.below_depth(max_depth, X, mask)
+        return cls(alike.one_of_each(X), alike.counts, None if mask is None else alike.one_of_each(mask), alike)
+
+
+def _joined(rows_of: Sequence[_Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows, counts and masks of all samples, one after the other."""
+    X, count = np.concatenate([r.X for r in rows_of]), np.concatenate([r.count for r in rows_of])
+    if all(r.mask is None for r in rows_of):
+        return X, count, None
+    return X, count, np.concatenate([np.zeros(r.X.shape, dtype=bool) if r.mask is None else r.mask for r in rows_of])
+
+
+@dataclass(frozen=True)
+class _Random:
+    """Chooses uniformly among the longest edges."""
+
+    seeds: list[int]
+
+    @classmethod
+    def of(cls, generators: Sequence[np.random.Generator | None]) -> _Random:
+        if any(rng is None for rng in generators):
+            raise ValueError("rule='random' needs rng, a numpy Generator")
+        return cls([int(rng.integers(2**63)) for rng in generators])
+
+    def of_nodes(self, X, rows, node, mask, frontier: _Frontier, tree) -> np.ndarray:
+        """Return the chosen dimension of every node."""
+        end = np.searchsorted(tree, np.arange(len(self.seeds) + 1))
+        parts = zip(self.seeds, end, end[1:], strict=False)
+        # the draw belongs to the tree and the node's path, not to its position
+        u = [hashed_uniforms(seed, frontier.path[a:b])[0] for seed, a, b in parts]
+        return frontier.random_choice(np.concatenate(u))
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """Chooses the candidate with the best score in every node; without ``statistics`` all are ties."""
+
+    statistics: SplitStatistics | None
+    tolerance: np.ndarray
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], rows_of: Sequence[_Rows], criterion, n_classes, score) -> _Best:
+        if all(r.count.size == 0 for r in rows_of):
+            return cls(None, np.zeros(len(samples)))
+        if n_classes is None and criterion != "variance":
+            n_classes = 1 + max(int(np.max(s.y, initial=0)) for s in samples)
+        pairs = zip(samples, rows_of, strict=True)
+        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, r.alike) for s, r in pairs]
+        return cls(SplitStatistics.join(parts), np.array([part.tolerance for part in parts]))
+
+    def of_nodes(self, X, rows, node, mask, frontier: _Frontier, tree) -> np.ndarray:
+        """Return the chosen dimension of every node."""
+        return _best_candidates(X, rows, node, mask, frontier, self.statistics, self.tolerance[tree])
 
 
 def _best_candidates(X, rows, node, mask, frontier: _Frontier, statistics, tolerance) -> np.ndarray:
@@ -233,10 +319,9 @@ class _Frontier:
         lower, upper = self.lower[every, columns], self.upper[every, columns]
         return lower + (upper - lower) / 2
 
-    def random_choice(self, seed) -> np.ndarray:
-        """Choose uniformly among the candidates; the draw belongs to the node's path, not to its position."""
+    def random_choice(self, u: np.ndarray) -> np.ndarray:
+        """Choose uniformly among the candidates by a uniform number for each cell."""
         candidates = self.candidates()
-        u = hashed_uniforms(seed, self.path)[0]
         rank = np.floor(u * candidates.sum(axis=1))[:, None]
         return (np.cumsum(candidates, axis=1) > rank).argmax(axis=1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from lpbench import registry
 from lpbench.datasets import make_problem
-from lpbench.estimators import LPCT
+from lpbench.estimators import LPCT, LPCTPrune
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.lpct_partition import PublicTree, rate_depth
 from lpbench.estimators.lpct_votes import VoteMechanism
@@ -111,16 +111,9 @@ def test_one_tree_holds_all_smaller_ones(rule, criterion):
     problem = drift(n_public=120)
 
     def grow(depth, size):
-        options = {"rule": rule, "criterion": criterion, "streams": Streams(4)}
-        return PublicTree.grow(
-            problem.X_public,
-            problem.y_public,
-            n_features=2,
-            n_classes=2,
-            depth=depth,
-            min_samples_leaf=size,
-            **options,
-        )
+        shape = {"n_features": 2, "n_classes": 2, "rule": rule, "criterion": criterion}
+        sample = (problem.X_public, problem.y_public)
+        return PublicTree.grow([sample], [Streams(4)], depth=depth, min_samples_leaf=size, **shape)[0]
 
     trunk = grow(7, 0)
     for depth in range(8):
@@ -133,10 +126,9 @@ def test_one_tree_holds_all_smaller_ones(rule, criterion):
 
 def test_sum_upwards_and_ancestors():
     problem = drift()
-    tree = PublicTree.grow(
-        problem.X_public, problem.y_public, n_features=2, n_classes=2, depth=4, min_samples_leaf=1, rule="max_edge",
-        criterion="gini", streams=Streams(0),
-    )  # fmt: skip
+    shape = {"n_features": 2, "n_classes": 2, "rule": "max_edge", "criterion": "gini"}
+    sample = (problem.X_public, problem.y_public)
+    (tree,) = PublicTree.grow([sample], [Streams(0)], depth=4, min_samples_leaf=1, **shape)
     values = np.zeros(tree.tree.n_nodes)
     leaves = tree.leaves(4)
     values[leaves] = np.arange(1, leaves.size + 1)
@@ -309,3 +301,20 @@ def test_method_files(name):
         assert isinstance(model, LPCT)
         points = [*expand_grid(spec.grid)[:3], spec.tuning_free]
         assert np.isfinite(model.sweep(drift(), [1.0], points, Streams(0)).values).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (LPCT(rule="max_edge"), {"depth": [0, 3, 5], "public_weight": [0, 1], "domain": [None, (0.0, 2.0)]}),
+        (LPCT(rule="random"), {"depth": [4], "min_samples_leaf": [0, 2]}),
+        (LPCT(rule="cart"), {"depth": [2, 4], "noise": ["sum", "per_user"]}),
+        (LPCTPrune(), {"min_depth": [1, 3], "min_samples_leaf": [0, 2]}),
+    ],
+)
+def test_replications_swept_together_score_as_alone(model, grid):
+    problems = [drift(n_public=n, seed=n) for n in (40, 25, 60)]
+    streams = [Streams(k) for k in range(3)]
+    together = model.sweep_many(problems, [1.0, 8.0], grid, streams)
+    for problem, own, result in zip(problems, streams, together, strict=True):
+        assert np.array_equal(result.values, model.sweep(problem, [1.0, 8.0], grid, own).values)

@@ -1,5 +1,6 @@
 """The level-wise growth against Algorithm 1 written down literally: recursive, one sample at a time, exact numbers."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from lpbench.partitions import grow_max_edge, grow_max_edges
 from lpbench.partitions.criteria import SplitStatistics
+from lpbench.partitions.max_edge import Sample, grow_max_edge_forest
 
 
 def impurity(labels, criterion):
@@ -207,3 +209,19 @@ def test_trees_that_are_grown_together_are_those_grown_alone(share):
     labels = [rng.normal(size=80), 1e6 * rng.laplace(size=80), np.zeros(80)]
     for tree, y in zip(grow_max_edges(X, labels, 7, mask=mask, min_samples_leaf=2), labels, strict=True):
         assert as_nested(tree) == as_nested(grow_max_edge(X, y, 7, mask=mask, min_samples_leaf=2))
+
+
+@pytest.mark.parametrize("rule", ["max_edge", "random"])
+@pytest.mark.parametrize("criterion", ["variance", "entropy"])
+def test_a_forest_from_different_samples_holds_the_trees_of_each(rule, criterion):
+    rng = np.random.default_rng(1)
+    samples = [
+        Sample(X=rng.random((n, 3)), y=rng.integers(3, size=n), mask=mask and rng.random((n, 3)) < 0.3)
+        for n, mask in ((60, True), (0, None), (7, None), (90, None), (1, True))
+    ]
+    options = {"criterion": criterion, "n_classes": 3, "rule": rule}
+    forest = grow_max_edge_forest([replace(s, rng=np.random.default_rng(2)) for s in samples], 5, **options)
+    for tree, s in zip(forest, samples, strict=True):
+        alone = grow_max_edge(s.X, s.y, 5, mask=s.mask, rng=np.random.default_rng(2), **options)
+        assert as_nested(tree) == as_nested(alone)
+        assert np.array_equal(tree.n_samples, alone.n_samples)
