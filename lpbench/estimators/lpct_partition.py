@@ -36,7 +36,7 @@ class PublicTree:
     @classmethod
     def grow(
         cls,
-        samples: Sequence[tuple[np.ndarray | None, np.ndarray | None]],
+        samples: Sequence[tuple],
         streams: Sequence[Streams],
         *,
         n_features: int,

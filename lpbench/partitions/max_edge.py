@@ -132,6 +132,7 @@ def grow_max_edge_forest(
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
     # Only the midpoints of the unit cube have the same binary digits in every cell.
     rows_of = [_Rows.of(sample, max_depth if bounds is None else None) for sample in samples]
+    choice: _Random | _Best
     if rule == "random":
         choice = _Random.of([sample.rng for sample in samples])
     else:
@@ -220,9 +221,10 @@ class _Random:
 
     @classmethod
     def of(cls, generators: Sequence[np.random.Generator | None]) -> _Random:
-        if any(rng is None for rng in generators):
+        given = [rng for rng in generators if rng is not None]
+        if len(given) < len(generators):
             raise ValueError("rule='random' needs rng, a numpy Generator")
-        return cls([int(rng.integers(2**63)) for rng in generators])
+        return cls([int(rng.integers(2**63)) for rng in given])
 
     def of_nodes(self, X, rows, node, mask, frontier: _Frontier, tree) -> np.ndarray:
         """Return the chosen dimension of every node."""
