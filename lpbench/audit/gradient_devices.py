@@ -58,9 +58,9 @@ class SignedPrivUnitG(PrivUnitG):
 class _Independent(Users):
     """Users of as many independent worlds as there are replications, from one generator."""
 
-    def draw(self, *shape: int) -> np.ndarray:
-        """Standard Gaussians of shape (R, *shape)."""
-        return self.normals[0].standard_normal((len(self.X), *shape))
+    def fill(self, room: np.ndarray) -> np.ndarray:
+        """Write standard Gaussians to ``room`` and return it."""
+        return self.normals[0].standard_normal(out=room)
 
 
 @builds(models.PSGD)
@@ -126,5 +126,6 @@ class _Network:
         n, n_inputs = len(users.X), users.X.shape[2]
         start = Layers(*(repeat(part[None], n) for part in (self.layers.hidden, self.layers.output)))
         done = NeuralPass(users, runs, start).run()
-        outer = done.signal.times(repeat(np.eye(n_inputs), n))[:, 0].swapaxes(1, 2) + runs.spread[0] * done.noise
+        signal = done.signal.times(repeat(np.eye(n_inputs), n))[:, :, 0].swapaxes(1, 2)
+        outer = signal + runs.spread[0] * done.noise.total
         return np.hstack([outer.reshape(n, -1), self.layers.output - done.output[:, 0]])

@@ -1,10 +1,8 @@
 """Locally private SGD of a network with one hidden layer, for many runs at once (L sec. 7.2).
 
 The gradient of a hidden layer is an outer product a x^T, known by its two factors, and the Gaussian z of a report
-reaches the recursion only through products with users' features. The pass therefore goes block by block: within a
-block, products of z are drawn in the span of the block's features; what lies across it is independent and is drawn
-once, as the sum over the block's users. That is the exact law at a fraction of the draws (tested against the explicit
-recursion).
+reaches the recursion only through products with users' features, whose joint law is known
+(:mod:`lpbench.estimators.psgd_noise`). The pass therefore goes block by block and forms no matrix for a user.
 
 Shapes as in :mod:`lpbench.estimators.psgd_passes`; h hidden units, b users in a block.
 """
@@ -16,9 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from lpbench.estimators.psgd_noise import HiddenNoise
 from lpbench.estimators.psgd_passes import Runs, Users
 from lpbench.pace import Pace
 from lpbench.privacy import report_coefficients
+
+#: Users of a block whose reports enter the hidden inputs one by one; earlier ones do so in products of matrices.
+_STEPS = 32
 
 
 @dataclass
@@ -58,43 +60,47 @@ class OuterSums:
     def __init__(self, X: np.ndarray, n_runs: int, n_hidden: int, block: int):
         self._X, self._first, self._last = X, 0, 0
         room = min(X.shape[1], max(2 * X.shape[2], block))
-        self._factors = np.empty((X.shape[0], n_runs, room, n_hidden), dtype=X.dtype)
+        self._factors = np.empty((X.shape[0], room, n_runs, n_hidden), dtype=X.dtype)
         self._matrix: np.ndarray | None = None
 
     def append(self, count: int) -> np.ndarray:
-        """Return the place for the factors of the next ``count`` users, to be filled in: shape (R, B, count, h)."""
-        if self._last - self._first + count > self._factors.shape[2]:
+        """Return the place for the factors of the next ``count`` users, to be filled in: shape (R, count, B, h)."""
+        if self._last - self._first + count > self._factors.shape[1]:
             self._add_up()
         kept = self._last - self._first
         self._last += count
-        return self._factors[:, :, kept : kept + count]
+        return self._factors[:, kept : kept + count]
 
     def _add_up(self) -> None:
-        kept, X = self._last - self._first, self._X[:, self._first : self._last]
-        if self._matrix is None:
-            shape = (*self._factors.shape[:2], self._factors.shape[3], X.shape[2])
-            self._matrix = np.zeros(shape, dtype=X.dtype)
-        for run in range(self._factors.shape[1]):
-            self._matrix[:, run] += self._factors[:, run, :kept].swapaxes(1, 2) @ X
+        X = self._X[:, self._first : self._last]
+        recent = _flat(self._factors[:, : X.shape[1]]).swapaxes(1, 2) @ X
+        recent = recent.reshape(len(X), *self._factors.shape[2:], X.shape[2])
+        self._matrix = recent if self._matrix is None else self._matrix + recent
         self._first = self._last
 
     def times(self, X: np.ndarray, part=np.s_[:, :]) -> np.ndarray:
-        """Return x^T times the transposed sums for X (R, b, D): ndarray of shape (R, B, b, h).
+        """Return x^T times the transposed sums for X (R, b, D): ndarray of shape (R, b, B, h).
 
         ``part`` selects replications and runs by slices; X then holds those replications.
         """
-        kept = self._last - self._first
-        gram = X @ self._X[part[0], self._first : self._last].swapaxes(1, 2)
-        result = gram[:, None] @ self._factors[part][:, :, :kept]
+        users = self._X[part[0], self._first : self._last]
+        factors = self._factors[part[0], : users.shape[1], part[1]]
+        result = (X @ users.swapaxes(1, 2)) @ _flat(factors)
         if self._matrix is not None:
-            result += X[:, None] @ self._matrix[part].swapaxes(2, 3)
-        return result
+            matrix = self._matrix[part]
+            result += X @ matrix.reshape(len(matrix), -1, X.shape[2]).swapaxes(1, 2)
+        return result.reshape(*X.shape[:2], *factors.shape[2:])
 
     def matrix(self, replication: int, run: int) -> np.ndarray:
         """Return the sum of one run, shape (h, D)."""
-        kept = self._last - self._first
-        recent = self._factors[replication, run, :kept].T @ self._X[replication, self._first : self._last]
+        users = self._X[replication, self._first : self._last]
+        recent = self._factors[replication, : len(users), run].T @ users
         return recent if self._matrix is None else self._matrix[replication, run] + recent
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    """View runs and hidden units as one axis, the last."""
+    return array.reshape(*array.shape[:2], array.shape[2] * array.shape[3])
 
 
 class NeuralPass:
@@ -115,85 +121,76 @@ class NeuralPass:
         self.users = users
         self.runs = Runs(runs.rates.astype(precision), runs.spread.astype(precision), runs.start)
         self.layers = Layers(layers.hidden.astype(precision), layers.output.astype(precision))
-        replications, _, self.h, self.D = layers.hidden.shape
-        # The draws of a block cost b within the span of its features and D / b across it, for each user and unit.
-        self.block = int(np.clip(np.sqrt(self.D), 16, 64))
-        self.signal = OuterSums(users.X, runs.rates.size, self.h, self.block)
-        self.noise = np.zeros((replications, self.h, self.D), dtype=precision)
+        self.h = layers.hidden.shape[2]
+        self.noise = HiddenNoise(users, self.h)
+        self.signal = OuterSums(users.X, runs.rates.size, self.h, self.noise.block)
         self.output = self.layers.output[:, runs.start]
 
     def run(self) -> NeuralPass:
         """Visit all users."""
         pace = Pace(self.users.X.shape[1])
-        for first in range(0, self.users.X.shape[1], self.block):
-            self._visit(slice(first, first + self.block))
-            pace.after(first + self.block)
+        for first in range(0, self.users.X.shape[1], self.noise.block):
+            self._visit(slice(first, first + self.noise.block))
+            pace.after(first + self.noise.block)
         return self
 
     def final(self, replication: int, run: int) -> Layers:
         """Weights of one run at the end."""
-        reports = self.signal.matrix(replication, run) + self.runs.spread[run] * self.noise[replication]
+        reports = self.signal.matrix(replication, run) + self.runs.spread[run] * self.noise.total[replication]
         hidden = self.layers.hidden[replication, self.runs.start[run]] - self.runs.rates[run] * reports
         return Layers(hidden, self.output[replication, run])
 
     def scores(self, replication: int, X: np.ndarray) -> np.ndarray:
         """Logits of X (m, D) under the final weights of all runs, which are not formed: ndarray of shape (B, m)."""
+        X = X.astype(self.users.X.dtype)
         at_start = X @ self.layers.hidden[replication].swapaxes(1, 2)
-        noise = X @ self.noise[replication].T
-        X = X.astype(self.noise.dtype)
+        noise = X @ self.noise.total[replication].T
         scores = np.empty((self.runs.rates.size, X.shape[0]))
         for run, output in enumerate(self.output[replication]):
-            signal = self.signal.times(X[None], np.s_[replication : replication + 1, run : run + 1])[0, 0]
+            signal = self.signal.times(X[None], np.s_[replication : replication + 1, run : run + 1])[0, :, 0]
             reports = signal + self.runs.spread[run] * noise
             hidden = at_start[self.runs.start[run]] - self.runs.rates[run] * reports
             scores[run] = np.maximum(hidden, 0.0) @ output[:-1] + output[-1]
         return scores
 
-    def _hidden_inputs(self, X: np.ndarray) -> np.ndarray:
-        """Inputs of the hidden units for X (R, b, D) after the users so far: ndarray of shape (R, B, b, h)."""
-        at_start = (X[:, None] @ self.layers.hidden.swapaxes(2, 3))[:, self.runs.start]
-        noise = (X @ self.noise.swapaxes(1, 2))[:, None]
-        reports = self.signal.times(X) + self.runs.spread[:, None, None] * noise
-        return at_start - self.runs.rates[:, None, None] * reports
-
     def _visit(self, members: slice) -> None:
         X = self.users.X[:, members]
-        before = self._hidden_inputs(X)
-        basis, coordinates = np.linalg.qr(X.swapaxes(1, 2))
-        inside = self.users.draw(X.shape[1], self.h, basis.shape[2])
-        self._steps(members, before, inside, coordinates, self.signal.append(X.shape[1]))
-        within = inside.sum(axis=1)
-        if basis.shape[2] < self.D:
-            across = self.users.draw(self.h, self.D)
-            across *= X.dtype.type(np.sqrt(X.shape[1]))
-            within -= across @ basis
-            self.noise += across
-        self.noise += within @ basis.swapaxes(1, 2)
+        earlier, own = self.noise.visit(X)
+        self._steps(members, self._hidden_inputs(X, earlier), own, self.signal.append(X.shape[1]))
 
-    def _steps(self, members: slice, before, inside, coordinates, factors) -> None:
+    def _hidden_inputs(self, X: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Inputs of the hidden units for X (R, b, D) before a block, with the noise (R, b, h) inside: (R, b, B, h)."""
+        replications, starts, h, D = self.layers.hidden.shape
+        at_start = X @ self.layers.hidden.reshape(replications, starts * h, D).swapaxes(1, 2)
+        at_start = at_start.reshape(*X.shape[:2], starts, h)[:, :, self.runs.start]
+        reports = self.signal.times(X) + self.runs.spread[:, None] * noise[:, :, None]
+        return at_start - self.runs.rates[:, None] * reports
+
+    def _steps(self, members: slice, before, own, factors) -> None:
         """Visit the users of a block one by one.
 
         Parameters
         ----------
-        before : ndarray of shape (R, B, b, h)
-            Inputs of the hidden units before the block.
-        inside : ndarray of shape (R, b, h, k)
-            The users' z in the basis of the block.
-        coordinates : ndarray of shape (R, k, b)
-            Features of the users in that basis, in columns.
-        factors : ndarray of shape (R, B, b, h)
+        members : slice
+        before : ndarray of shape (R, b, B, h)
+            Inputs of the hidden units, but for the signal of the block; the signal is added here.
+        own : ndarray of shape (R, b, h)
+            Products of the users' features with their z for the hidden weights.
+        factors : ndarray of shape (R, b, B, h)
             Receives the factors c a of the reports.
         """
         X, h = self.users.X[:, members], self.h
         gram = X @ X.swapaxes(1, 2)
         outer = self.users.draw(X.shape[1], h + 1)
-        so_far = np.zeros_like(inside[:, 0])
         rates, spread = self.runs.rates[:, None], self.runs.spread[:, None]
+        shape, flat = before.shape, _flat(factors)
         for t in range(X.shape[1]):
-            own = coordinates[:, :, t, None]
-            signal = (gram[:, None, None, t, :t] @ factors[:, :, :t])[:, :, 0]
-            noise = (so_far @ own)[:, None, :, 0]
-            hidden = np.maximum(before[:, :, t] - rates * (signal + spread * noise), 0.0)
+            recent = t - t % _STEPS
+            if t == recent > 0:
+                new = np.s_[:, recent - _STEPS : recent]
+                before[:, t:] -= rates * (gram[new].swapaxes(1, 2)[:, t:] @ flat[new]).reshape(shape[0], -1, *shape[2:])
+            signal = (gram[:, t, None, recent:t] @ flat[:, recent:t]).reshape(shape[0], *shape[2:])
+            hidden = np.maximum(before[:, t] - rates * signal, 0.0)
             a = np.where(hidden > 0, self.output[..., :h], 0.0)
             # v = (a x^T, hidden, 1): the gradient divided by its slope.
             user = members.start + t
@@ -201,11 +198,10 @@ class NeuralPass:
             slope = expit(score) - self.users.y[:, user, None]
             squares = [np.einsum("rbh,rbh->rb", part, part) for part in (hidden, a)]
             norm = np.sqrt(1.0 + squares[0] + squares[1] * gram[:, t, t, None])
-            inner = np.einsum("rbh,rh->rb", a, (inside[:, t] @ own)[:, :, 0]) + outer[:, t, h, None]
+            inner = np.einsum("rbh,rh->rb", a, own[:, t]) + outer[:, t, h, None]
             inner += np.einsum("rbh,rh->rb", hidden, outer[:, t, :h])
             along, u_sign = self.users.along[:, :, user], self.users.u_sign[:, user, None]
             c = report_coefficients(slope, norm, inner, along, self.runs.spread, u_sign)[..., None]
-            factors[:, :, t] = c * a
+            factors[:, t] = c * a
             self.output[..., :h] -= rates * (c * hidden + spread * outer[:, None, t, :h])
             self.output[..., h:] -= rates * (c + spread * outer[:, None, t, h:])
-            so_far += inside[:, t]

@@ -56,10 +56,13 @@ class Users:
 
     def draw(self, *shape: int) -> np.ndarray:
         """Standard Gaussians of shape (R, *shape)."""
-        result = np.empty((len(self.normals), *shape), dtype=self.X.dtype)
-        for rng, part in zip(self.normals, result, strict=True):
-            rng.standard_normal(out=part, dtype=self.X.dtype)
-        return result
+        return self.fill(np.empty((len(self.X), *shape), dtype=self.X.dtype))
+
+    def fill(self, room: np.ndarray) -> np.ndarray:
+        """Write standard Gaussians to ``room``, of shape (R, ...), and return it."""
+        for rng, part in zip(self.normals, room, strict=True):
+            rng.standard_normal(out=part, dtype=room.dtype)
+        return room
 
 
 @dataclass(frozen=True)

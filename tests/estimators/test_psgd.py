@@ -11,6 +11,7 @@ from scipy.special import expit
 from lpbench.estimators import PSGD
 from lpbench.estimators.binary import with_constant
 from lpbench.estimators.psgd_neural import Layers, NeuralPass, OuterSums
+from lpbench.estimators.psgd_noise import HiddenNoise, product_root
 from lpbench.estimators.psgd_passes import LinearPass, Runs, Users
 from lpbench.estimators.psgd_start import curvature_rate, initial_layers, linear_start, neural_start
 from lpbench.privacy import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
@@ -90,19 +91,20 @@ def explicit_network(users, runs, layers, replication, z_of_block, block):
     return weights[:, : h * D].reshape(-1, h, D), weights[:, h * D :]
 
 
-def test_neural_pass_is_the_explicit_recursion():
-    """With fewer inputs than users in a block the draws span all inputs, so that every z is explicit."""
+@pytest.mark.parametrize("steps", [5, 32])
+def test_neural_pass_is_the_explicit_recursion(steps, monkeypatch):
+    """With few inputs every z is drawn."""
+    monkeypatch.setattr("lpbench.estimators.psgd_neural._STEPS", steps)
     users, runs, layers = neural_setting()
     got = NeuralPass(users, runs, layers).run()
     for r in range(2):
         rng = np.random.default_rng([0, r])
 
         def z_of_block(X, rng=rng):
-            basis, _ = np.linalg.qr(X.T)
-            inside = rng.standard_normal((len(X), 3, basis.shape[1])) @ basis.T
-            return np.concatenate([inside.reshape(len(X), -1), rng.standard_normal((len(X), 4))], axis=1)
+            hidden = rng.standard_normal((len(X), 3 * X.shape[1]))
+            return np.concatenate([hidden, rng.standard_normal((len(X), 4))], axis=1)
 
-        hidden, output = explicit_network(users, runs, layers, r, z_of_block, got.block)
+        hidden, output = explicit_network(users, runs, layers, r, z_of_block, got.noise.block)
         scores = got.scores(r, users.X[r])
         for run in range(4):
             final = got.final(r, run)
@@ -111,50 +113,67 @@ def test_neural_pass_is_the_explicit_recursion():
             np.testing.assert_allclose(scores[run], final.scores(users.X[r]), rtol=1e-8, atol=1e-10)
 
 
-def test_blocks_narrower_than_the_inputs_draw_the_sum_of_independent_normals():
-    """Rows of N / sqrt(users) are standard normal and new blocks independent of old ones.
+def sums_of_z(X):
+    """Map from the users' z, one row of each end to end, to what :meth:`HiddenNoise.visit` returns and the total."""
+    n, D = X.shape
+    each = np.eye(n * D).reshape(n, D, n * D)
+    before = np.concatenate([np.zeros((1, D, n * D)), np.cumsum(each, axis=0)])
+    earlier = np.einsum("td,tdz->tz", X, before[:-1])
+    return earlier, np.einsum("td,tdz->tz", X, each), before[-1]
 
-    30000 rows: a sample covariance deviates by 0.05 with probability below 1e-15.
+
+@pytest.mark.parametrize("twins", [False, True])
+def test_the_root_of_a_block_gives_the_covariance_of_explicit_sums(twins):
+    X = np.random.default_rng(10).random((6, 20))
+    X[4] = X[1] if twins else X[4]
+    basis, coordinates = np.linalg.qr(X.T)
+    earlier, own, total = sums_of_z(X)
+    numbers = np.concatenate([earlier, own, basis.T @ total])
+    root = product_root(coordinates.T)
+    np.testing.assert_allclose(root @ root.T, numbers @ numbers.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("D", [7, 20])
+def test_noise_of_a_hidden_layer_has_the_law_of_explicit_sums(D):
+    """Over two blocks, with few inputs and with many.
+
+    30000 rows of variance 1: a sample covariance deviates by 0.05 with probability below 1e-15.
     """
-    h, D = 30000, 7
-    users, _ = setting(n=8, D=D, replications=1, parameters=h * D + h + 1)
-    layers = Layers(np.zeros((1, 1, h, D)), np.zeros((1, 1, h + 1)))
-    one = Runs(np.array([0.1]), np.array([1.0]), np.array([0]))
-    pass_ = NeuralPass(Users(users.X, users.y, users.u_sign, users.along[:, :1], users.normals), one, layers)
-    pass_._visit(slice(0, 4))
-    first = pass_.noise[0].copy()
-    pass_._visit(slice(4, 8))
-    both = np.concatenate([first, pass_.noise[0] - first], axis=1) / 2.0
-    assert np.abs(both.T @ both / h - np.eye(2 * D)).max() < 0.05
+    users, _ = setting(n=8, D=D, replications=1)
+    noise = HiddenNoise(users, 30000)
+    seen = [noise.visit(users.X[:, :4]), noise.visit(users.X[:, 4:])]
+    drawn = [np.concatenate([both[i][0] for both in seen]) for i in (0, 1)]
+    drawn = np.concatenate([*drawn, noise.total[0].T])
+    numbers = np.concatenate(sums_of_z(users.X[0]))
+    expected = numbers @ numbers.T
+    scale = np.sqrt(np.diag(expected)) + (np.diag(expected) == 0)
+    assert np.abs((drawn @ drawn.T / 30000 - expected) / np.outer(scale, scale)).max() < 0.05
 
 
-def test_the_sum_of_a_block_continues_what_its_users_saw(monkeypatch):
-    """Across the span of the block nothing may leak into it: N X^T is the sum of the products drawn inside."""
-    users, runs, layers = neural_setting(D=40, h=3, n=16)
-    seen = {}
-
-    def watch(self, members, before, inside, coordinates, factors):
-        seen["products"] = inside.sum(axis=1) @ coordinates
-        factors[:] = 0.0
-
-    monkeypatch.setattr(NeuralPass, "_steps", watch)
-    pass_ = NeuralPass(users, runs, layers).run()
-    np.testing.assert_allclose(pass_.noise @ users.X.swapaxes(1, 2), seen["products"], atol=1e-10)
+@pytest.mark.parametrize("D", [7, 40])
+def test_the_sum_of_a_block_continues_what_its_users_saw(D):
+    """Across the span of the block nothing may leak into it."""
+    users, _ = setting(n=12, D=D)
+    noise = HiddenNoise(users, 3)
+    for first in (0, 6):
+        X = users.X[:, first : first + 6]
+        earlier, own = noise.visit(X)
+        np.testing.assert_allclose(noise.total @ X[:, -1, :, None], (earlier + own)[:, -1, :, None], atol=1e-10)
 
 
 def test_outer_sums_do_not_depend_on_when_they_are_added_up():
     rng = np.random.default_rng(4)
-    X, factors = rng.random((2, 30, 3)), rng.standard_normal((2, 5, 30, 4))
+    X, factors = rng.random((2, 30, 3)), rng.standard_normal((2, 30, 5, 4))
     sums = OuterSums(X, 5, 4, block=4)
     for first in range(0, 30, 4):
         count = min(4, 30 - first)
-        sums.append(count)[:] = factors[:, :, first : first + count]
-    expected = np.einsum("rbth,rtd->rbhd", factors, X)
+        sums.append(count)[:] = factors[:, first : first + count]
+    expected = np.einsum("rtbh,rtd->rbhd", factors, X)
     np.testing.assert_allclose(sums.matrix(1, 3), expected[1, 3])
     query = rng.random((2, 6, 3))
-    np.testing.assert_allclose(sums.times(query), np.einsum("rqd,rbhd->rbqh", query, expected))
+    np.testing.assert_allclose(sums.times(query), np.einsum("rqd,rbhd->rqbh", query, expected))
     part = np.s_[1:2, 2:4]
-    np.testing.assert_allclose(sums.times(query[1:], part), np.einsum("rqd,rbhd->rbqh", query, expected)[part])
+    np.testing.assert_allclose(sums.times(query[1:], part), np.einsum("rqd,rbhd->rqbh", query[1:], expected[part]))
 
 
 def loss(scores, y):
