@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -39,15 +40,24 @@ def _checksum(table: pa.Table) -> str:
     """Checksum of the content (not of the file's encoding)."""
     digest = hashlib.sha256()
     for name in table.column_names:
+        digest.update(name.encode())
         column = table.column(name)
         if pa.types.is_dictionary(column.type):
-            column = column.cast(pa.string())
-        for value in (column.combine_chunks(),):
-            digest.update(name.encode())
-            for buffer in value.buffers():
+            digest.update(_hashes(column))
+        else:
+            for buffer in column.combine_chunks().buffers():
                 if buffer is not None:
                     digest.update(memoryview(buffer)[: buffer.size])
     return digest.hexdigest()
+
+
+def _hashes(column: pa.ChunkedArray) -> np.ndarray:
+    """Hash the text of every row to 64 bits, whatever the arrangement of the dictionary."""
+    parts = [np.empty(0, dtype=np.uint64)]
+    for chunk in column.chunks:
+        texts = [hashlib.sha256(text.encode()).digest()[:8] for text in chunk.dictionary.to_pylist()]
+        parts.append(np.frombuffer(b"".join(texts), dtype=np.uint64).take(chunk.indices))
+    return np.concatenate(parts)
 
 
 class Store:
@@ -126,7 +136,7 @@ class Store:
             )
         except FileNotFoundError:
             raise
-        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        except (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError) as error:
             raise CorruptBlockError(f"stored block {path} does not parse ({error}); it will be recomputed") from error
         if not intact:
             raise CorruptBlockError(f"stored block {path} does not match its checksum; it will be recomputed")

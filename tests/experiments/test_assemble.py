@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpbench.analysis.scores import normalise
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -36,7 +37,7 @@ def test_a_block_without_a_budget_is_shown_at_every_budget(filled):
     run_blocks([ignores], store, backend="serial", progress=False)
     scores = assemble([replace(entry, block=ignores, epsilons=(4.0, 0.5, 1.0))], store)
     values = [part["value"].tolist() for _, part in scores.groupby("epsilon")]
-    assert scores["epsilon"].drop_duplicates().tolist() == [4.0, 0.5, 1.0]
+    assert scores["epsilon"].drop_duplicates().tolist() == [0.5, 1.0, 4.0]
     assert values[0] == values[1] == values[2]
 
 
@@ -52,10 +53,19 @@ def test_place_on_the_axis(filled, axis, value, expected):
 
 def test_place_by_a_setting_of_the_method(filled):
     store, entry = filled
-    scores = assemble([replace(entry, x_axis="method.shift"), replace(entry, x_axis="method.nothing")], store)
+    scores = assemble([replace(entry, x_axis="method.shift")], store)
     shown = scores["params"].astype(str).str.extract(r'"shift":([-\d.]+)')[0].astype(float)
-    half = len(scores) // 2
-    assert (scores["x"][:half] == shown[:half]).all() and scores["x"][half:].isna().all()
+    assert (scores["x"] == shown).all()
+    assert assemble([replace(entry, x_axis="method.nothing")], store)["x"].isna().all()
+
+
+def test_scores_come_in_their_canonical_order(filled):
+    store, entry = filled
+    entries = [replace(entry, panel=panel, x_axis="dataset.n", x_value=x) for panel in "ba" for x in (20, 10)]
+    scores = assemble([*entries, replace(entry, block=None, panel="0", missing="download it")], store)
+    ordered = normalise(scores.sample(frac=1, random_state=0))
+    assert ordered.astype(str).equals(scores.astype(str))
+    assert scores["panel"].astype(str).is_monotonic_increasing
 
 
 def test_texts_are_categories_in_order_and_none_is_empty(filled):
@@ -63,5 +73,4 @@ def test_texts_are_categories_in_order_and_none_is_empty(filled):
     scores = assemble([replace(entry, method="b"), replace(entry, method="a")], store)
     assert scores["method"].cat.categories.tolist() == ["a", "b"]
     assert scores["status"].cat.categories.tolist() == ["ok"]
-    assert scores["method"].iloc[0] == "b", "rows stay in the order of the plan"
     assert assemble([], store).empty
