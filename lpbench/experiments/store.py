@@ -43,7 +43,7 @@ def _checksum(table: pa.Table) -> str:
         digest.update(name.encode())
         column = table.column(name)
         if pa.types.is_dictionary(column.type):
-            digest.update(_hashes(column))
+            digest.update(_hashes(column).tobytes())
         else:
             for buffer in column.combine_chunks().buffers():
                 if buffer is not None:

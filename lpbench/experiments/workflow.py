@@ -91,12 +91,14 @@ def run_experiments(experiments: Sequence[Mapping], settings: Settings) -> Resul
 def _write_all(
     experiments: Sequence[Mapping], plans: Mapping[str, Plan], store: Store, settings: Settings
 ) -> list[tuple[Mapping, bool, str]]:
-    """Write all artefacts, those with the most fits first; see :func:`_try_to_write`."""
-    by_size = sorted(experiments, key=lambda e: -sum(b.fits for b in plans[e["name"]].blocks))
-    calls = [(e, plans[e["name"]], store.root, settings) for e in by_size]
+    """Write the artefacts that are not up to date, those with the most fits first; see :func:`_try_to_write`."""
+    stamps = {e["name"]: _stamp(e, plans[e["name"]], store, settings) for e in experiments}
+    stale = [e for e in experiments if not _is_current(settings.results_dir / e["name"], stamps[e["name"]])]
+    by_size = sorted(stale, key=lambda e: -sum(b.fits for b in plans[e["name"]].blocks))
+    calls = [(e, plans[e["name"]], stamps[e["name"]], store.root, settings) for e in by_size]
     # artefacts are written on this machine, wherever blocks are computed
     local = "loky" if settings.backend != "serial" and len(calls) > 1 else "serial"
-    done: dict[str, tuple[bool, str]] = {}
+    done: dict[str, tuple[bool, str]] = {e["name"]: (False, "") for e in experiments if e not in stale}
     with (
         engine(local, min(settings.workers or os.cpu_count() or 1, _WRITERS)) as mapping,
         tqdm(total=len(calls), unit="artefact", disable=not settings.progress or None, dynamic_ncols=True) as bar,
@@ -111,10 +113,11 @@ def _write_all(
     return [(e, *done[e["name"]]) for e in experiments]
 
 
-def _try_to_write(experiment: Mapping, plan: Plan, root: Path, settings: Settings) -> tuple[str, bool, str]:
-    """Name of the artefact, whether it was written anew, and why it could not be."""
+def _try_to_write(experiment: Mapping, plan: Plan, stamp: str, root: Path, settings: Settings) -> tuple[str, bool, str]:
+    """Name of the artefact, whether it was written, and why it could not be."""
     try:
-        return experiment["name"], write_experiment(experiment, plan, Store(root), settings), ""
+        write_experiment(experiment, plan, stamp, Store(root), settings)
+        return experiment["name"], True, ""
     except LpbenchError as error:
         return experiment["name"], False, str(error)
 
@@ -142,31 +145,21 @@ def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, s
     )
 
 
-def write_experiment(experiment: Mapping, plan: Plan, store: Store, settings: Settings) -> bool:
-    """Write scores, summary, comparison, tables, figures and ``run.json`` of one experiment.
-
-    Returns
-    -------
-    bool
-        False if the folder already holds the artefact of exactly these blocks.
-    """
+def write_experiment(experiment: Mapping, plan: Plan, stamp: str, store: Store, settings: Settings) -> None:
+    """Write scores, summary, comparison, tables, figures and ``run.json`` of one experiment."""
     folder = settings.results_dir / experiment["name"]
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = _stamp(experiment, plan, store, settings)
-    changed = not _is_current(folder, stamp)
-    if changed:
-        (folder / "run.json").unlink(missing_ok=True)
-        if experiment.get("kind") == "drawing":
-            reporting.write_drawing(experiment, folder, settings.seed)
-            record = record_of(experiment, plan, None, settings, stamp)
-        else:
-            scores = assemble(plan.entries, store)
-            scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
-            reporting.write_artefact(experiment, scores, method_cards(plan), folder)
-            record = record_of(experiment, plan, scores, settings, stamp)
-            record["block_times"] = block_times(plan.blocks, store)
-        (folder / "run.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return changed
+    (folder / "run.json").unlink(missing_ok=True)
+    if experiment.get("kind") == "drawing":
+        reporting.write_drawing(experiment, folder, settings.seed)
+        record = record_of(experiment, plan, None, settings, stamp)
+    else:
+        scores = assemble(plan.entries, store)
+        scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
+        reporting.write_artefact(experiment, scores, method_cards(plan), folder)
+        record = record_of(experiment, plan, scores, settings, stamp)
+        record["block_times"] = block_times(plan.blocks, store)
+    (folder / "run.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def method_cards(plan: Plan) -> dict[str, dict]:
