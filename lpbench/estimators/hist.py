@@ -46,7 +46,9 @@ class GridSums:
 
     def __init__(self, X: np.ndarray, bins: int, weights: np.ndarray, streams: Streams):
         self.bins, self.n = bins, X.shape[0]
-        keys = cell_keys(grid_digits(X, bins), bins)
+        # Thousands of features: the smallest type keeps arrays of digits, and of keys with a row's number, small.
+        self._type = np.min_scalar_type(max(bins, len(weights)))
+        keys = cell_keys(grid_digits(X, bins, self._type), bins)
         self._index = KeyIndex(keys, bins ** X.shape[1])
         codes = self._index.find(keys)
         self._sums = np.array([np.bincount(codes, weights=w, minlength=self._index.size + 1) for w in weights])
@@ -60,7 +62,7 @@ class GridSums:
         cells, sums, inverse = self._cells(X)
         k = len(self._sums)
         # The first key column tells the statistics of one cell apart.
-        labels = np.column_stack([np.repeat(np.arange(k), len(cells)), np.tile(cells, (k, 1))])
+        labels = np.column_stack([np.repeat(np.arange(k, dtype=self._type), len(cells)), np.tile(cells, (k, 1))])
         noise = cell_noise(self._seed, labels, self.n, 1.0).reshape(k, len(cells))
         return sums[:, inverse], noise[:, inverse]
 
@@ -78,7 +80,7 @@ class GridSums:
 
     def _cells(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Digits of the distinct cells of X, their true sums (k, cells), and the cell of each row."""
-        digits = grid_digits(X, self.bins)
+        digits = grid_digits(X, self.bins, self._type)
         keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
         return digits[first], self._sums[:, self._index.find(keys)], inverse
 

@@ -108,6 +108,7 @@ class LinearPass:
         self.users, self.runs = users, runs
         self.weights = weights[:, runs.start]
         self._norms = np.linalg.norm(users.X, axis=2)
+        self._pair = np.empty((len(users.X), 2, users.X.shape[2]), dtype=users.X.dtype)
 
     def run(self) -> LinearPass:
         """Visit all users."""
@@ -124,11 +125,12 @@ class LinearPass:
         return self.weights[replication] @ X.T
 
     def _visit(self, t: int) -> None:
-        x, z, norm = self.users.X[:, t], self.users.draw(self.users.X.shape[2]), self._norms[:, t, None]
+        x, z, norm = self.users.X[:, t], self.users.fill(self._pair[:, 1]), self._norms[:, t, None]
+        self._pair[:, 0] = x
         slope = expit(np.einsum("rbi,ri->rb", self.weights, x)) - self.users.y[:, t, None]
         inner = np.einsum("ri,ri->r", x, z)[:, None]
         along, u_sign = self.users.along[:, :, t], self.users.u_sign[:, t, None]
         coefficient = report_coefficients(slope, norm, inner, along, self.runs.spread, u_sign)
         spread = np.broadcast_to(self.runs.spread, coefficient.shape)
         steps = self.runs.rates[:, None] * np.stack([coefficient, spread], axis=2)
-        self.weights = self.weights - steps @ np.stack([x, z], axis=1)
+        self.weights -= steps @ self._pair

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
+#: Keys below this number are few enough to look their mixtures up.
+_TABLE = 1 << 10
+
 
 def _mix(x: np.ndarray) -> np.ndarray:
     """Finaliser of SplitMix64 (Steele, Lea & Flood 2014): a bijection of the 64-bit integers that avalanches."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = x ^ (x >> np.uint64(30))
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
 
 
 def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray:
@@ -35,12 +43,29 @@ def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray
     keys = np.asarray(keys)
     if not np.issubdtype(keys.dtype, np.integer):
         raise ValueError(f"keys must be integers, got dtype {keys.dtype}")
-    keys = (keys[:, None] if keys.ndim == 1 else keys).astype(np.uint64)
+    keys = keys[:, None] if keys.ndim == 1 else keys
     # The width enters the seed so that (1,) and (1, 0) are unrelated.
     state = np.random.SeedSequence([int(seed), keys.shape[1]]).generate_state(1, np.uint64)
     hashed = np.broadcast_to(state, (len(keys),))
-    for column in keys.T:
-        hashed = _mix((hashed ^ _mix(column + _GOLDEN)) + _GOLDEN)
+    for mixed in _mixed_columns(keys):
+        hashed = hashed ^ mixed
+        hashed += _GOLDEN
+        hashed = _mix(hashed)
     steps = np.arange(1, n_draws + 1, dtype=np.uint64)[:, None] * _GOLDEN
     # 52 bits and a half: 53 bits and a half would round up to 1.0.
     return ((_mix(hashed + steps) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def _mixed_columns(keys: np.ndarray) -> Iterator[np.ndarray]:
+    """Mix the columns of keys (n, k) one after the other: uint64 arrays of shape (n,).
+
+    The bins of thousands of features are few numbers, whose mixtures are looked up.
+    """
+    columns = np.ascontiguousarray(keys.T)
+    if columns.size < 4 * _TABLE or columns.min() < 0 or columns.max() >= _TABLE:
+        for column in columns.astype(np.uint64):
+            yield _mix(column + _GOLDEN)
+    else:
+        table = _mix(np.arange(_TABLE, dtype=np.uint64) + _GOLDEN)
+        for column in columns:
+            yield table[column]

@@ -14,6 +14,14 @@ def test_bins_are_closed_on_the_left_and_one_belongs_to_the_last():
     assert grid_digits(X, 1).tolist() == [[0] * 6]
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8])
+def test_digits_round_down_whatever_the_number_of_rows(dtype):
+    X = np.random.default_rng(0).uniform(-0.5, 1.5, (50_000, 3))
+    digits = grid_digits(X, 7, dtype)
+    assert digits.dtype == dtype
+    np.testing.assert_array_equal(digits, np.clip(np.floor(X * 7), 0, 6))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 400), st.sampled_from([0, 1, 3, 12, 80]), st.integers(0, 2**32))
 def test_keys_are_equal_iff_the_digits_are(base, s, seed):

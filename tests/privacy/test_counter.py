@@ -45,6 +45,14 @@ def test_value_depends_on_seed_and_key_alone(seed, keys):
     assert np.array_equal(together[:1], hashed_uniforms(seed, keys, 1))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_many_small_keys_are_no_exception(dtype):
+    """Their mixtures are looked up."""
+    keys = np.random.default_rng(0).integers(0, 200, (50, 100), dtype=dtype)
+    alone = np.concatenate([hashed_uniforms(5, keys[i : i + 1]) for i in range(50)], axis=1)
+    assert np.array_equal(hashed_uniforms(5, keys), alone)
+
+
 def test_no_keys_and_wrong_keys():
     assert hashed_uniforms(0, np.empty(0, dtype=int)).shape == (1, 0)
     with pytest.raises(ValueError, match="keys must be integers"):
