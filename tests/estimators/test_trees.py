@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
@@ -93,6 +93,18 @@ def test_guarantees():
     assert fit(DT).guarantee_.epsilon == math.inf
     assert public_message_bits(np.array([[True, True], [True, False]])) == 64 * 1.5
     assert "protected labels" in LabelDT().fit(X, Y).guarantee_.note
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 10, 300, 0.05])
+def test_trees_of_large_samples_are_those_of_scikit_learn(min_samples_leaf):
+    rng = np.random.default_rng(1)
+    inputs, test = rng.random((1000, 3)), rng.random((50, 3))
+    y = np.sin(4 * inputs[:, 0]) + 0.2 * rng.standard_normal(1000)
+    for depth in (2, 5):
+        model = LabelDT(2.0, depth, min_samples_leaf, y_range=Y_RANGE, clip=False, random_state=4).fit(inputs, y)
+        alone = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=min_samples_leaf)
+        alone.fit(inputs, noisy_labels(y, Y_RANGE, 2.0, Streams(4)))
+        np.testing.assert_allclose(model.predict(test), alone.predict(test), rtol=1e-9)
 
 
 def test_shared_trees_are_those_grown_alone():
