@@ -51,10 +51,16 @@ def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: fl
     n_private, depth, bins : int
         s*, p* and t* = round(2^(p*/(d - s*))), at least 1.
     """
+    public = PublicMask.of(mask)
+    return public.remembered(("partition", epsilon, constant), lambda: _minimise_bound(public, epsilon, constant))
+
+
+def _minimise_bound(mask: PublicMask, epsilon: float, constant: float) -> tuple[int, int, int]:
     n, d = mask.shape
     s, depths = np.arange(d)[:, None], np.arange(1, max(1, math.ceil(math.log2(n))) + 1)
     with np.errstate(over="ignore"):
-        noise = math.log(n) / n * np.exp2(depths * (d + s) / (d - s)) * mean_inflation(mask, depths)
+        delta = mask.remembered("inflation", lambda: mean_inflation(mask, depths))
+        noise = math.log(n) / n * np.exp2(depths * (d + s) / (d - s)) * delta
         noise = np.zeros_like(noise) if math.isinf(epsilon) else noise / epsilon**2
     bound = noise + constant * np.exp2(-2.0 * depths / (d - s))
     n_private, which = np.unravel_index(np.argmin(bound), bound.shape)

@@ -9,11 +9,13 @@ from typing import TypeVar
 import numpy as np
 
 from lpbench.estimators.grid_stack import GridStack
+from lpbench.estimators.public_mask import PublicMask
 from lpbench.estimators.two_rounds import Rounds, Setting, Split, predict_cells
-from lpbench.estimators.user_cells import GridCells, Query
+from lpbench.estimators.user_cells import GridCells, Query, UserGrid, UserLeaves
 from lpbench.partitions import TreePartition, repeated
 
 K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 #: Users of all grids in a stack.
 _STACKED_USERS = 16_000
@@ -29,18 +31,17 @@ class Job:
 
 
 def sweep_cells(
-    rounds: Rounds, order: np.ndarray, X_test: np.ndarray, budgets: Sequence[float], jobs: Sequence[Job]
+    rounds: Rounds, mask: PublicMask, X_test: np.ndarray, budgets: Sequence[float], jobs: Sequence[Job]
 ) -> Iterator[tuple[int, list[list[int]], np.ndarray]]:
     """Predict the test rows under every job.
 
-    The split of the features is shared by all jobs with the same ``n_private``; grid cells by those with the same
-    ``bins``, which are stacked; one tree by all depths, bins and mechanisms of a budget and label share.
+    One tree serves all depths, grids and mechanisms of a budget and label share; the second rounds of several depths
+    and grids are stacked.
 
     Parameters
     ----------
     rounds : Rounds
-    order : int ndarray of shape (d,)
-        Features, most protected first.
+    mask : PublicMask
     X_test : ndarray of shape (m, d) in [0, 1]
     budgets : sequence of float
     jobs : sequence of Job
@@ -52,9 +53,10 @@ def sweep_cells(
         The points that share each row of the predictions.
     predictions : ndarray of shape (k, m), not yet clipped
     """
-    for n_private, in_split in _group(jobs, lambda j: j.setting.n_private):
-        split = rounds.split(order, n_private)
-        reader = _Reader(rounds, split, X_test)
+    grids = _Grids(rounds, mask.order, X_test)
+    for start, in_split in _group(jobs, lambda j: _tree_start(j.setting, mask)):
+        split = rounds.split(mask.order, start)
+        X_tree = X_test[:, split.tree_columns]
         for (rule, score), in_forest in _group(in_split, lambda j: (j.setting.rule, j.setting.split_score)):
             sources = _group(in_forest, lambda j: (j.budget, j.setting.label_share))
             shares = [same[0].setting.budgets(budgets[b]) for (b, _), same in sources]
@@ -62,63 +64,116 @@ def sweep_cells(
             forests = split.forests(rule, score, labels, sorted({j.setting.depth for j in in_forest}))
             for ((b, _), same), (_, cell_budget), y, trees in zip(sources, shares, labels, forests, strict=True):
                 for tree, depths in trees:
-                    for points, predictions in reader.read(tree, depths, rule, same, y, cell_budget):
+                    second_round = _SecondRound(rounds, split, tree, depths, rule, X_tree)
+                    for points, predictions in second_round.predict(same, grids, y, cell_budget):
                         yield b, points, predictions
 
 
-class _Reader:
-    """Second round and prediction on one split of the features."""
+def _tree_start(setting: Setting, mask: PublicMask) -> int:
+    """Number of the most protected features without which the setting's tree is the same.
 
-    def __init__(self, rounds: Rounds, split: Split, X_test: np.ndarray):
-        self._rounds, self._split = rounds, split
-        self._X_grid, self._X_tree = X_test[:, split.grid_columns], X_test[:, split.tree_columns]
-        self._stacks: dict[tuple[int, ...], tuple[GridCells, Query]] = {}
+    CART never cuts a feature that everybody protects. One such feature is left to the tree if nothing else in it is
+    protected: the personalised rule and scikit-learn's break ties differently.
+    """
+    if setting.rule != "cart":
+        return setting.n_private
+    never_cut = mask.protected_by_all if mask.partly_protected else mask.protected_by_all - 1
+    return max(setting.n_private, never_cut)
 
-    def read(
-        self, tree: TreePartition, depths: Sequence[int], rule: str, jobs: Sequence[Job], labels, budget: float
+
+class _SecondRound:
+    """Second round and prediction with the leaves of one tree at several depths."""
+
+    def __init__(self, rounds: Rounds, split: Split, tree: TreePartition, depths: Sequence[int], rule: str, X_tree):
+        self._rounds, self._split, self._tree, self._depths, self._rule = rounds, split, tree, depths, rule
+        self._X_tree = X_tree
+
+    def predict(
+        self, jobs: Sequence[Job], grids: _Grids, labels: np.ndarray, budget: float
     ) -> Iterator[tuple[list[list[int]], np.ndarray]]:
         """Predict under those of ``jobs`` whose depth the tree serves; ``budget`` is that of the cell reports."""
-        by_depth = dict(_group(jobs, lambda j: j.setting.depth))
-        depths = [depth for depth in depths if depth in by_depth]
+        asked = {job.setting.depth for job in jobs}
+        depths = [depth for depth in self._depths if depth in asked]
         if not depths:
             return
-        nodes = tree.apply_levels(self._X_tree, depths[-1])
-        for depth, leaves in zip(depths, self._split.leaves(tree, depths, rule), strict=True):
-            test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
-            for mechanism, bins, points in _report_groups(by_depth[depth], labels.size):
-                k, (grid, query) = len(bins), self._stack(bins)
-                reports = self._rounds.collect(grid, leaves.copies(k), repeated(labels, k), mechanism, budget)
-                yield points, predict_cells(reports, query, repeated(test_leaves, k), means).reshape(k, -1)
-
-    def _stack(self, bins: tuple[int, ...]) -> tuple[GridCells, Query]:
-        """The users' and the test rows' grid cells with several numbers of bins, side by side."""
-        if bins not in self._stacks:
-            grids = [self._split.grid(t) for t in bins]
-            queries = [grid.locate(self._X_grid) for grid in grids]
-            if len(grids) == 1:
-                self._stacks[bins] = grids[0], queries[0]
-            else:
-                stack = GridStack(grids)
-                self._stacks[bins] = stack, stack.query(queries)
-        return self._stacks[bins]
+        nodes = self._tree.apply_levels(self._X_tree, depths[-1])
+        found = zip(depths, self._split.leaves(self._tree, depths, self._rule), strict=True)
+        at_depth = {depth: (leaves, leaves.index.take(nodes[depth]), leaves.means(labels)) for depth, leaves in found}
+        for mechanism, stack, points in _stacks([j for j in jobs if j.setting.depth in depths], depths, labels.size):
+            leaves, test_leaves, means = zip(*(at_depth[depth] for depth in stack.depths), strict=True)
+            k, (grid, query) = len(stack.grids), grids.stack(stack)
+            together = UserLeaves.join([part.copies(k) for part in leaves])
+            starts = np.cumsum([0] + [part.n_leaves for part in leaves])
+            rows = [repeated(leaf + start, k) for leaf, start in zip(test_leaves, starts[:-1], strict=True)]
+            copies = repeated(labels, k * len(leaves))
+            reports = self._rounds.collect(grid, together, copies, mechanism, budget)
+            predictions = predict_cells(reports, query, np.concatenate(rows), np.concatenate(means))
+            yield points, predictions.reshape(len(points), -1)
 
 
-def _report_groups(jobs: Sequence[Job], n: int) -> Iterator[tuple[str, tuple[int, ...], list[list[int]]]]:
-    """Group jobs of one tree and depth by what reports depend on: mechanism, bins of a stack of grids, points of each.
+@dataclass(frozen=True)
+class _Stack:
+    """Depths of a tree and grids (n_private, bins) whose second rounds are run together, each depth with each grid."""
+
+    depths: tuple[int, ...]
+    grids: tuple[tuple[int, int], ...]
+
+
+def _stacks(jobs: Sequence[Job], depths: Sequence[int], n: int) -> Iterator[tuple[str, _Stack, list[list[int]]]]:
+    """Group the jobs of one tree by mechanism and stack, with the points of each depth and grid of the stack.
 
     A stack is as high as the processor's cache allows for n users; bits of randomised response are not stacked.
     """
     for mechanism, same in _group(jobs, lambda j: j.setting.mechanism):
-        by_bins = _group(same, lambda j: j.setting.bins)
+        members = dict(_group(same, lambda j: (j.setting.depth, _grid_of(j.setting))))
+        grids_at = {depth: tuple(grid for at, grid in members if at == depth) for depth in depths}
         height = max(1, _STACKED_USERS // n) if mechanism == "grr" else 1
-        for start in range(0, len(by_bins), height):
-            part = by_bins[start : start + height]
-            yield mechanism, tuple(bins for bins, _ in part), [[job.point for job in members] for _, members in part]
+        for grids, alike in _group([depth for depth in depths if grids_at[depth]], grids_at.__getitem__):
+            wide = max(1, height // len(grids))
+            for i in range(0, len(alike), wide):
+                for j in range(0, len(grids), height):
+                    stack = _Stack(tuple(alike[i : i + wide]), grids[j : j + height])
+                    pairs = [(depth, grid) for depth in stack.depths for grid in stack.grids]
+                    yield mechanism, stack, [[job.point for job in members[pair]] for pair in pairs]
 
 
-def _group(jobs: Sequence[Job], key: Callable[[Job], K]) -> list[tuple[K, list[Job]]]:
-    """Group jobs by a key, in order of appearance."""
-    groups: dict[K, list[Job]] = {}
-    for job in jobs:
-        groups.setdefault(key(job), []).append(job)
+def _grid_of(setting: Setting) -> tuple[int, int]:
+    """n_private and bins; one cell is one cell, but the bits of randomised response are keyed by its digits."""
+    one_cell = setting.n_private == 0 or (setting.bins == 1 and setting.mechanism == "grr")
+    return (0, 1) if one_cell else (setting.n_private, setting.bins)
+
+
+class _Grids:
+    """The users' and the test rows' grid cells of every stack."""
+
+    def __init__(self, rounds: Rounds, order: np.ndarray, X_test: np.ndarray):
+        self._rounds, self._order, self._X_test = rounds, order, X_test
+        self._one: dict[tuple[int, int], tuple[UserGrid, Query]] = {}
+        self._stacks: dict[tuple, tuple[GridCells, Query]] = {}
+
+    def stack(self, stack: _Stack) -> tuple[GridCells, Query]:
+        """The grids of the stack side by side, repeated for every depth."""
+        key = stack.grids, len(stack.depths)
+        if key not in self._stacks:
+            grids, queries = zip(*(self._grid(*grid) for grid in stack.grids), strict=True)
+            together: tuple[GridCells, Query] = grids[0], queries[0]
+            if len(grids) > 1:
+                side_by_side = GridStack(grids)
+                together = side_by_side, side_by_side.query(queries)
+            self._stacks[key] = together[0].copies(key[1]), together[1].copies(key[1])
+        return self._stacks[key]
+
+    def _grid(self, n_private: int, bins: int) -> tuple[UserGrid, Query]:
+        if (n_private, bins) not in self._one:
+            columns = self._order[:n_private]
+            grid = self._rounds.grid(columns, bins)
+            self._one[n_private, bins] = grid, grid.locate(self._X_test[:, columns])
+        return self._one[n_private, bins]
+
+
+def _group(items: Sequence[V], key: Callable[[V], K]) -> list[tuple[K, list[V]]]:
+    """Group jobs, or whatever, by a key, in order of appearance."""
+    groups: dict[K, list[V]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return list(groups.items())

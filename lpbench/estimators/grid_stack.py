@@ -35,7 +35,8 @@ class GridStack(GridCells):
             nobody = np.full(q.codes.size, width)
             shown.append(q.shown + [nobody] * (n_patterns - len(q.shown)))
         by_pattern = [_shift(parts, self._shown) for parts in zip(*shown, strict=True)]
-        return Query(np.concatenate([q.digits for q in queries]), codes, by_pattern)
+        # Grids may differ in their number of digits, which a stack does not need.
+        return Query(np.empty((codes.size, 0), dtype=np.intp), codes, by_pattern)
 
 
 def _shift(codes: Sequence[np.ndarray], starts: np.ndarray) -> np.ndarray:

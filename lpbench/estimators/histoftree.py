@@ -128,7 +128,7 @@ class CellRegressor(LocalRegressor):
                 except TooManyCellsError as error:
                     result.reasons[b, g] = ("skipped", str(error))
         rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams)
-        for b, members, predictions in sweep_cells(rounds, public.order, X_test, budgets, jobs):
+        for b, members, predictions in sweep_cells(rounds, public, X_test, budgets, jobs):
             for points_of_row, value in zip(members, problem.score(model._finish(predictions)), strict=True):
                 result.values[b, points_of_row] = value
         return result

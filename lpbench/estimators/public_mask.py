@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 def protection_order(mask: np.ndarray) -> np.ndarray:
@@ -23,11 +27,18 @@ class PublicMask:
 
     def __init__(self, array: np.ndarray):
         self.array, self.shape = array, array.shape
+        self._known: dict = {}
 
     @classmethod
     def of(cls, mask: np.ndarray | PublicMask) -> PublicMask:
         """Wrap a mask that is not yet wrapped."""
         return mask if isinstance(mask, PublicMask) else cls(mask)
+
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what ``compute`` finds out about the mask; it is asked once for every ``key``."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -38,6 +49,11 @@ class PublicMask:
     def protected_by_all(self) -> int:
         """Number of features that everybody protects."""
         return int(self.array.all(axis=0).sum())
+
+    @cached_property
+    def partly_protected(self) -> bool:
+        """Whether some feature is protected by some users and shown by others."""
+        return bool(self.array[:, self.order[self.protected_by_all :]].any())
 
     @cached_property
     def users_by_hidden(self) -> np.ndarray:

@@ -128,6 +128,10 @@ class Rounds:
         """Divide the features: the first ``n_private`` of ``order`` to the grid, the others to the tree."""
         return Split(self, order[:n_private], np.sort(order[n_private:]))
 
+    def grid(self, columns, bins: int) -> UserGrid:
+        """The users' cells of a grid with ``bins`` bins on each of the features ``columns``."""
+        return UserGrid(self.X[:, columns], self.mask[:, columns], bins, self.draws.bins(columns))
+
     def collect(self, grid: GridCells, leaves: UserLeaves, labels, mechanism: str, budget: float):
         """Round 2: randomise every user's cell at ``budget`` and add the reports up.
 
@@ -163,15 +167,11 @@ class Split:
         self.grid_columns, self.tree_columns = grid_columns, tree_columns
         self._rounds = rounds
         self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
-        self._grids: dict[int, UserGrid] = {}
         self._alike: dict[int, tuple[Alike, Alike]] = {}
 
     def grid(self, bins: int) -> UserGrid:
         """The users' grid cells with ``bins`` bins per feature."""
-        if bins not in self._grids:
-            X, mask = self._rounds.X[:, self.grid_columns], self._rounds.mask[:, self.grid_columns]
-            self._grids[bins] = UserGrid(X, mask, bins, self._rounds.draws.bins(self.grid_columns))
-        return self._grids[bins]
+        return self._rounds.grid(self.grid_columns, bins)
 
     def alike(self, depth: int) -> tuple[Alike, Alike]:
         """Users whom no midpoint cut above ``depth`` tells apart, by all tree features and by those that they show."""
@@ -219,10 +219,11 @@ class Split:
         return [self._truncations(y, depths) for y in labels]
 
     def _truncations(self, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
-        grown: dict[int, TreePartition] = {}
-        for limit in dict.fromkeys(max(DEEPEST, depth) for depth in depths):
-            grown[limit] = grow_cart(self._X, labels, limit, seed=self._rounds.streams.integer("tree"))
-        return [(grown[max(DEEPEST, depth)].truncate(depth), [depth]) for depth in depths]
+        served: dict[int, list[int]] = {}
+        for depth in depths:
+            served.setdefault(max(DEEPEST, depth), []).append(depth)
+        seed = self._rounds.streams.integer("tree")
+        return [(grow_cart(self._X, labels, limit, seed=seed).truncate(of[-1]), of) for limit, of in served.items()]
 
     def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
         """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""

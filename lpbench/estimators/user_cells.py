@@ -65,6 +65,16 @@ class GridCells:
     n_shown: int
     _seen: tuple[Alike, Alike] | None = None
 
+    def copies(self, k: int) -> GridCells:
+        """Return the cells of k copies of the users."""
+        if k == 1:
+            return self
+        other = copy(self)
+        other._seen = None
+        for name in ("truth", "blind", "shown", "choices"):
+            setattr(other, name, repeated(getattr(self, name), k))
+        return other
+
     def seen_with(self, views: Alike) -> Alike:
         """Group the users of each group of ``views`` further by what they show of their grid cells."""
         if views.member is None:
@@ -140,6 +150,13 @@ class Query:
     codes: np.ndarray
     shown: list[np.ndarray]
 
+    def copies(self, k: int) -> Query:
+        """Ask k times."""
+        if k == 1:
+            return self
+        digits = np.concatenate([self.digits] * k)
+        return Query(digits, repeated(self.codes, k), [repeated(shown, k) for shown in self.shown])
+
 
 class UserLeaves:
     """The tree leaves of the users at one truncation depth.
@@ -169,14 +186,16 @@ class UserLeaves:
     """
 
     def __init__(self, truth, views: Alike, view, leaf, index, uniforms):
-        self.truth, self.views, self.index, self.n_leaves = truth, views, index, int(index.max()) + 1
-        self._view, self._leaf = view, leaf
-        self._n_leaves = np.bincount(view, minlength=views.size)
-        self._first = np.cumsum(self._n_leaves) - self._n_leaves
+        self.truth, self.index, self.n_leaves = truth, index, int(index.max()) + 1
+        self._set_views(views, view, leaf, np.bincount(view, minlength=views.size))
         self.choices = views.to_samples(self._n_leaves)
         self.blind = truth
         if self._n_leaves.max(initial=1) > 1:
             self.blind = leaf[views.to_samples(self._first) + (uniforms * self.choices).astype(np.intp)]
+
+    def _set_views(self, views: Alike, view, leaf, n_leaves) -> None:
+        self.views, self._view, self._leaf, self._n_leaves = views, view, leaf, n_leaves
+        self._first = np.cumsum(n_leaves) - n_leaves
 
     @classmethod
     def at_depths(
@@ -209,10 +228,34 @@ class UserLeaves:
         other.__dict__.pop("_pairs", None)
         other.truth, other.choices = repeated(self.truth, k), repeated(self.choices, k)
         other.blind = other.truth if self.blind is self.truth else repeated(self.blind, k)
-        other.views = self.views.copies(k)
+        views, view, leaf, n_leaves = self.views.copies(k), self._view, self._leaf, self._n_leaves
         if self.views.member is None:
-            other._view = (self._view + n * np.arange(k)[:, None]).ravel()
-            other._leaf, other._n_leaves = repeated(self._leaf, k), repeated(self._n_leaves, k)
+            view = (view + n * np.arange(k)[:, None]).ravel()
+            leaf, n_leaves = repeated(leaf, k), repeated(n_leaves, k)
+        other._set_views(views, view, leaf, n_leaves)
+        return other
+
+    @classmethod
+    def join(cls, parts: Sequence[UserLeaves]) -> UserLeaves:
+        """Put copies of the same users side by side, each in the leaves of its own depth, numbered one after another.
+
+        ``index`` is left out: the parts have one each.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        views, other = parts[0].views, copy(parts[0])
+        other.__dict__.pop("_pairs", None)
+        starts = np.cumsum([0] + [part.n_leaves for part in parts])
+        shifted = list(zip(parts, starts[:-1], strict=True))
+        other.n_leaves, other.index = int(starts[-1]), None
+        other.truth = np.concatenate([part.truth + start for part, start in shifted])
+        other.choices = np.concatenate([part.choices for part in parts])
+        other.blind = other.truth
+        if any(part.blind is not part.truth for part in parts):
+            other.blind = np.concatenate([part.blind + start for part, start in shifted])
+        view = np.concatenate([part._view + k * views.size for k, part in enumerate(parts)])
+        leaf = np.concatenate([part._leaf + start for part, start in shifted])
+        other._set_views(views.stacked(len(parts)), view, leaf, np.concatenate([part._n_leaves for part in parts]))
         return other
 
     def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -34,6 +34,7 @@ class Alike:
     def __init__(self, member: np.ndarray | None, first: np.ndarray | None, size: int):
         self.member, self._first, self.size = member, first, size
         self._copies: dict[int, Alike] = {}
+        self._stacks: dict[int, Alike] = {}
 
     @classmethod
     def alone(cls, n: int) -> Alike:
@@ -90,6 +91,18 @@ class Alike:
             else:
                 self._copies[k] = Alike(repeated(self.member, k), self._first, self.size)
         return self._copies[k]
+
+    def stacked(self, k: int) -> Alike:
+        """Return the groups of k copies of the samples, every copy in groups of its own."""
+        if k == 1:
+            return self
+        if k not in self._stacks:
+            self._stacks[k] = Alike.alone(k * self.size)
+            if self.member is not None and self._first is not None:
+                copy = np.arange(k)[:, None]
+                member, first = self.member + self.size * copy, self._first + self.member.size * copy
+                self._stacks[k] = Alike(member.ravel(), first.ravel(), k * self.size)
+        return self._stacks[k]
 
     def one_of_each(self, values: np.ndarray) -> np.ndarray:
         """Return the rows of one sample per group: (n, ...) to (size, ...)."""
