@@ -155,7 +155,12 @@ def _reasons(scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, ce
         return pd.DataFrame(columns=columns)
     lost = _plain(scores.loc[scores["status"] != "ok", [*CELL, "status", "reason"]].drop_duplicates())
     lost["reason"] = [f"{s}: {r}" if r else s for s, r in zip(lost["status"], lost["reason"], strict=True)]
-    text = lost.groupby(CELL, dropna=False)["reason"].agg(lambda r: "; ".join(sorted(set(r))[:3])).reset_index()
+    text = (
+        lost.groupby(CELL, dropna=False)["reason"]
+        .agg(lambda r: "; ".join(sorted(set(r))[:3]))
+        .astype(object)
+        .reset_index()
+    )
     return wanted.merge(text, on=CELL, how="left").fillna({"reason": "no grid point is eligible"})[columns]
 
 

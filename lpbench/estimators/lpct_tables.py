@@ -14,14 +14,16 @@ from lpbench.estimators.lpct_votes import count_votes
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
-#: Replications whose partitions are grown together at most, and numbers in their public samples.
-_MOST_AT_ONCE, _NUMBERS_AT_ONCE = 32, 1 << 16
+#: Replications whose partitions are grown together at most, and bytes of their private samples.
+_MOST_AT_ONCE, _BYTES_AT_ONCE = 32, 1 << 27
+
+#: Numbers in public samples that are grown from together at most: more of them gain nothing from it.
+_NUMBERS_AT_ONCE = 1 << 16
 
 
 def grown_at_once(problem: Problem) -> int:
-    """How many replications of a problem gain from growing their partitions together: small public samples."""
-    size = 1 if problem.X_public is None else problem.X_public.size
-    return max(1, min(_MOST_AT_ONCE, _NUMBERS_AT_ONCE // max(size, 1)))
+    """How many replications of a problem to grow partitions for together; see :meth:`Tables.grow_together`."""
+    return max(1, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // max(problem.X_train.nbytes, 1)))
 
 
 class Samples(NamedTuple):
@@ -126,14 +128,37 @@ class Tables:
 
     @staticmethod
     def grow_together(several: Sequence[Tables]) -> None:
-        """Grow the widest max-edge trees of several samples level by level together, each as it would be by itself."""
+        """Grow the widest max-edge trees of several samples together, each as it would be by itself.
+
+        Small samples go level by level together. Where replications have one public sample, as most real data do, it
+        is grown from once, unless cuts are drawn at random.
+        """
         alike: dict[tuple, list[Tables]] = {}
         for tables in several:
             if tables.model.rule != "cart":
                 alike.setdefault((*tables.widest, *tables._shape().values()), []).append(tables)
         for members in alike.values():
-            for tables, tree in zip(members, _grow(members, *members[0].widest), strict=True):
-                tables._trees[tables.widest] = tree
+            known: list[list[Tables]] = []
+            for tables in members:
+                if known and tables._grows_like(known[-1][0]):
+                    known[-1].append(tables)
+                else:
+                    known.append([tables])
+            sizes = [1 if own.samples.X_public is None else own.samples.X_public.size for own, *_ in known]
+            share = np.cumsum(sizes) // _NUMBERS_AT_ONCE
+            for part in np.split(np.arange(len(known)), np.flatnonzero(np.diff(share)) + 1):
+                trees = _grow([known[k][0] for k in part], *members[0].widest)
+                for k, tree in zip(part, trees, strict=True):
+                    for tables in known[k]:
+                        tables._trees[tables.widest] = tree
+
+    def _grows_like(self, other: Tables) -> bool:
+        """Whether the tree of another sample of the same shape is also that of this one."""
+        if self.model.rule == "random":
+            return False
+        ours, others = self.samples, other.samples
+        pairs = zip(ours[2:], others[2:], strict=True)
+        return all(a is b is None or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
 
     def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
         """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""

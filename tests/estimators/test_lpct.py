@@ -1,13 +1,14 @@
 """LPCT: eq. (8) by hand and without noise, its partition, one-pass sweeps, budgets and bad inputs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from lpbench import registry
 from lpbench.datasets import make_problem
-from lpbench.estimators import LPCT, LPCTPrune
+from lpbench.estimators import LPCT, LPCTPrune, lpct_partition
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.lpct_partition import PublicTree, rate_depth
 from lpbench.estimators.lpct_votes import VoteMechanism
@@ -318,3 +319,20 @@ def test_replications_swept_together_score_as_alone(model, grid):
     together = model.sweep_many(problems, [1.0, 8.0], grid, streams)
     for problem, own, result in zip(problems, streams, together, strict=True):
         assert np.array_equal(result.values, model.sweep(problem, [1.0, 8.0], grid, own).values)
+
+
+def test_a_public_sample_that_replications_share_is_grown_from_once(monkeypatch):
+    grown = []
+    growth = lpct_partition.grow_max_edge_forest
+
+    def counted(samples, *arguments, **options):
+        grown.append(len(samples))
+        return growth(samples, *arguments, **options)
+
+    monkeypatch.setattr(lpct_partition, "grow_max_edge_forest", counted)
+    first, second, other = drift(seed=0), drift(seed=1), drift(seed=2)
+    second = replace(second, X_public=first.X_public.copy(), y_public=first.y_public.copy())
+    problems, streams = [first, second, other], [Streams(k) for k in range(3)]
+    LPCT().sweep_many(problems, [1.0], {"depth": [3]}, streams)
+    LPCT(rule="random").sweep_many(problems, [1.0], {"depth": [3]}, streams)
+    assert grown == [2, 3]
