@@ -192,9 +192,11 @@ def test_the_curvature_step_never_increases_the_linear_loss(monkeypatch):
 
 @pytest.mark.parametrize("q", [6, 40])
 def test_network_start_is_plain_gradient_descent(q):
-    """Both in the span of few public rows and in all inputs."""
+    """Both in the span of few public rows and in all inputs, some rows twice with any label."""
     rng = np.random.default_rng(6)
-    X, y = with_constant(rng.random((q, 9))), rng.integers(0, 2, q)
+    rows, y = rng.random((q, 9)), rng.integers(0, 2, q)
+    rows[::3] = rows[1]
+    X = with_constant(rows)
     start = initial_layers(10, 4, rng)
     hidden, output = start.hidden.copy(), start.output.copy()
     for _ in range(100):
