@@ -1,6 +1,7 @@
 """HistOfTree as an estimator: what it computes without noise, what it spends, and that a sweep is the loop."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning
 from lpbench.estimators import AdHistOfTree, HistOfTree
 from lpbench.estimators.base import LocalEstimator
+from lpbench.estimators.two_rounds import Rounds
 from lpbench.partitions import grid_digits
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -100,6 +102,30 @@ def test_a_sweep_is_the_loop_over_its_points(estimator, mask, mechanism, rule):
     assert np.allclose(
         model.sweep(*arguments).values, LocalEstimator.sweep(model, *arguments).values, rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("partly", [False, True])
+@pytest.mark.parametrize("rule", ["max_edge", "cart"])
+def test_a_sweep_shares_trees_and_cells_that_are_equal(rule, partly, monkeypatch):
+    """Two features are protected by everybody: CART's trees with 0, 1 (and 2) of them in the grid are the same."""
+    scenario, model = problem("power_law"), HistOfTree(rule=rule, y_range=RANGE)
+    mask = np.zeros_like(scenario.mask)
+    mask[:, [1, 3]] = True
+    mask[:70, 2] = partly
+    scenario = replace(scenario, mask=mask)
+    grid = {"depth": [0, 2, 4], "bins": [1, 2, 3], "n_private": [0, 1, 2, 3]}
+    arguments = (scenario, [0.7, 4.0], grid, Streams(3))
+    expected = LocalEstimator.sweep(model, *arguments).values
+    splits = []
+    split = Rounds.split
+    monkeypatch.setattr(Rounds, "split", lambda *of: splits.append(of[2]) or split(*of))
+    for users in (1, 1 << 20):  # one grid at one depth after the other, and all together
+        monkeypatch.setattr("lpbench.estimators.cell_sweep._STACKED_USERS", users)
+        assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
+    shared = ([2, 3] if partly else [1, 2, 3]) if rule == "cart" else [0, 1, 2, 3]
+    assert splits == 2 * shared
+    by_point = expected.reshape(2, 3, 3, 4)  # budget, bins, depth, n_private
+    assert (by_point[:, :, :, 0] == by_point[:, :1, :, 0]).all(), "without grid features there is one cell"
 
 
 def test_a_grid_over_any_other_parameter_is_swept_too():
