@@ -133,4 +133,4 @@ class LinearPass:
         coefficient = report_coefficients(slope, norm, inner, along, self.runs.spread, u_sign)
         spread = np.broadcast_to(self.runs.spread, coefficient.shape)
         steps = self.runs.rates[:, None] * np.stack([coefficient, spread], axis=2)
-        self.weights -= steps @ self._pair
+        self.weights = self.weights - steps @ self._pair
