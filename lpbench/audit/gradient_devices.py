@@ -60,7 +60,8 @@ class _Independent(Users):
 
     def fill(self, room: np.ndarray) -> np.ndarray:
         """Write standard Gaussians to ``room`` and return it."""
-        return self.normals[0].standard_normal(out=room)
+        room[...] = self.normals[0].standard_normal(room.shape)
+        return room
 
 
 @builds(models.PSGD)
