@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,50 +76,80 @@ def run_experiments(experiments: Sequence[Mapping], settings: Settings) -> Resul
     plans = {e["name"]: plan_experiment(e, replications=settings.replications, seed=settings.seed) for e in experiments}
     plan = sum(plans.values(), Plan(()))
     result = Result(run=_execute(plan, plans, experiments, store, settings), plan=plan)
+    tracking = _Tracking(settings)
     for experiment, changed, problem in _write_all(experiments, plans, store, settings):
         if problem:
             result.problems.append(f"{experiment['name']}: {problem}")
             print(f"error: {experiment['name']}: {problem}", file=sys.stderr)
         elif changed:
             result.written.append(experiment["name"])
-    if settings.tracking == "mlflow":
-        folders = [settings.results_dir / e["name"] for e in experiments]
-        _track([f for f in folders if (f / "run.json").is_file()], settings.results_dir, settings.tracking_uri)
+            # this process has nothing else to do while the others write
+            tracking.log([experiment])
+    tracking.log([e for e in experiments if e["name"] not in result.written])
+    tracking.finish()
     return result
+
+
+class _Tracking:
+    """Logs finished artefacts to MLflow; a store that fails is reported once everything else is done."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._error: LpbenchError | None = None
+
+    def log(self, experiments: Sequence[Mapping]) -> None:
+        """Log the artefacts of experiments, where there are any."""
+        settings = self._settings
+        if settings.tracking == "mlflow" and self._error is None:
+            folders = [settings.results_dir / e["name"] for e in experiments]
+            try:
+                _track([f for f in folders if (f / "run.json").is_file()], settings.results_dir, settings.tracking_uri)
+            except LpbenchError as error:
+                self._error = error
+
+    def finish(self) -> None:
+        """Raise what went wrong."""
+        if self._error is not None:
+            raise self._error
 
 
 def _write_all(
     experiments: Sequence[Mapping], plans: Mapping[str, Plan], store: Store, settings: Settings
-) -> list[tuple[Mapping, bool, str]]:
-    """Write the artefacts that are not up to date, those with the most fits first; see :func:`_try_to_write`."""
+) -> Iterator[tuple[Mapping, bool, str]]:
+    """Write the artefacts that are not up to date, those with the most fits first; yield each when it is done.
+
+    Yields
+    ------
+    experiment, changed, problem
+        Whether it was written anew, and why it could not be.
+    """
     stamps = {e["name"]: _stamp(e, plans[e["name"]], store, settings) for e in experiments}
-    stale = [e for e in experiments if not _is_current(settings.results_dir / e["name"], stamps[e["name"]])]
-    by_size = sorted(stale, key=lambda e: -sum(b.fits for b in plans[e["name"]].blocks))
-    calls = [(e, plans[e["name"]], stamps[e["name"]], store.root, settings) for e in by_size]
+    todo = {e["name"]: e for e in experiments if not _is_current(settings.results_dir / e["name"], stamps[e["name"]])}
+    yield from ((e, False, "") for e in experiments if e["name"] not in todo)
+    by_size = sorted(todo.values(), key=lambda e: -sum(b.fits for b in plans[e["name"]].blocks))
+    calls = {e["name"]: (e, plans[e["name"]], stamps[e["name"]], store.root, settings) for e in by_size}
     # artefacts are written on this machine, wherever blocks are computed
     local = "loky" if settings.backend != "serial" and len(calls) > 1 else "serial"
-    done: dict[str, tuple[bool, str]] = {e["name"]: (False, "") for e in experiments if e not in stale}
     with (
         engine(local, min(settings.workers or os.cpu_count() or 1, _WRITERS)) as mapping,
         tqdm(total=len(calls), unit="artefact", disable=not settings.progress or None, dynamic_ncols=True) as bar,
     ):
-        for name, *outcome in mapping(_try_to_write, calls):
-            done[name] = tuple(outcome)
+        for name, problem in mapping(_try_to_write, list(calls.values())):
             bar.update()
-    for call in calls:  # what a worker did not live to write
-        if call[0]["name"] not in done:
-            name, *outcome = _try_to_write(*call)
-            done[name] = tuple(outcome)
-    return [(e, *done[e["name"]]) for e in experiments]
+            del calls[name]
+            yield todo[name], not problem, problem
+    for call in calls.values():  # what a worker did not live to write
+        name, problem = _try_to_write(*call)
+        yield todo[name], not problem, problem
 
 
-def _try_to_write(experiment: Mapping, plan: Plan, stamp: str, root: Path, settings: Settings) -> tuple[str, bool, str]:
-    """Name of the artefact, whether it was written, and why it could not be."""
+def _try_to_write(experiment: Mapping, plan: Plan, stamp: str, root: Path, settings: Settings) -> tuple[str, str]:
+    """Name of the artefact, and why it could not be written."""
     try:
         write_experiment(experiment, plan, stamp, Store(root), settings)
-        return experiment["name"], True, ""
+        return experiment["name"], ""
     except LpbenchError as error:
-        return experiment["name"], False, str(error)
+        return experiment["name"], str(error)
 
 
 def _execute(plan: Plan, plans: Mapping[str, Plan], experiments, store: Store, settings: Settings) -> RunReport:

@@ -66,6 +66,15 @@ def test_report_lists_what_is_missing_and_how_to_get_it(tmp_path, monkeypatch, c
     assert "email" in report and (tmp_path / "reproduced" / EXPERIMENT / "summary.csv").is_file()
 
 
+def test_a_tracking_server_that_is_down_keeps_no_artefact_from_being_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    argv = ["reproduce", EXPERIMENT, "histoftree/figure1", "--results", str(tmp_path), "--replications", "1"]
+    tracking = ["--tracking", "mlflow", "--tracking-uri", "http://127.0.0.1:9"]
+    assert main([*argv, "--backend", "serial", *tracking]) != 0
+    assert "http://127.0.0.1:9" in capsys.readouterr().err
+    assert all((tmp_path / name / "run.json").is_file() for name in (EXPERIMENT, "histoftree/figure1"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(registry.experiments()))
 def test_every_experiment_runs(tmp_path, name):
