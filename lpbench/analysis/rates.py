@@ -31,8 +31,9 @@ def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x = np.asarray(x, dtype=float)
     if x.size < 2 or np.ptp(x) == 0:
         raise ValueError(f"a slope needs two different places on the axis, got x={x.tolist()}")
-    centred = x - x.mean()
-    return np.asarray(y, dtype=float) @ centred / (centred @ centred)
+    centred, y = x - x.mean(), np.asarray(y, dtype=float)
+    # differences to the first: a constant has slope 0, not a rounding error
+    return (y - y[..., :1]) @ centred / (centred @ centred)
 
 
 def loglog_slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -73,3 +73,7 @@ def test_ratio_of_means_is_exact_for_proportional_scores():
     ratio, se = ratio_of_means(3 * b, b)
     assert ratio == pytest.approx(3) and se == pytest.approx(0, abs=1e-12)
     assert np.isnan(ratio_of_means([1.0], [2.0])[1])
+
+
+def test_a_constant_has_slope_zero():
+    assert slope(np.log2([1.0, 3.0, 7.0]), np.full((2, 3), 0.1)).tolist() == [0.0, 0.0]
