@@ -14,6 +14,8 @@ from lpbench.errors import ConfigurationError
 from lpbench.paths import CONF, OWN_FOLDER, ROOT
 
 QUICK_REPLICATIONS = 2
+#: Seconds that a quick run gives a cell.
+QUICK_CELL_TIMEOUT = 10.0
 #: Root seed of the committed results.
 SEED = 2025
 LISTS = ("methods", "datasets", "masks", "experiments")
@@ -134,7 +136,8 @@ def _add_running(commands) -> None:
     sub.usage = "lpbench reproduce [options] [EXPERIMENT ...]"
     sub.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="names, 'histoftree/*' (default: all)")
     sub.add_argument("--replications", type=_whole(1), metavar="N", help="replaces every experiment's own number")
-    sub.add_argument("--quick", action="store_true", help=f"{QUICK_REPLICATIONS} replications")
+    quick = f"{QUICK_REPLICATIONS} replications, and at most {QUICK_CELL_TIMEOUT:g} s for a cell"
+    sub.add_argument("--quick", action="store_true", help=quick)
     _seed(sub)
     runners = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
     sub.add_argument("--backend", type=_one_of(*runners), default="loky", help=", ".join(runners))

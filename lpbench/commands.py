@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench import registry
-from lpbench.arguments import QUICK_REPLICATIONS
+from lpbench.arguments import QUICK_CELL_TIMEOUT, QUICK_REPLICATIONS
 from lpbench.errors import unknown_name
 from lpbench.experiments.workflow import (
     Result,
@@ -51,7 +51,7 @@ def reproduce(args: argparse.Namespace) -> int:
         backend=args.backend,
         workers=args.workers,
         address=args.address,
-        cell_timeout=args.cell_timeout,
+        cell_timeout=min(args.cell_timeout, QUICK_CELL_TIMEOUT) if args.quick else args.cell_timeout,
         order=args.order,
         tracking=args.tracking,
         tracking_uri=args.tracking_uri,
