@@ -14,8 +14,9 @@ from lpbench.errors import ConfigurationError
 from lpbench.paths import CONF, OWN_FOLDER, ROOT
 
 QUICK_REPLICATIONS = 2
-#: Seconds that a quick run gives a cell.
+#: Seconds that a quick run gives a cell, and any other one.
 QUICK_CELL_TIMEOUT = 10.0
+CELL_TIMEOUT = 3600.0
 #: Root seed of the committed results.
 SEED = 2025
 LISTS = ("methods", "datasets", "masks", "experiments")
@@ -136,16 +137,15 @@ def _add_running(commands) -> None:
     sub.usage = "lpbench reproduce [options] [EXPERIMENT ...]"
     sub.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="names, 'histoftree/*' (default: all)")
     sub.add_argument("--replications", type=_whole(1), metavar="N", help="replaces every experiment's own number")
-    quick = f"{QUICK_REPLICATIONS} replications, and at most {QUICK_CELL_TIMEOUT:g} s for a cell"
+    quick = f"{QUICK_REPLICATIONS} replications, and {QUICK_CELL_TIMEOUT:g} s for a cell"
     sub.add_argument("--quick", action="store_true", help=quick)
     _seed(sub)
     runners = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
     sub.add_argument("--backend", type=_one_of(*runners), default="loky", help=", ".join(runners))
     sub.add_argument("--workers", type=_whole(1), metavar="N", help="processes (default: one per core)")
     sub.add_argument("--address", metavar="HOST", help="of a running Dask or Ray cluster (default: this machine)")
-    sub.add_argument(
-        "--cell-timeout", type=float, default=3600.0, metavar="S", help="seconds per block (default: %(default)g)"
-    )
+    limits = f"seconds for a cell (default: {CELL_TIMEOUT:g}, quick: {QUICK_CELL_TIMEOUT:g})"
+    sub.add_argument("--cell-timeout", type=float, metavar="S", help=limits)
     orders = ("plan", "longest_first", "shuffle")
     sub.add_argument("--order", type=_one_of(*orders), default="longest_first", help=", ".join(orders))
     sub.add_argument("--tracking", type=_one_of("none", "mlflow"), default="mlflow", help="none, mlflow")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench import registry
-from lpbench.arguments import QUICK_CELL_TIMEOUT, QUICK_REPLICATIONS
+from lpbench.arguments import CELL_TIMEOUT, QUICK_CELL_TIMEOUT, QUICK_REPLICATIONS
 from lpbench.errors import unknown_name
 from lpbench.experiments.workflow import (
     Result,
@@ -44,6 +44,7 @@ def reproduce(args: argparse.Namespace) -> int:
     experiments = select_experiments(args.experiments)
     results = args.results.resolve()
     replications = QUICK_REPLICATIONS if args.quick and args.replications is None else args.replications
+    limit = QUICK_CELL_TIMEOUT if args.quick else CELL_TIMEOUT
     settings = Settings(
         results_dir=results,
         seed=args.seed,
@@ -51,7 +52,7 @@ def reproduce(args: argparse.Namespace) -> int:
         backend=args.backend,
         workers=args.workers,
         address=args.address,
-        cell_timeout=min(args.cell_timeout, QUICK_CELL_TIMEOUT) if args.quick else args.cell_timeout,
+        cell_timeout=limit if args.cell_timeout is None else args.cell_timeout,
         order=args.order,
         tracking=args.tracking,
         tracking_uri=args.tracking_uri,

@@ -12,7 +12,7 @@ from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_gri
 from lpbench.estimators.lpct_base import LPCTBase, check_choice, check_whole, with_parameters
 from lpbench.estimators.lpct_partition import rate_depth
 from lpbench.estimators.lpct_sweep import GridAxes, Sweep, by_shared_parameters
-from lpbench.estimators.lpct_tables import NodeTable, Samples, Tables, grown_at_once
+from lpbench.estimators.lpct_tables import NodeTable, Samples, Tables
 from lpbench.estimators.lpct_votes import MECHANISMS, VoteMechanism, noisy_votes, regression_function
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -213,21 +213,13 @@ class LPCT(LPCTBase):
             note="rows of the public sample are not protected",
         )
 
-    def replications_per_batch(self, problem: Problem) -> int:
-        """How many replications to grow partitions for at once."""
-        return grown_at_once(problem)
-
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score a grid in one pass: one growth, one routing and one count serve all depths, weights and budgets.
-
-        Falls back to the loop over fits for ``noise="per_user"`` and for metrics other than accuracy.
-        """
-        return self.sweep_many([problem], budgets, grid, [streams])[0]
-
     def sweep_many(
         self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
     ) -> list[SweepResult]:
-        """Sweep several replications; their partitions are grown together."""
+        """Sweep several replications, each in one pass over all depths, weights and budgets; they grow together.
+
+        Falls back to the loop over fits for ``noise="per_user"`` and for metrics other than accuracy.
+        """
         points, pairs = expand_grid(grid), list(zip(problems, streams, strict=True))
         values = np.empty((len(pairs), len(budgets), len(points)))
         sweeps: list[tuple[int, np.ndarray, Sweep]] = []
@@ -236,7 +228,7 @@ class LPCT(LPCTBase):
             axes = GridAxes(part, self)
             for r, (problem, own) in enumerate(pairs):
                 if problem.metric != "accuracy" or shared.get("noise", self.noise) == "per_user":
-                    values[r][:, members] = super().sweep(problem, budgets, part, own).values
+                    values[r][:, members] = self._refit(problem, budgets, part, own)
                 else:
                     model = with_parameters(self, random_state=own, **shared)
                     sweeps.append((r, members, Sweep(model, problem, budgets, axes)))

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lpbench.estimators.base import LocalClassifier
+from lpbench.estimators.base import Grid, LocalClassifier, SweepResult
 from lpbench.estimators.lpct_partition import CRITERIA, RULES
-from lpbench.estimators.lpct_tables import Samples
+from lpbench.estimators.lpct_tables import Samples, grown_at_once
 from lpbench.estimators.lpct_votes import decide, probabilities
 from lpbench.partitions.tree import TreePartition
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
 
 OUTSIDE = ("zero", "route")
 
@@ -74,6 +76,18 @@ class LPCTBase(LocalClassifier):
     def _bits_down(self, n_leaves: int) -> float:
         """Bits of the broadcast partition: feature and threshold of each cut."""
         return (n_leaves - 1) * (64.0 + math.ceil(math.log2(max(self.n_features_in_, 2))))
+
+    def replications_per_batch(self, problem: Problem) -> int:
+        """How many replications to grow partitions for at once."""
+        return grown_at_once(problem)
+
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+        """Score a grid with one growth, one routing and one count; see :meth:`sweep_many`."""
+        return self.sweep_many([problem], budgets, grid, [streams])[0]
+
+    def _refit(self, problem: Problem, budgets: Sequence[float], points: Sequence, streams: Streams) -> np.ndarray:
+        """Score points by the loop over fits."""
+        return super().sweep(problem, budgets, points, streams).values
 
     def _store_leaves(self, tree: TreePartition, eta: np.ndarray) -> None:
         """Keep the fitted partition and what its leaves, in increasing order, predict."""

@@ -11,7 +11,7 @@ from lpbench.estimators.lpct_base import LPCTBase, check_choice, check_whole, wi
 from lpbench.estimators.lpct_pruning import Answer, Pruning, private_depth, query_depth
 from lpbench.estimators.lpct_statistics import CONSTANTS
 from lpbench.estimators.lpct_sweep import by_shared_parameters
-from lpbench.estimators.lpct_tables import Samples, ScoredRows, Tables, grown_at_once, hits_of
+from lpbench.estimators.lpct_tables import Samples, ScoredRows, Tables, hits_of
 from lpbench.estimators.lpct_votes import VoteMechanism, decide
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -151,21 +151,13 @@ class LPCTPrune(LPCTBase):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def replications_per_batch(self, problem: Problem) -> int:
-        """How many replications to grow partitions for at once."""
-        return grown_at_once(problem)
-
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score a grid with one growth and one count; leaves are pruned anew for each budget and point.
-
-        Falls back to the loop over fits for metrics other than accuracy.
-        """
-        return self.sweep_many([problem], budgets, grid, [streams])[0]
-
     def sweep_many(
         self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
     ) -> list[SweepResult]:
-        """Sweep several replications; their partitions are grown together."""
+        """Sweep several replications, whose partitions are grown together; each budget and point prunes anew.
+
+        Falls back to the loop over fits for metrics other than accuracy.
+        """
         points, pairs = expand_grid(grid), list(zip(problems, streams, strict=True))
         values = np.empty((len(pairs), len(budgets), len(points)))
         sweeps: list[tuple[int, np.ndarray, _Sweep]] = []
@@ -178,7 +170,7 @@ class LPCTPrune(LPCTBase):
                 if problem.metric == "accuracy":
                     sweeps.append((r, members, _Sweep(settings, problem, own)))
                 else:
-                    values[r][:, members] = super().sweep(problem, budgets, part, own).values
+                    values[r][:, members] = self._refit(problem, budgets, part, own)
         Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
         while sweeps:  # each is let go once it is scored
             r, members, sweep = sweeps.pop()
