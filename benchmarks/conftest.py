@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lpbench.reporting import style
+from lpbench.reporting.figures import style
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "reproduced"
 #: Bytes copied to measure the memory: far more than any cache holds.

@@ -6,7 +6,7 @@ import numpy as np
 from conftest import cpu_seconds, timed
 
 from lpbench.estimators import PHIST
-from lpbench.estimators.lpct_votes import VoteMechanism, count_votes, noisy_votes
+from lpbench.estimators.lpct.votes import VoteMechanism, count_votes, noisy_votes
 from lpbench.privacy import GRR
 from lpbench.seeds import Streams
 

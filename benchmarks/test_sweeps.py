@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from conftest import cpu_seconds, timed
 
-from lpbench import registry
 from lpbench.datasets import make_problem
 from lpbench.errors import MissingDataError
 from lpbench.estimators import LPCT, PSGD
 from lpbench.estimators.base import LocalEstimator, expand_grid
+from lpbench.experiments import catalogue as registry
 from lpbench.experiments.seeds import method_streams
 from lpbench.problem import Problem
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from lpbench.cli import main
+from lpbench.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

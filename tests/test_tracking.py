@@ -14,7 +14,7 @@ import urllib.request
 import pandas as pd
 import pytest
 
-from lpbench.cli import main
+from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError
 from lpbench.tracking import log_artefact, rebuild, tracking_uri
 

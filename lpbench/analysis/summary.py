@@ -12,7 +12,7 @@ from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
 from lpbench.analysis.significance import DIGITS, RULES
 from lpbench.analysis.variants import competitors
-from lpbench.naming import parse_selector
+from lpbench.selectors import parse_selector
 
 SUMMARY_COLUMNS = [
     *CELL,

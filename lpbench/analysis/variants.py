@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lpbench.naming import parse_selector
+from lpbench.selectors import parse_selector
 
 #: The named preset that follows the paper's text; it stands for a method that was not run under its bare name.
 TEXT = "text"

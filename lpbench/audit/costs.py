@@ -9,12 +9,12 @@ import numpy as np
 
 from lpbench.audit.devices import audited_methods, method_randomizer
 from lpbench.audit.randomizers import Randomizer
+from lpbench.deployment.client import Client
+from lpbench.deployment.collector import Collector, Round
+from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
+from lpbench.deployment.lpct import LPCTClient, LPCTCurator
+from lpbench.deployment.wire import Reals, pack, payload_bits, seal, user_token
 from lpbench.estimators import LPCT, HistOfTree
-from lpbench.protocol.client import Client
-from lpbench.protocol.collector import Collector, Round
-from lpbench.protocol.histoftree import HistOfTreeClient, HistOfTreeCurator
-from lpbench.protocol.lpct import LPCTClient, LPCTCurator
-from lpbench.protocol.wire import Reals, pack, payload_bits, seal, user_token
 from lpbench.seeds import Streams
 
 _SECRET = bytes(16)

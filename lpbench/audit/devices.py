@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from lpbench import audit, registry
+from lpbench import audit
 from lpbench.audit.randomizers import Randomizer
 from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue as registry
 
 Builder = Callable[[object], Randomizer]
 

@@ -13,9 +13,9 @@ from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Randomizer
 from lpbench.audit.world import N_FEATURES, PUBLIC, real_message, repeat
 from lpbench.estimators.binary import with_constant
-from lpbench.estimators.psgd_neural import Layers, NeuralPass
-from lpbench.estimators.psgd_passes import LinearPass, Runs, Users
-from lpbench.estimators.psgd_start import initial_layers
+from lpbench.estimators.psgd.neural import Layers, NeuralPass
+from lpbench.estimators.psgd.passes import LinearPass, Runs, Users
+from lpbench.estimators.psgd.warm_start import initial_layers
 from lpbench.privacy import PrivUnitG
 
 #: The broadcast weights of the network are random ones times this, so that some gradients are longer than 1.

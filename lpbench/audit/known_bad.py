@@ -1,7 +1,7 @@
 """Mechanisms that break their promise, each in a way that has been shipped somewhere, and some that keep more than it.
 
 The auditor must catch every one of :data:`KNOWN_BAD` and none of :data:`KNOWN_GOOD`: an auditor that cries wolf is as
-useless as a blind one. Several errors are those of released code (:mod:`lpbench.audit.released`), rebuilt here from
+useless as a blind one. Several errors are those of released code (:mod:`lpbench.papers.released`), rebuilt here from
 their description.
 """
 
@@ -18,7 +18,7 @@ from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.vote_devices import N_USERS, noisy_moments, vote_messages
 from lpbench.audit.world import real_message, repeat
 from lpbench.estimators import KRR, PGLM
-from lpbench.estimators.lpct_votes import VoteMechanism, one_hot_votes
+from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
 from lpbench.partitions import grow_max_edge
 from lpbench.privacy import GRR, BitVector, Gaussian, Laplace, PrivUnitG, privunit_reports
 

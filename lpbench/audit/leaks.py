@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench import estimators as models
-from lpbench.estimators.lpct_votes import VoteMechanism
+from lpbench.estimators.lpct.votes import VoteMechanism
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def _histogram(model) -> list[Client]:
         return other, noise + (sums - other) / scale
 
     if getattr(model, "noise", "laplace") == "discrete":
-        return [Client("lpbench.estimators.hist.GridSums.lookup_on_grid")]
-    return [Client("lpbench.estimators.hist.GridSums.lookup", reconcile)]
+        return [Client("lpbench.estimators.baselines.hist.GridSums.lookup_on_grid")]
+    return [Client("lpbench.estimators.baselines.hist.GridSums.lookup", reconcile)]
 
 
 def _moments(model) -> list[Client]:
@@ -74,12 +74,15 @@ def _moments(model) -> list[Client]:
         fresh.noise_cross = recorded.noise_cross + (recorded.cross - fresh.cross) / scale
         return fresh
 
-    return [Client("lpbench.estimators.pglm.Moments.collect", reconcile)]
+    return [Client("lpbench.estimators.baselines.pglm.Moments.collect", reconcile)]
 
 
 def _cells(model) -> list[Client]:
-    reports = "two_rounds.category_reports" if model.mechanism == "grr" else "cell_reports.bit_reports"
-    return [Client("lpbench.estimators.two_rounds.Rounds.labels"), Client(f"lpbench.estimators.{reports}")]
+    reports = "rounds.category_reports" if model.mechanism == "grr" else "cell_reports.bit_reports"
+    return [
+        Client("lpbench.estimators.histoftree.rounds.Rounds.labels"),
+        Client(f"lpbench.estimators.histoftree.{reports}"),
+    ]
 
 
 def _paths(*paths: str) -> Callable[[object], list[Client]]:
@@ -90,28 +93,28 @@ def _paths(*paths: str) -> Callable[[object], list[Client]]:
 CLIENTS: dict[type, Callable[[object], list[Client]]] = {
     models.HistOfTree: _cells,
     models.AdHistOfTree: _cells,
-    models.LabelDT: _paths("trees.noisy_labels"),
-    models.ParDT: _paths("trees.noisy_labels"),
-    models.KRR: _paths("krr.noisy_labels", "krr.KRR._obfuscate"),
-    models.PrivateMean: _paths("private_mean.noisy_labels"),
-    models.PrivateMajority: _paths("private_majority.grr_reports"),
+    models.LabelDT: _paths("baselines.trees.noisy_labels"),
+    models.ParDT: _paths("baselines.trees.noisy_labels"),
+    models.KRR: _paths("baselines.krr.noisy_labels", "baselines.krr.KRR._obfuscate"),
+    models.PrivateMean: _paths("baselines.private_mean.noisy_labels"),
+    models.PrivateMajority: _paths("baselines.private_majority.grr_reports"),
     models.LabelLDPKNN: lambda model: [Client("lpbench.privacy.Laplace.randomize")],
     models.LabelLDPVote: _label_vote,
-    models.LPCT: _paths("lpct.noisy_votes"),
-    models.LPCTPrune: _paths("lpct_pruning.noisy_votes"),
+    models.LPCT: _paths("lpct.lpct.noisy_votes"),
+    models.LPCTPrune: _paths("lpct.pruning.noisy_votes"),
     models.Hist: _histogram,
     models.PHIST: _histogram,
     models.LDPMean: _histogram,
     models.LDPVote: _histogram,
     models.PGLM: _moments,
-    models.ResidualGP: _paths("residual_gp.answers"),
-    models.CalibratedScore: _paths("calibrated_score.vote_reports"),
-    models.PSGD: lambda model: [Client("lpbench.estimators.psgd_passes.LinearPass._visit", step="weights")],
+    models.ResidualGP: _paths("tuning_free.residual_gp.answers"),
+    models.CalibratedScore: _paths("tuning_free.calibrated_score.vote_reports"),
+    models.PSGD: lambda model: [Client("lpbench.estimators.psgd.passes.LinearPass._visit", step="weights")],
     # Trusted curators: what is released stands for the reports.
-    models.LabelCDPVote: _paths("label_dp_vote.exponential_choices"),
-    models.CDPVote: _paths("label_dp_vote.exponential_choices"),
-    models.LabelCDPMean: _paths("label_dp_mean.LabelCDPMean._release"),
-    models.CDPMean: _paths("label_dp_mean.CDPMean._release"),
+    models.LabelCDPVote: _paths("label_dp.vote.exponential_choices"),
+    models.CDPVote: _paths("label_dp.vote.exponential_choices"),
+    models.LabelCDPMean: _paths("label_dp.mean.LabelCDPMean._release"),
+    models.CDPMean: _paths("label_dp.mean.CDPMean._release"),
 }
 
 #: Estimators that protect nothing, so that there is nothing to check.

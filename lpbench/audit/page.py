@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from lpbench.audit.costs import Cost, WireCost
 from lpbench.audit.empirical import detectable
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
-from lpbench.audit.released import DEVIATIONS, REPOSITORY
 from lpbench.audit.table import EPSILON, FALSE_ALARM, Row, failure_per_row
-from lpbench.protocol.wire import HEADER_BYTES, TAG_BYTES
+from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES
+from lpbench.papers.released import DEVIATIONS, REPOSITORY
 
 
 def page(

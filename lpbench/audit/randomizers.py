@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from lpbench.audit.exact import message_losses
+from lpbench.deployment.wire import Field, payload_bits
 from lpbench.privacy import MODELS, Mechanism
-from lpbench.protocol.wire import Field, payload_bits
 from lpbench.seeds import Streams
 
 #: Users simulated by one call of the client code.

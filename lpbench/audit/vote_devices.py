@@ -11,11 +11,11 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import LABELS, N_FEATURES, Y_RANGE, repeat, silent, unprotected
-from lpbench.estimators.lpct_votes import VoteMechanism, one_hot_votes
-from lpbench.estimators.pglm import unit_rows
+from lpbench.deployment.lpct import vote_fields
+from lpbench.deployment.wire import GridPoints, Reals, grid_reach
+from lpbench.estimators.baselines.pglm import unit_rows
+from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
 from lpbench.privacy import DiscreteLaplace, Laplace
-from lpbench.protocol.lpct import vote_fields
-from lpbench.protocol.wire import GridPoints, Reals, grid_reach
 
 #: Cells of the audited partitions; two are enough for the worst case.
 N_CELLS = 2

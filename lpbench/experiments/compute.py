@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from lpbench import registry
 from lpbench.datasets import Draws
 from lpbench.errors import PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import SweepResult, expand_grid
+from lpbench.experiments import catalogue as registry
 from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.limits import CellTimeout, exceeded, time_limit
 from lpbench.experiments.memory import PeakMemory

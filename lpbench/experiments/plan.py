@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lpbench import registry
 from lpbench.datasets import describe
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.estimators.base import check_epsilon, expand_grid
+from lpbench.experiments import catalogue as registry
+from lpbench.experiments.catalogue import MethodSpec
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
-from lpbench.naming import format_selector, parse_selector
-from lpbench.registry import MethodSpec
+from lpbench.selectors import format_selector, parse_selector
 
 #: A fit of a sweep costs about as much as reading this many numbers.
 _PER_FIT = 20

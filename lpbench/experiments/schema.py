@@ -21,7 +21,7 @@ class NamedSchema:
 
 @dataclass
 class MethodSchema:
-    """A method's YAML; the fields are those of :class:`lpbench.registry.MethodSpec`."""
+    """A method's YAML; the fields are those of :class:`lpbench.experiments.catalogue.MethodSpec`."""
 
     name: str = MISSING
     title: str = ""

@@ -10,11 +10,11 @@ import pandas as pd
 
 from lpbench import reporting
 from lpbench.experiments.assemble import assemble
+from lpbench.experiments.catalogue import MethodSpec
 from lpbench.experiments.plan import Entry, Plan
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
-from lpbench.experiments.workflow import Settings, describe_missing, method_card, record_of
-from lpbench.registry import MethodSpec
+from lpbench.pipeline import Settings, describe_missing, method_card, record_of
 from lpbench.tracking import log_artefact, tracking_uri
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lpbench.errors import StoreError
-from lpbench.experiments.claims import Claims
+from lpbench.experiments.leases import Claims
 
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(

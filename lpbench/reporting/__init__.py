@@ -2,7 +2,7 @@
 
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.drawings import write_drawing
-from lpbench.reporting.html import write_pages
+from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_report
 
 __all__ = ["write_artefact", "write_drawing", "write_pages", "write_report"]

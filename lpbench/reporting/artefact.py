@@ -9,18 +9,18 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, summarise, write_csv, write_text
-from lpbench.naming import parse_selector
-from lpbench.reporting.apart import FILE as APART
-from lpbench.reporting.apart import apart_markdown, compare_apart
+from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
+from lpbench.reporting.development_sets import FILE as APART
+from lpbench.reporting.development_sets import apart_markdown, compare_apart
 from lpbench.reporting.drawings import DRAWINGS, write_drawing
-from lpbench.reporting.equivalence import draw_equivalence
-from lpbench.reporting.field import draw_field
-from lpbench.reporting.figures import draw_lines
-from lpbench.reporting.kept import forget, keep
-from lpbench.reporting.rate_figures import RATE_FIGURES, REPLACES
-from lpbench.reporting.tables import build, to_latex, to_markdown
+from lpbench.reporting.figures.lines import draw_lines
+from lpbench.reporting.figures.rates import RATE_FIGURES, REPLACES
+from lpbench.reporting.figures.standard import draw_field
+from lpbench.reporting.summary_cache import forget, keep
+from lpbench.reporting.tables.markdown import build, to_latex, to_markdown
+from lpbench.selectors import parse_selector
 
 #: Which mark the paper of an experiment prints.
 RULES = {"lpct": "bold"}

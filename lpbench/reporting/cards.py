@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lpbench.naming import parse_selector
+from lpbench.selectors import parse_selector
 
 #: Symbols of the papers for parameters that appear in names.
 SYMBOLS = {

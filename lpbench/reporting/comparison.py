@@ -10,8 +10,8 @@ import pandas as pd
 from lpbench.analysis import Summary, is_preset, ratio_of_means
 from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import BASELINE
-from lpbench.naming import parse_selector
 from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells
+from lpbench.selectors import parse_selector
 
 COMPARISON_COLUMNS = [
     *("experiment", "panel", "dataset", "mask", "method", "epsilon", "x"),

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lpbench.errors import unknown_name
-from lpbench.reporting.cards import get
-from lpbench.reporting.drawings_histoftree import draw_masks
-from lpbench.reporting.drawings_lpct import (
+from lpbench.papers.histoftree.drawings import draw_masks
+from lpbench.papers.lpct.dataset_sizes import write_facts
+from lpbench.papers.lpct.drawings import (
     draw_contours,
     draw_partition,
     draw_pruning,
     draw_ranges,
     draw_two_partitions,
 )
-from lpbench.reporting.facts import write_facts
+from lpbench.reporting.cards import get
 
 #: Experiment -> function(experiment, folder, seed) that draws it.
 DRAWINGS: Mapping[str, Callable] = {

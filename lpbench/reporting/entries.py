@@ -11,8 +11,8 @@ import pandas as pd
 from lpbench.analysis import Summary, read_csv
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.cards import get
-from lpbench.reporting.field import BOXES, BUDGETS, DIFFERENCES, RANKS
-from lpbench.reporting.kept import kept
+from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
+from lpbench.reporting.summary_cache import kept
 
 
 class Entry:

@@ -6,7 +6,9 @@ manifests of the data sets or from the printed formulas; nothing is asserted fro
 
 from __future__ import annotations
 
-from lpbench.reporting import errata_histoftree, errata_label_dp, errata_lpct
+from lpbench.papers.histoftree import errata as errata_histoftree
+from lpbench.papers.label_dp import errata as errata_label_dp
+from lpbench.papers.lpct import errata as errata_lpct
 
 
 def errata() -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.reporting import style
+from lpbench.reporting.figures import style
 
 TITLES = {"lpct": "LPCT", "histoftree": "HistOfTree"}
 

@@ -10,9 +10,9 @@ from sklearn.tree import DecisionTreeRegressor
 from lpbench import estimators as models
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.leaks import CLIENTS, UNPROTECTED, Client, outputs, replay
-from lpbench.estimators.lpct_tables import Samples
+from lpbench.estimators.lpct.tables import Samples
+from lpbench.experiments.catalogue import method
 from lpbench.partitions import grid_digits
-from lpbench.registry import method
 
 Y_RANGE = (-1.0, 2.0)
 N, D = 160, 3
@@ -144,7 +144,7 @@ def test_a_fit_that_asks_for_other_reports_is_caught(monkeypatch):
             super().fit(X, y)
             return self if y[0] < 0.5 else super().fit(X, y)
 
-    clients = [Client("lpbench.estimators.private_mean.noisy_labels")]
+    clients = [Client("lpbench.estimators.baselines.private_mean.noisy_labels")]
     monkeypatch.setitem(CLIENTS, Asks, lambda model: clients)
     high, low = np.full(5, 0.9), np.full(5, 0.1)
     X = np.zeros((5, 1))

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lpbench import registry
 from lpbench.audit import devices
 from lpbench.audit.costs import measure_methods, measure_protocols
 from lpbench.audit.devices import EXTRA, audited_methods, builds, randomizer_of
 from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD
-from lpbench.audit.released import DEVIATIONS
 from lpbench.audit.table import COLUMNS, FALSE_ALARM, audit, failure_per_row, problems, subjects, write_csv
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateMean
-from lpbench.estimators.two_rounds import Rounds
+from lpbench.estimators.histoftree.rounds import Rounds
+from lpbench.experiments import catalogue as registry
+from lpbench.papers.released import DEVIATIONS
 from lpbench.privacy import BitVector, DiscreteLaplace, Exponential, FiniteMechanism, Laplace, RandomizedResponse
 from lpbench.seeds import Streams
 from tests.audit.test_leaks import MASK, Y_RANGE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lpbench import registry
 from lpbench.datasets import describe, list_datasets, load_manifest
 from lpbench.datasets.masks import MASKS
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.experiments import catalogue as registry
 from lpbench.paths import MANIFESTS
 
 H_NAMES = (

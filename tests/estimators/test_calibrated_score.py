@@ -10,9 +10,9 @@ from scipy.special import expit, logit
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from lpbench.estimators import CalibratedScore, PrivateMajority, PublicForest
-from lpbench.estimators.drift_posterior import cell_shares, drifted_means, fit_drift
-from lpbench.estimators.public_score import PublicScore, mixture_weights
-from lpbench.estimators.score_cells import ScoreCells, affordable_cells, principal_axes
+from lpbench.estimators.tuning_free.drift_posterior import cell_shares, drifted_means, fit_drift
+from lpbench.estimators.tuning_free.public_score import PublicScore, mixture_weights
+from lpbench.estimators.tuning_free.score_cells import ScoreCells, affordable_cells, principal_axes
 from lpbench.privacy import SubsetSelection, grr_probabilities
 
 

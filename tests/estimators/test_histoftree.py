@@ -10,7 +10,7 @@ from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning
 from lpbench.estimators import AdHistOfTree, HistOfTree
 from lpbench.estimators.base import LocalEstimator
-from lpbench.estimators.two_rounds import Rounds
+from lpbench.estimators.histoftree.rounds import Rounds
 from lpbench.partitions import grid_digits
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -120,7 +120,7 @@ def test_a_sweep_shares_trees_and_cells_that_are_equal(rule, partly, monkeypatch
     split = Rounds.split
     monkeypatch.setattr(Rounds, "split", lambda *of: splits.append(of[2]) or split(*of))
     for users in (1, 1 << 20):  # one grid at one depth after the other, and all together
-        monkeypatch.setattr("lpbench.estimators.cell_sweep._STACKED_USERS", users)
+        monkeypatch.setattr("lpbench.estimators.histoftree.sweep._STACKED_USERS", users)
         assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
     shared = ([2, 3] if partly else [1, 2, 3]) if rule == "cart" else [0, 1, 2, 3]
     assert splits == 2 * shared

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import AdHistOfTree, HistOfTree
-from lpbench.estimators.adhistoftree import choose_partition, mean_inflation
+from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 

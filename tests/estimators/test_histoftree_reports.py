@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.estimators.cell_reports import BitSums, CategorySums, bit_reports, category_reports
-from lpbench.estimators.user_cells import ReportDraws, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, bit_reports, category_reports
+from lpbench.estimators.histoftree.user_cells import ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import cell_keys, grid_digits, grow_max_edge
 from lpbench.privacy import exact_epsilon
 from lpbench.seeds import Streams
@@ -177,7 +177,7 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
     query, query_leaves = all_cells(grid, tree)
     sums = BitSums(9, grid, leaves, np.arange(N) / N, 1.0)
     whole = sums.estimate(query, query_leaves)
-    monkeypatch.setattr("lpbench.estimators.cell_reports._CHUNK", 40)
+    monkeypatch.setattr("lpbench.estimators.histoftree.cell_reports._CHUNK", 40)
     assert np.allclose(sums.estimate(query, query_leaves), whole, atol=1e-12)
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binned_statistic_dd, ks_2samp
 
 from lpbench.estimators import PHIST, Hist
-from lpbench.estimators.hist import GridSums, grid_bits
+from lpbench.estimators.baselines.hist import GridSums, grid_bits
 from lpbench.privacy import Laplace
 from lpbench.seeds import Streams
 

@@ -24,9 +24,9 @@ from lpbench.estimators import (
     LDPMean,
     LDPVote,
 )
-from lpbench.estimators.hist import Hist
-from lpbench.estimators.label_dp_vote import difference_variance, project_on_simplex
-from lpbench.estimators.phist import PHIST
+from lpbench.estimators.baselines.hist import Hist
+from lpbench.estimators.baselines.phist import PHIST
+from lpbench.estimators.label_dp.vote import difference_variance, project_on_simplex
 from lpbench.privacy import GRR, BitVector
 from lpbench.seeds import Streams
 

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax
 
-from lpbench.estimators.label_dp_knn import LabelLDPKNN
-from lpbench.estimators.label_dp_mean import CDPMean, LabelCDPMean
-from lpbench.estimators.label_dp_vote import CDPVote, LabelCDPVote, LabelLDPVote
+from lpbench.estimators.label_dp.knn import LabelLDPKNN
+from lpbench.estimators.label_dp.mean import CDPMean, LabelCDPMean
+from lpbench.estimators.label_dp.vote import CDPVote, LabelCDPVote, LabelLDPVote
 from lpbench.privacy import GRR, BitVector, Laplace, exact_epsilon
 from lpbench.seeds import Streams
 

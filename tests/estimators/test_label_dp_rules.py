@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpbench.analysis.exponents import table_i
-from lpbench.estimators import label_dp_rules as rules
+from lpbench.estimators.label_dp import rules
 
 SMOOTH = {"beta": 0.5, "holder": 0.4}
 MOMENTS = [None, 2.0, 4.0, 16.0]

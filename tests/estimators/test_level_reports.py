@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.estimators import level_reports as levels
-from lpbench.estimators.level_reports import LevelReport
+from lpbench.estimators.tuning_free import level_reports as levels
+from lpbench.estimators.tuning_free.level_reports import LevelReport
 from lpbench.privacy import exact_epsilon
 
 REPORTS = [LevelReport(0.5, 2), LevelReport(2.0, 3, 2), LevelReport(4.0, 8), LevelReport(4.0, 5, 3)]

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpbench import registry
 from lpbench.datasets import make_problem
-from lpbench.estimators import LPCT, LPCTPrune, lpct_partition
+from lpbench.estimators import LPCT, LPCTPrune
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.estimators.lpct_partition import PublicTree, rate_depth
-from lpbench.estimators.lpct_votes import VoteMechanism
+from lpbench.estimators.lpct import partition as lpct_partition
+from lpbench.estimators.lpct.partition import PublicTree, rate_depth
+from lpbench.estimators.lpct.votes import VoteMechanism
+from lpbench.experiments import catalogue as registry
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import LPCT
-from lpbench.estimators.lpct_votes import DISCRETE_STEP, VoteMechanism, noisy_votes
+from lpbench.estimators.lpct.votes import DISCRETE_STEP, VoteMechanism, noisy_votes
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 from tests.privacy.laws import assert_same_law

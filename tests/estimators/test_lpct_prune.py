@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from lpbench import registry
 from lpbench.datasets import make_problem
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCTPrune
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.estimators.lpct_pruning import Pruning, private_depth, query_depth
-from lpbench.estimators.lpct_statistics import NodeVotes, Query, judge
-from lpbench.estimators.lpct_tables import Tables
-from lpbench.estimators.lpct_votes import VoteMechanism, noisy_votes
+from lpbench.estimators.lpct.pruning import Pruning, private_depth, query_depth
+from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
+from lpbench.estimators.lpct.tables import Tables
+from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
+from lpbench.experiments import catalogue as registry
 from lpbench.seeds import Streams
 
 

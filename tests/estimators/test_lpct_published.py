@@ -5,8 +5,8 @@ import copy
 import pandas as pd
 import pytest
 
-from lpbench import registry
-from lpbench.experiments.workflow import Settings, run_experiments
+from lpbench.experiments import catalogue as registry
+from lpbench.pipeline import Settings, run_experiments
 
 
 @pytest.mark.slow

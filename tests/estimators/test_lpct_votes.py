@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from lpbench.estimators.lpct_votes import (
+from lpbench.estimators.lpct.votes import (
     VoteMechanism,
     count_votes,
     decide,

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from lpbench.estimators import PGLM
-from lpbench.estimators.pglm import SENSITIVITY, Moments, moment_scale, smallest_eigenvalue, unit_rows
+from lpbench.estimators.baselines.pglm import SENSITIVITY, Moments, moment_scale, smallest_eigenvalue, unit_rows
 from lpbench.privacy import Gaussian
 from lpbench.seeds import Streams
 

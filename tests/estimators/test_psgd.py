@@ -10,10 +10,10 @@ from scipy.special import expit
 
 from lpbench.estimators import PSGD
 from lpbench.estimators.binary import with_constant
-from lpbench.estimators.psgd_neural import Layers, NeuralPass, OuterSums
-from lpbench.estimators.psgd_noise import HiddenNoise, product_root
-from lpbench.estimators.psgd_passes import LinearPass, Runs, Users
-from lpbench.estimators.psgd_start import curvature_rate, initial_layers, linear_start, neural_start
+from lpbench.estimators.psgd.neural import Layers, NeuralPass, OuterSums
+from lpbench.estimators.psgd.noise import HiddenNoise, product_root
+from lpbench.estimators.psgd.passes import LinearPass, Runs, Users
+from lpbench.estimators.psgd.warm_start import curvature_rate, initial_layers, linear_start, neural_start
 from lpbench.privacy import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
 
 
@@ -94,7 +94,7 @@ def explicit_network(users, runs, layers, replication, z_of_block, block):
 @pytest.mark.parametrize("steps", [5, 32])
 def test_neural_pass_is_the_explicit_recursion(steps, monkeypatch):
     """With few inputs every z is drawn."""
-    monkeypatch.setattr("lpbench.estimators.psgd_neural._STEPS", steps)
+    monkeypatch.setattr("lpbench.estimators.psgd.neural._STEPS", steps)
     users, runs, layers = neural_setting()
     got = NeuralPass(users, runs, layers).run()
     for r in range(2):
@@ -185,7 +185,7 @@ def test_the_curvature_step_never_increases_the_linear_loss(monkeypatch):
     X, y = with_constant(rng.random((60, 4))), rng.integers(0, 2, 60)
     losses = []
     for steps in range(30):
-        monkeypatch.setattr("lpbench.estimators.psgd_start.STEPS", steps)
+        monkeypatch.setattr("lpbench.estimators.psgd.warm_start.STEPS", steps)
         losses.append(loss(X @ linear_start(X, y, np.array([curvature_rate(X)]))[0], y))
     assert (np.diff(losses) <= 1e-15).all() and losses[-1] < losses[0]
 

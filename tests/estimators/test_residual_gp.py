@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import PrivateMean, ResidualGP
-from lpbench.estimators import residual_gp as module
-from lpbench.estimators.bin_effects import bin_of, estimate_effects
-from lpbench.estimators.gaussian_average import GaussianAverage
-from lpbench.estimators.half_forest import HalfForest
-from lpbench.estimators.kernel_features import KernelFeatures, ShownFeatures
+from lpbench.estimators.tuning_free import residual_gp as module
+from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
+from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 
 Y_RANGE = (-2.0, 4.0)
 

@@ -10,9 +10,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
-from lpbench.estimators.ct_growth import cut_class_trees
+from lpbench.estimators.baselines.ct_growth import cut_class_trees
+from lpbench.estimators.baselines.tree_growth import grow_trees
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
-from lpbench.estimators.tree_growth import grow_trees
 from lpbench.privacy import Laplace
 from lpbench.seeds import Streams
 
@@ -136,7 +136,7 @@ def test_sparse_inputs_grow_the_same_trees(monkeypatch):
     codes = (inputs[:, :5].sum(axis=1) + 0.1 * rng.random(400) > 0.12).astype(int)
     found = []
     for share in (0.0, 1.0):
-        monkeypatch.setattr("lpbench.estimators.ct_growth._SPARSE", share)
+        monkeypatch.setattr("lpbench.estimators.baselines.ct_growth._SPARSE", share)
         found.append([cut.grown.tree for cut in cut_class_trees(inputs, codes, (8, 16, None), seed=1)])
     for dense, sparse in zip(*found, strict=True):
         assert (dense.feature == sparse.feature).all() and (dense.threshold == sparse.threshold).all()

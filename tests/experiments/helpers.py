@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lpbench.experiments.catalogue import MethodSpec
 from lpbench.experiments.plan import Block, Plan, plan_single
-from lpbench.registry import MethodSpec
 
 
 def method(name="constant", estimator="Constant", **changes) -> MethodSpec:

@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from lpbench.experiments import claims as module
-from lpbench.experiments.claims import Claims
+from lpbench.experiments import leases as module
+from lpbench.experiments.leases import Claims
 
-PREAMBLE = "import sys; from pathlib import Path; from lpbench.experiments.claims import Claims\n"
+PREAMBLE = "import sys; from pathlib import Path; from lpbench.experiments.leases import Claims\n"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from lpbench.cli import main
+from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.engines import check_backend, engine
 from lpbench.experiments.limits import CellTimeout, time_limit

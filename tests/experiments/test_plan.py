@@ -8,8 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from lpbench import registry
 from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue as registry
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.plan import plan_experiment

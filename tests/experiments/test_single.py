@@ -1,4 +1,4 @@
-from lpbench.cli import main
+from lpbench.cli.main import main
 
 
 def test_one_replication_has_no_standard_error(tmp_path, capsys):

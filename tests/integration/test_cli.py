@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-from lpbench.cli import main
+from lpbench.cli.main import main
 
 COMMON = ["tracking=none", "runner=serial", "replications=2"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lpbench import arguments
-from lpbench.cli import main
-from lpbench.completion import SCRIPTS, candidates
+from lpbench.cli import arguments
+from lpbench.cli.completion import SCRIPTS, candidates
+from lpbench.cli.main import main
 from lpbench.paths import ROOT
 
 COMMANDS = sorted(arguments.subcommands())

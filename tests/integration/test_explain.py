@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lpbench.cli import main
+from lpbench.cli.main import main
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
 

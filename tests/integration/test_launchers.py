@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lpbench.cli import main
+from lpbench.cli.main import main
 
 SWEEP = ["-m", "method=private_mean,label_dt", "epsilon=1,2", "replications=2", "runner=serial"]
 

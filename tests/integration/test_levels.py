@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from lpbench import levels, registry
-from lpbench.cli import main
+from lpbench.cli import verify as levels
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue as registry
 from lpbench.paths import ROOT
 
 SMALL = {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lpbench import registry
-from lpbench.cli import main
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue as registry
 
 EXPERIMENT = "extensions/embedded_regression"
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
-from lpbench import registry
-from lpbench.cli import main
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue as registry
 from lpbench.experiments import fingerprint
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from lpbench import contract
-from lpbench.csv_profile import new_dataset
+from lpbench.cli import check as contract
+from lpbench.cli.new_dataset import new_dataset
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.errors import LpbenchError
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lpbench import contract, paths, registry
+from lpbench import paths
+from lpbench.cli import check as contract
+from lpbench.experiments import catalogue as registry
 from lpbench.experiments.fingerprint import source_hash
 from lpbench.paths import ROOT
 

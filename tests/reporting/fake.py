@@ -12,8 +12,8 @@ import pandas as pd
 import yaml
 
 from lpbench.analysis.scores import SCORE_COLUMNS
-from lpbench.naming import parse_selector
 from lpbench.paths import CONF
+from lpbench.selectors import parse_selector
 
 
 def experiment(name: str, **changes) -> dict:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpbench.naming import parse_selector
 from lpbench.reporting import write_artefact
-from lpbench.reporting.apart import FILE, apart_tables, compare_apart, sets_apart
 from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.development_sets import FILE, apart_tables, compare_apart, sets_apart
+from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of
 
 NAME = "extensions/ablation_regression"

@@ -11,9 +11,9 @@ from lpbench.errors import ConfigurationError
 from lpbench.reporting import write_artefact, write_drawing
 from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
-from lpbench.reporting.curves import curves
-from lpbench.reporting.figures import _looks, _panel_title
-from lpbench.reporting.tables import build, print_number, to_latex, to_markdown
+from lpbench.reporting.figures.curves import curves
+from lpbench.reporting.figures.lines import _looks, _panel_title
+from lpbench.reporting.tables.markdown import build, print_number, to_latex, to_markdown
 from tests.reporting.fake import CARDS, bare, experiment, placeholder, scores_of
 
 ORDER = [

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lpbench.reporting.claim_registry import Verdict, decider
 from lpbench.reporting.claims import CLAIM_COLUMNS, DECIDERS, NotRunError, Results, decide
-from lpbench.reporting.claims.registry import Verdict, decider
 from lpbench.reporting.published import read
 from tests.reporting.fake import bare, experiment, parse_selector, scores_of
 from tests.reporting.store import put, verdict

@@ -8,12 +8,12 @@ import pytest
 
 from lpbench.analysis import Interval, read_csv, write_csv
 from lpbench.analysis.exponents import table_i
-from lpbench.naming import parse_selector
+from lpbench.papers.label_dp.claims import furthest, is_zero, jointly
+from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
+from lpbench.papers.label_dp.rates import ROWS, rate_markdown, rate_table
 from lpbench.reporting.claims import DECIDERS, NotRunError, Results
-from lpbench.reporting.claims.label_dp import furthest, is_zero, jointly
-from lpbench.reporting.label_dp_figures import write_budget_rates, write_rates
-from lpbench.reporting.label_dp_rates import ROWS, rate_markdown, rate_table
-from lpbench.reporting.rate_figures import RATE_FIGURES
+from lpbench.reporting.figures.rates import RATE_FIGURES
+from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
 

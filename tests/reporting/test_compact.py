@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lpbench.reporting import style
-from lpbench.reporting.compact import DIGITS, PALETTE, compact_png, compact_svg
+from lpbench.reporting.figures import style
+from lpbench.reporting.figures.compact import DIGITS, PALETTE, compact_png, compact_svg
 
 
 def _draw(folder):

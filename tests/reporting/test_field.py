@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.analysis import critical_difference
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.field_parts import competing, parts, slug
+from lpbench.reporting.figures.comparisons import competing, parts, slug
 from tests.reporting.fake import CARDS, experiment, scores_of
 
 FLOOR = CARDS | {"private_mean": {"title": "PrivateMean", "tuning_free": "{}", "task": "regression"}}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.honest import Floor, floor_of, floors_within, hindsight, published_wins
+from lpbench.reporting.floors import Floor, floor_of, floors_within, hindsight, published_wins
 from lpbench.reporting.published import published_cells
 from tests.reporting.fake import CARDS, experiment, scores_of
 

@@ -6,8 +6,8 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 
-from lpbench.reporting.html_tables import distance, in_errors
-from lpbench.reporting.markdown import bullets, inline, tables
+from lpbench.reporting.pages.markdown import bullets, inline, tables
+from lpbench.reporting.pages.tables import distance, in_errors
 from tests.reporting.site import write_site
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}

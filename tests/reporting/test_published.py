@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from lpbench.papers.histoftree.errata import histoftree_tie_rules
+from lpbench.papers.lpct.claims_tables import published_above_bound
+from lpbench.papers.lpct.errata import lpct_reachable, printed_eta_range
 from lpbench.paths import PUBLISHED
-from lpbench.reporting.claims.lpct_tables import published_above_bound
 from lpbench.reporting.errata import errata
-from lpbench.reporting.errata_histoftree import histoftree_tie_rules
-from lpbench.reporting.errata_lpct import lpct_reachable, printed_eta_range
 from lpbench.reporting.published import published_cells, published_rank_sums, read
 
 TABLES = {f"histoftree/table{k}": 120 for k in (1, 2, 3)}

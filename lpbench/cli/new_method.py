@@ -1,0 +1,108 @@
+"""``lpbench new method``: module, YAML and test from templates. Nothing is asked, nothing overwritten."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import keyword
+import os
+import re
+from pathlib import Path
+
+import jinja2
+
+from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue as registry
+from lpbench.paths import OWN_VARIABLE, own_folders
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: What a first run looks like, on data that need no download.
+_FIRST_DATASET = {"regression": "diabetes_progression", "classification": "breast_cancer"}
+
+
+def new_method_command(args: argparse.Namespace) -> int:
+    """Write the files, and say what to do next."""
+    paths = new_method(args.name, args.folder, args.task)
+    for path in paths:
+        print(f"wrote {shown(path)}")
+    print(f"""It runs as it is. Next:
+{export_line(args.folder)}  lpbench check method {args.name}
+  lpbench dataset={_FIRST_DATASET[args.task]} method={args.name} epsilon=2 replications=5
+  python -m pytest {shown(paths[-1])}
+Then make it yours: what leaves a device in `reports` (and `device`, its account for
+the audit), what is computed from it in `fit`, the grid in the YAML.""")
+    return 0
+
+
+def new_method(name: str, folder: Path, task: str = "regression") -> list[Path]:
+    """Write the files of a method.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case identifier that is neither a registered method nor an importable module.
+    folder : Path
+        Module and test go there, the YAML into its subfolder ``methods``.
+    task : {"regression", "classification"}
+
+    Returns
+    -------
+    list of Path
+        Module, YAML, test.
+
+    Raises
+    ------
+    ConfigurationError
+        A name that cannot be used, or a file that exists.
+    """
+    folder = Path(folder).resolve()
+    places = {
+        f"{task}.py.j2": folder / f"{name}.py",
+        "method.yaml.j2": folder / "methods" / f"{name}.yaml",
+        "test_method.py.j2": folder / f"test_{name}.py",
+    }
+    check_name("method", name)
+    for path in places.values():
+        refuse_overwriting(path)
+    if name in registry.methods():
+        raise ConfigurationError(f"method {name!r} is registered already; choose another name")
+    if importlib.util.find_spec(name) is not None:
+        raise ConfigurationError(f"method {name!r} would have the name of an importable module; choose another name")
+    words = {
+        "name": name,
+        "task": task,
+        "title": name.replace("_", " ").capitalize(),
+        "class_name": "".join(part.capitalize() for part in name.split("_")),
+    }
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    templates = jinja2.Environment(loader=loader, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    for template, path in places.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(templates.get_template(template).render(words), encoding="utf-8")
+    return list(places.values())
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse names that cannot be file, module and selector at once."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise ConfigurationError(
+            f"{kind} name {name!r} must be lower-case letters, digits and underscores, e.g. my_{kind}"
+        )
+
+
+def refuse_overwriting(path: Path) -> None:
+    """Raise ConfigurationError if there is a file already."""
+    if path.exists():
+        raise ConfigurationError(f"{shown(path)} exists and is never overwritten; choose another name, or remove it")
+
+
+def export_line(folder: Path) -> str:
+    """The line that makes lpbench look into a folder, or nothing where it does already."""
+    folder = Path(folder).resolve()
+    return "" if folder in own_folders() else f"  export {OWN_VARIABLE}={folder}   # lpbench looks there from now on\n"
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be written from here."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

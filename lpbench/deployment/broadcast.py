@@ -1,0 +1,84 @@
+"""What the curator sends to everybody: settings as canonical JSON, and a partition as packed arrays."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lpbench.deployment.collector import ProtocolError
+from lpbench.deployment.wire import digest
+from lpbench.partitions import TreePartition
+
+_LENGTH = struct.Struct(">I")
+_TREE = struct.Struct(">HI")
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """The question of one round.
+
+    Attributes
+    ----------
+    settings : dict
+        JSON values; the keys ``protocol``, ``round`` and, from round 2 on, ``after`` (hexadecimal digest of the round
+        before) are always there.
+    tree : TreePartition, optional
+    """
+
+    settings: dict
+    tree: TreePartition | None = field(default=None)
+
+    @property
+    def partition(self) -> TreePartition:
+        """The partition; ProtocolError if there is none."""
+        if self.tree is None:
+            raise ProtocolError("the broadcast has no partition")
+        return self.tree
+
+    def encode(self) -> bytes:
+        """Return the bytes that are sent; they determine the campaign."""
+        text = json.dumps(self.settings, sort_keys=True, separators=(",", ":")).encode()
+        return _LENGTH.pack(len(text)) + text + (b"" if self.tree is None else encode_tree(self.tree))
+
+    @classmethod
+    def decode(cls, content: bytes) -> Broadcast:
+        """Inverse of :meth:`encode`; ProtocolError if the content is not one."""
+        try:
+            (length,) = _LENGTH.unpack_from(content)
+            settings = json.loads(content[_LENGTH.size : _LENGTH.size + length])
+            if _LENGTH.size + length > len(content) or not isinstance(settings, dict):
+                raise ValueError("no settings of the length that is stated")
+            rest = content[_LENGTH.size + length :]
+            return cls(settings, decode_tree(rest) if rest else None)
+        except (struct.error, ValueError) as error:
+            raise ProtocolError(f"the broadcast cannot be read: {error}") from error
+
+
+def campaign_of(content: bytes) -> bytes:
+    """Digest that reports to this broadcast carry."""
+    return digest(content)
+
+
+def encode_tree(tree: TreePartition) -> bytes:
+    """Pack a partition: number of features and nodes, the feature of every node, the threshold of every cut."""
+    inner = tree.feature >= 0
+    feature = np.where(inner, tree.feature + 1, 0).astype(">u2")
+    return _TREE.pack(tree.n_features, tree.n_nodes) + feature.tobytes() + tree.threshold[inner].astype(">f8").tobytes()
+
+
+def decode_tree(content: bytes) -> TreePartition:
+    """Inverse of :func:`encode_tree` on the unit cube; sample counts are not sent."""
+    n_features, n_nodes = _TREE.unpack_from(content)
+    feature = np.frombuffer(content, dtype=">u2", count=n_nodes, offset=_TREE.size).astype(np.intp) - 1
+    inner = feature >= 0
+    threshold = np.zeros(n_nodes)
+    cuts = np.frombuffer(content, dtype=">f8", offset=_TREE.size + 2 * n_nodes)
+    if cuts.size != inner.sum() or n_nodes != 1 + 2 * inner.sum() or feature.max(initial=-1) >= n_features:
+        raise ValueError("the arrays of the partition do not fit together")
+    threshold[inner] = cuts
+    return TreePartition(
+        feature, threshold, np.zeros(n_nodes, dtype=np.intp), np.zeros(n_features), np.ones(n_features)
+    )

@@ -1,0 +1,221 @@
+"""Collecting the reports of a round: in any order, in chunks, at several places; what is wrong is refused and counted.
+
+A collector keeps either the reports themselves (methods whose curator needs each of them, such as the labels a tree is
+grown from), or their sums (votes), or how often each category was reported. Sums and counts are exact whole numbers, so
+that neither the order of arrival nor the way in which collectors are merged changes a single bit of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbench.deployment.wire import VERSION, Envelope, Field, Integers, open_envelope, payload_bytes, unpack
+from lpbench.errors import LpbenchError
+
+#: Why a report may be refused.
+REASONS = {
+    "malformed": "not in the format: too short, wrong magic or version, an impossible value, padding that is not zero",
+    "wrong_campaign": "answers another broadcast",
+    "out_of_round": "answers a round that is not open here",
+    "over_long": "longer than the round's payload",
+    "truncated": "shorter than the round's payload",
+    "forged": "the tag is not that of the user it names",
+    "wrong_collector": "belongs to another collector",
+    "replayed": "the same bytes were counted before",
+    "duplicate": "the user has already reported in this round",
+    "impossible": "contradicts what the user's public features say",
+}
+
+#: Sums are kept in multiples of this; discrete noise on a coarser grid (a power of two) is summed without rounding.
+SUM_STEP = 2.0**-30
+
+
+class ProtocolError(LpbenchError, ValueError):
+    """The parties do not follow the protocol: a client is asked too much, or collectors do not fit together."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a collector must know about a round.
+
+    Attributes
+    ----------
+    number : int
+        1, 2, ...
+    campaign : bytes
+        Digest of the broadcast that the reports answer.
+    fields : tuple of Field
+        The payload.
+    keep : {"rows", "sums", "counts"}
+        Whether reports are kept one by one or added up, or their categories counted (fields that are ``Integers``).
+    """
+
+    number: int
+    campaign: bytes
+    fields: tuple[Field, ...]
+    keep: str = "rows"
+
+
+class Collector:
+    """Collect the reports of one round.
+
+    Parameters
+    ----------
+    round : Round
+    secret : bytes
+        Key of the enrolment tokens.
+    shard, n_shards : int
+        The collector takes users with ``user % n_shards == shard``; users that reported to two collectors could not be
+        told apart once reports are summed.
+    possible : callable (users, values) -> boolean array, optional
+        Which rows agree with what is public about their users.
+
+    Attributes
+    ----------
+    accepted : int
+    rejected : Counter
+        Reason -> number of reports; keys of :data:`REASONS`.
+    """
+
+    def __init__(
+        self,
+        round: Round,
+        secret: bytes,
+        shard: int = 0,
+        n_shards: int = 1,
+        possible: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    ):
+        self.round, self.shard, self.n_shards = round, shard, n_shards
+        if round.keep == "counts" and not all(isinstance(f, Integers) for f in round.fields):
+            raise ValueError("only whole numbers can be counted; keep rows or sums")
+        self._secret, self._possible = secret, possible
+        self._length = payload_bytes(round.fields)
+        self._tags: dict[int, bytes] = {}
+        self._rows: dict[int, np.ndarray] = {}
+        # Where the counts of each column begin; with sums and rows a column has one entry.
+        sizes = [f.size if isinstance(f, Integers) and round.keep == "counts" else 1 for f in round.fields]
+        self._first = np.cumsum([0, *np.repeat(sizes, [f.columns for f in round.fields])])
+        self._sums = np.zeros(self._first[-1], dtype=object)
+        self.rejected: Counter[str] = Counter()
+
+    @property
+    def accepted(self) -> int:
+        """Number of reports counted."""
+        return len(self._tags)
+
+    def add(self, reports: Iterable[bytes]) -> list[str]:
+        """Take a chunk of reports; returns for each "" if it was counted, else the reason of the refusal.
+
+        No report raises. A refused one changes nothing but :attr:`rejected`.
+        """
+        screened = [self._screen(report) for report in reports]
+        reasons = [reason for reason, _ in screened]
+        opened = [(i, envelope) for i, (_, envelope) in enumerate(screened) if envelope is not None]
+        if opened:
+            self._count(opened, reasons)
+        self.rejected.update(reason for reason in reasons if reason)
+        return reasons
+
+    def _screen(self, report) -> tuple[str, Envelope | None]:
+        """Check the envelope: ("", envelope) or (reason, None)."""
+        envelope = open_envelope(bytes(report)) if isinstance(report, (bytes, bytearray, memoryview)) else None
+        if envelope is None or envelope.version != VERSION:
+            return "malformed", None
+        if envelope.round != self.round.number:
+            return "out_of_round", None
+        if envelope.campaign != self.round.campaign:
+            return "wrong_campaign", None
+        if len(envelope.payload) != self._length:
+            return ("over_long" if len(envelope.payload) > self._length else "truncated"), None
+        if not envelope.is_authentic(self._secret):
+            return "forged", None
+        if envelope.user % self.n_shards != self.shard:
+            return "wrong_collector", None
+        return "", envelope
+
+    def _count(self, opened: Sequence[tuple[int, Envelope]], reasons: list[str]) -> None:
+        """Check values, then users, one by one in the order of arrival; count what is left."""
+        envelopes = [envelope for _, envelope in opened]
+        payloads = np.frombuffer(b"".join(e.payload for e in envelopes), dtype=np.uint8)
+        values, legal = unpack(self.round.fields, payloads.reshape(len(envelopes), self._length))
+        possible = legal.copy()
+        if self._possible is not None and legal.any():
+            users = np.array([e.user for e in envelopes], dtype=np.uint64)
+            possible[legal] = self._possible(users[legal], values[legal])
+        counted = np.zeros(len(envelopes), dtype=bool)
+        for i, (place, envelope) in enumerate(opened):
+            known = self._tags.get(envelope.user)
+            if not legal[i]:
+                reasons[place] = "malformed"
+            elif not possible[i]:
+                reasons[place] = "impossible"
+            elif known is not None:
+                reasons[place] = "replayed" if known == envelope.tag else "duplicate"
+            else:
+                counted[i] = True
+                self._tags[envelope.user] = envelope.tag
+                if self.round.keep == "rows":
+                    self._rows[envelope.user] = values[i]
+        if self.round.keep == "sums" and counted.any():
+            self._sums = self._sums + _exact_sum(values[counted])
+        elif self.round.keep == "counts":
+            places = values[counted].astype(np.int64) + self._first[:-1]
+            self._sums = self._sums + np.bincount(places.ravel(), minlength=self._sums.size).astype(object)
+
+    def merge(self, other: Collector) -> None:
+        """Take over what another collector of the same round has counted.
+
+        Raises
+        ------
+        ProtocolError
+            If the other belongs to another round or campaign, or a user reported to both.
+        """
+        if (other.round.number, other.round.campaign) != (self.round.number, self.round.campaign):
+            raise ProtocolError("cannot merge collectors of different rounds or campaigns")
+        common = self._tags.keys() & other._tags.keys()
+        if common:
+            raise ProtocolError(
+                f"{len(common)} users (one is {min(common)}) reported to both collectors; give collectors different "
+                "shards so that every user has one"
+            )
+        self._tags |= other._tags
+        self._rows |= other._rows
+        self._sums = self._sums + other._sums
+        self.rejected += other.rejected
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the users, increasing, and their reports: ndarrays of shapes (n,), (n, columns)."""
+        users = np.array(sorted(self._rows), dtype=np.uint64)
+        values = [self._rows[int(user)] for user in users]
+        return users, np.array(values).reshape(len(users), len(self._sums))
+
+    def sums(self) -> np.ndarray:
+        """Return the sums of the reports: ndarray of shape (columns,)."""
+        return np.array([float(total) for total in self._sums]) * SUM_STEP
+
+    def counts(self) -> np.ndarray:
+        """Return how often each category was reported, column after column: int64 ndarray."""
+        return self._sums.astype(np.int64)
+
+    def state(self) -> tuple:
+        """Everything that a refused report must not change, in comparable form."""
+        rows = tuple((user, row.tobytes()) for user, row in sorted(self._rows.items()))
+        return tuple(sorted(self._tags.items())), rows, tuple(self._sums)
+
+    def memory(self) -> dict[str, int]:
+        """Bytes that the curator must hold, by purpose: what was reported, and who has reported."""
+        per_user = 8 + 8  # user number and tag
+        kept = len(self._rows) * len(self._sums) if self.round.keep == "rows" else len(self._sums)
+        return {"reports": 8 * kept, "users": per_user * len(self._tags)}
+
+
+def _exact_sum(values: np.ndarray) -> np.ndarray:
+    """Sum over users as Python integers, in multiples of SUM_STEP: exact, so that the order never matters."""
+    steps = np.rint(values / SUM_STEP)
+    if np.abs(steps).max() < 2**62 / len(steps):
+        return steps.astype(np.int64).sum(axis=0).astype(object)
+    return np.array([sum(int(s) for s in column) for column in steps.T], dtype=object)

@@ -1,0 +1,133 @@
+"""LPCT as a protocol of one round (L section 3): a table of votes in the cells of the public partition.
+
+Reports of randomised response and of discrete noise add up exactly, so that the curator's model is that of the
+per-user simulation to the last bit if both are fed the same draws. Sums of continuous noise are rounded to multiples of
+``SUM_STEP`` per report, which is post-processing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.deployment.broadcast import Broadcast, campaign_of
+from lpbench.deployment.client import Client, fresh_generator, numbers, whole
+from lpbench.deployment.collector import Collector, ProtocolError, Round
+from lpbench.deployment.wire import Field, GridPoints, Integers, Reals, grid_reach
+from lpbench.errors import ConfigurationError
+from lpbench.estimators import LPCT
+from lpbench.estimators.lpct.tables import Tables
+from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes, regression_function
+from lpbench.privacy import DiscreteLaplace, RandomizedResponse
+
+NAME = "lpct"
+KINDS = ("laplace", "rr", "discrete")
+#: Classes beyond which a client does not answer.
+MOST_CLASSES = 1 << 12
+
+
+def vote_fields(mechanism: VoteMechanism, entries: int) -> tuple[Field, ...]:
+    """Payload of a table with the given number of entries."""
+    half = mechanism.half
+    if isinstance(half, RandomizedResponse):
+        return (Integers(2, entries),)
+    if isinstance(half, DiscreteLaplace):
+        return (GridPoints(half.step, grid_reach(1.0, half.scale, half.step), entries),)
+    return (Reals(entries),)
+
+
+class LPCTClient(Client):
+    """A device with one record.
+
+    Parameters
+    ----------
+    user, token, limit
+        See :class:`~lpbench.deployment.client.Client`.
+    x : ndarray of shape (d,)
+        Features as the partition takes them.
+    code : int
+        Class, 0, ..., n_classes - 1.
+    rng : Generator, optional
+        None: seeded by the operating system.
+    """
+
+    protocol = NAME
+
+    def __init__(self, user: int, token: bytes, limit: float, x, code: int, rng: np.random.Generator | None = None):
+        super().__init__(user, token, limit)
+        self._x = np.asarray(x, dtype=np.float64)[None]
+        self._code = np.array([code])
+        self._rng = fresh_generator() if rng is None else rng
+
+    def _cost(self, broadcast: Broadcast) -> float:
+        return numbers(broadcast.settings, "budget")[0]
+
+    def _report(self, broadcast: Broadcast):
+        settings, tree = broadcast.settings, broadcast.partition
+        n_classes = whole(settings, "n_classes", 1, MOST_CLASSES)
+        if settings["kind"] not in KINDS or not self._code[0] < n_classes:
+            raise ProtocolError(f"the broadcast's settings {settings} do not fit this user")
+        mechanism = VoteMechanism(settings["budget"], settings["kind"])
+        cell = tree.leaf_index()[tree.apply(self._x)]
+        table = one_hot_votes(cell, self._code, tree.n_leaves(), n_classes)
+        return vote_fields(mechanism, table[0].size), mechanism.randomize(table, self._rng).ravel()
+
+
+class Sums(Protocol):
+    """Sums of the reports that were accepted."""
+
+    @property
+    def accepted(self) -> int:
+        """Number of reports."""
+        ...
+
+    def sums(self) -> np.ndarray:
+        """Return the sums of all fields: ndarray of shape (n_classes * n_cells,)."""
+        ...
+
+
+class LPCTCurator:
+    """The curator: grows the partition from the public sample, asks once, adds up.
+
+    Parameters
+    ----------
+    model : LPCT
+        Parameters of the method; ``depth`` must be given, since the number of users who will answer is not known.
+    X_public : ndarray of shape (q, d)
+    y_public : ndarray of shape (q,)
+    classes : array-like
+        All classes that a user may have.
+    secret : bytes
+        Key of the enrolment tokens.
+    """
+
+    def __init__(self, model: LPCT, X_public, y_public, classes, secret: bytes):
+        if model.depth is None or model.epsilon == float("inf"):
+            raise ConfigurationError("LPCT's protocol needs a depth and a finite epsilon")
+        self.model, self._secret = clone(model), secret
+        self.model._check_fixed()
+        # One row per class stands for the private sample, which the curator does not see; it only sets the classes.
+        places = np.zeros((np.unique(classes).size, np.shape(X_public)[1]))
+        samples = self.model._check_samples(places, np.unique(classes), X_public=X_public, y_public=y_public)
+        depth, size = int(model.depth), model.min_samples_leaf
+        table = Tables(self.model, samples, self.model._streams(), depth, size).at(depth, size)
+        leaves = table.tree.leaves(depth)
+        self._tree, self._public = table.tree.tree, table.public[:, leaves]
+        self._mechanism = self.model._mechanism(model.epsilon)
+        n_classes = self.model.classes_.size
+        settings = {"budget": float(model.epsilon), "kind": self._mechanism.kind, "n_classes": n_classes}
+        self.first = Broadcast({"protocol": NAME, "round": 1, **settings}, self._tree).encode()
+        self._fields = vote_fields(self._mechanism, self._public.size)
+
+    def collector(self, shard: int = 0, n_shards: int = 1) -> Collector:
+        """Return an empty collector."""
+        return Collector(Round(1, campaign_of(self.first), self._fields, keep="sums"), self._secret, shard, n_shards)
+
+    def fit(self, collector: Sums) -> LPCT:
+        """Return the fitted model from what a collector (or a stream of simulated users) has added up."""
+        votes = self._mechanism.estimate(collector.sums().reshape(self._public.shape), collector.accepted)
+        weight = self.model._weight(self.model.public_weight, self._public.shape[1], self._mechanism)
+        self.model._store_leaves(self._tree, regression_function(votes, self._public, weight))
+        return self.model

@@ -1,0 +1,92 @@
+"""The randomness of some users out of many, at any place of their streams: the same bits however users are chunked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from lpbench.estimators.histoftree.user_cells import ReportDraws
+from lpbench.seeds import Streams
+
+
+class UserSlice:
+    """A generator that hands out what users ``start``, ``start + 1``, ... get when all users' draws are made at once.
+
+    One draw takes one step of the generator, so that the draws of any user can be reached without making those before.
+    (Laplace draws repeat a step with probability 2^-53.)
+
+    Parameters
+    ----------
+    streams : Streams
+    purpose : str
+    start : int
+        Number of the first user.
+    **axes
+        As for :meth:`lpbench.seeds.Streams.generator`.
+    """
+
+    def __init__(self, streams: Streams, purpose: str, start: int, **axes):
+        self._streams, self._purpose, self._start, self._axes = streams, purpose, start, axes
+        self._calls = 0
+
+    def _generator(self, shape: tuple[int, ...]) -> np.random.Generator:
+        axes = self._axes if self._calls == 0 else {**self._axes, "call": self._calls}
+        self._calls += 1
+        generator = self._streams.generator(self._purpose, **axes)
+        generator.bit_generator.advance(self._start * int(np.prod(shape[1:], dtype=np.int64)))  # type: ignore[attr-defined]
+        return generator
+
+    def random(self, size) -> np.ndarray:
+        """Uniforms; the first axis of ``size`` is the users."""
+        size = _shape(size)
+        return self._generator(size).random(size)
+
+    def laplace(self, size) -> np.ndarray:
+        """Standard Laplace noise."""
+        size = _shape(size)
+        return self._generator(size).laplace(size=size)
+
+    def geometric(self, p: float, size) -> np.ndarray:
+        """Geometric variables 1, 2, ... by inversion, one uniform each (numpy's own take a random number of them)."""
+        size = _shape(size)
+        return np.ceil(np.log1p(-self._generator(size).random(size)) / np.log1p(-p)).clip(min=1.0)
+
+
+def _shape(size) -> tuple[int, ...]:
+    return tuple(size) if isinstance(size, tuple) else (int(size),)
+
+
+class SlicedDraws(ReportDraws):
+    """What users ``start``, ..., ``start + n - 1`` draw among all users' :class:`ReportDraws`; drawn when asked for.
+
+    Parameters
+    ----------
+    streams : Streams
+    start, n : int
+    """
+
+    def __init__(self, streams: Streams, start: int, n: int):
+        self._streams, self._start, self._n = streams, start, n
+        self.bits_seed, self.bits_user = streams.child("report", draw="bits").seed, start
+
+    def _uniforms(self, **axes) -> np.ndarray:
+        return UserSlice(self._streams, "report", self._start, **axes).random(self._n)
+
+    # the users of a campaign are too many to draw for at once: each attribute is drawn when it is asked for
+    @cached_property
+    def label(self) -> np.ndarray:  # type: ignore[override]
+        return UserSlice(self._streams, "label", self._start).laplace(self._n)
+
+    @cached_property
+    def keep(self) -> np.ndarray:  # type: ignore[override]
+        return self._uniforms(draw="keep")
+
+    @cached_property
+    def leaf(self) -> np.ndarray:  # type: ignore[override]
+        return self._uniforms(draw="leaf")
+
+    def bins(self, columns) -> np.ndarray:
+        """Uniforms of the given features, shape (n, len(columns))."""
+        drawn = [self._uniforms(draw="bin", feature=int(c)) for c in columns]
+        return np.column_stack(drawn) if drawn else np.empty((self._n, 0))

@@ -1,0 +1,251 @@
+"""Hist: the locally private histogram regressor, features and label private (Berrett et al. 2021; Gyorfi & Kroll 2022).
+
+The curator's histogram has t^d cells, each the sum of n noisy reports. Only the cells that a query falls into are ever
+drawn, each from the exact law of its sum and as a function of (seed of the fit, cell), so that predictions repeat and
+do not depend on the order of queries.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.lpct.votes import DISCRETE_STEP
+from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.partitions import KeyIndex, cell_keys, grid_digits
+from lpbench.privacy import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise
+from lpbench.privacy.guarantee import Guarantee
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+NOISES = ("laplace", "discrete")
+
+
+class GridSums:
+    """Sums of users' numbers over an equal grid, with the summed Laplace noise of all users in the cells looked up.
+
+    The object stands for a noisy histogram too large to store: it holds the *true* sums and the seed of the noise, so
+    only what :meth:`lookup` returns may leave the curator.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Features of the users; those outside [0, 1] belong to the outermost bins.
+    bins : int
+        Bins per axis.
+    weights : ndarray of shape (k, n)
+        The k numbers that each user adds to its cell.
+    streams : Streams
+        The noise depends on the stream "counts", on ``bins``, on the row of ``weights`` and on the cell.
+    """
+
+    def __init__(self, X: np.ndarray, bins: int, weights: np.ndarray, streams: Streams):
+        self.bins, self.n = bins, X.shape[0]
+        # Thousands of features: the smallest type keeps arrays of digits, and of keys with a row's number, small.
+        self._type = np.min_scalar_type(max(bins, len(weights)))
+        keys = cell_keys(grid_digits(X, bins, self._type), bins)
+        self._index = KeyIndex(keys, bins ** X.shape[1])
+        codes = self._index.find(keys)
+        self._sums = np.array([np.bincount(codes, weights=w, minlength=self._index.size + 1) for w in weights])
+        self._seed = streams.child("counts", bins=int(bins)).seed
+
+    def lookup(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return true sums and noise of unit scale in the cells of X (m, d), both of shape (k, m).
+
+        The sum of a noisy cell is ``sums + scale * noise``, where ``scale`` is that of one user's Laplace noise.
+        """
+        cells, sums, inverse = self._cells(X)
+        k = len(self._sums)
+        # The first key column tells the statistics of one cell apart.
+        labels = np.column_stack([np.repeat(np.arange(k, dtype=self._type), len(cells)), np.tile(cells, (k, 1))])
+        noise = cell_noise(self._seed, labels, self.n, 1.0).reshape(k, len(cells))
+        return sums[:, inverse], noise[:, inverse]
+
+    def lookup_on_grid(self, X: np.ndarray, mechanisms: Sequence[DiscreteLaplace]) -> np.ndarray:
+        """Return noisy sums in the cells of X (m, d), shape (k, m), where the users' noise lies on a grid.
+
+        ``mechanisms`` are those of the k numbers, which must be multiples of their steps.
+        """
+        cells, sums, inverse = self._cells(X)
+        noise = [
+            discrete_cell_noise(self._seed, np.column_stack([np.full(len(cells), j), cells]), self.n, mechanism)
+            for j, mechanism in enumerate(mechanisms)
+        ]
+        return (sums + noise)[:, inverse]
+
+    def _cells(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Digits of the distinct cells of X, their true sums (k, cells), and the cell of each row."""
+        digits = grid_digits(X, self.bins, self._type)
+        keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
+        return digits[first], self._sums[:, self._index.find(keys)], inverse
+
+
+def grid_bits(bins: int, n_features: int, n_statistics: int) -> float:
+    """Return the bits of a dense report of ``n_statistics`` real numbers per cell (inf beyond the largest float)."""
+    with np.errstate(over="ignore"):
+        return float(REAL_BITS * n_statistics * np.float_power(bins, n_features))
+
+
+def check_noise(noise) -> None:
+    """Raise ValueError unless ``noise`` is a known kind of noise."""
+    if noise not in NOISES:
+        raise ValueError(f"noise={noise!r} must be one of {NOISES}")
+
+
+def check_bins(bins) -> None:
+    """Raise ValueError unless ``bins`` is a whole number >= 1."""
+    if isinstance(bins, bool) or not isinstance(bins, numbers.Integral) or bins < 1:
+        raise ValueError(f"bins={bins!r} must be a whole number >= 1")
+
+
+def _check_threshold(threshold) -> None:
+    """Raise ValueError unless ``threshold`` is a share of the users."""
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold={threshold!r} must lie in [0, 1]: a share of the users")
+
+
+class Hist(LocalRegressor):
+    """Histogram regression under LDP: the ratio of two noisy histograms, truncated where few users are.
+
+    With labels centred at the midpoint of ``y_range``, |Y| <= M = (hi - lo) / 2, each user sends the one-hot vector of
+    its cell with Laplace noise of scale 4 / epsilon per cell and its label times that vector with scale 4 M / epsilon:
+    epsilon / 2 each. A cell predicts the ratio of the sums, or the midpoint where the noisy share of users is below
+    ``threshold``.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    bins : int
+        t, bins per axis.
+    threshold : float
+        zeta in [0, 1].
+    y_range : (float, float)
+        Public range of the label.
+    clip : bool
+        Clip predictions to ``y_range``. The published columns are unclipped, see ``conf/method/hist.yaml``.
+    domain : (float, float)
+        Public range of every feature.
+    noise : {"laplace", "discrete"}
+        ``discrete``: Laplace noise on grids of step 2^-10 (counts) and of the largest power of two below M / 2^10
+        (label sums, of labels rounded to it), which also protects against attacks on floating-point noise.
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    histogram_ : GridSums
+        True sums and the seed of the noise: stands for the curator's noisy histogram and is not itself private.
+    guarantee_ : Guarantee
+    """
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        bins=2,
+        threshold=0.01,
+        y_range=None,
+        clip=True,
+        domain=(0.0, 1.0),
+        noise="laplace",
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.bins = bins
+        self.threshold = threshold
+        self.y_range = y_range
+        self.clip = clip
+        self.domain = domain
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Sum the users' reports.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Labels within ``y_range``.
+        mask, X_public, y_public : ignored
+            Every feature is protected.
+
+        Returns
+        -------
+        self
+        """
+        check_bins(self.bins)
+        _check_threshold(self.threshold)
+        check_epsilon(self.epsilon)
+        check_noise(self.noise)
+        X, y, _ = self._check_fit(X, y, mask)
+        labels = y - sum(self.y_range_) / 2.0
+        if self.noise == "discrete":
+            grid = self._on_grid()[1]
+            labels = grid.round(labels) * grid.step
+        self.histogram_ = GridSums(X, self.bins, np.array([np.ones(y.size), labels]), self._streams())
+        # In a grid of one cell the one-hot vector is constant and gives nothing away.
+        spent = float(self.epsilon) / (1 if self.bins > 1 else 2)
+        self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], 2), note=self._leak_note)
+        return self
+
+    def _ratio(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Predict from the true sums and unit noise of the queried cells, both of shape (2, m)."""
+        lo, hi = self.y_range_
+        count, total = sums + self._scales()[:, None] * noise
+        shown = (count > 0) & (count >= self.threshold * self.histogram_.n)
+        ratio = np.divide(total, count, out=np.zeros_like(total), where=shown)
+        return self._finish((lo + hi) / 2.0 + ratio)
+
+    def _scales(self) -> np.ndarray:
+        """Noise scales of a user's one-hot vector and of its label times that vector."""
+        lo, hi = self.y_range_
+        # Another cell moves a one-hot vector by 2 in L1, and label times one-hot by at most 2 M = hi - lo.
+        marginal = Laplace.for_budget(self.epsilon / 2, sensitivity=2.0).scale
+        joint = Laplace.for_budget(self.epsilon / 2, sensitivity=hi - lo).scale if hi > lo else 0.0
+        return np.array([marginal, joint])
+
+    def _on_grid(self) -> tuple[DiscreteLaplace, DiscreteLaplace]:
+        """The mechanisms of :meth:`_scales` with noise on a grid."""
+        half_width = (self.y_range_[1] - self.y_range_[0]) / 2.0
+        step = 2.0 ** (math.floor(math.log2(half_width)) - 10) if half_width > 0 else DISCRETE_STEP
+        marginal = DiscreteLaplace.for_budget(self.epsilon / 2, DISCRETE_STEP, sensitivity=2.0)
+        # Rounding may move both ends outwards.
+        ends = np.abs(DiscreteLaplace(0.0, step).round(np.array([-half_width, half_width]))).max()
+        if ends == 0:
+            return marginal, DiscreteLaplace(0.0, step)
+        return marginal, DiscreteLaplace.for_budget(self.epsilon / 2, step, sensitivity=2.0 * ends * step)
+
+    def predict(self, X) -> np.ndarray:
+        """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
+        X = self._check_predict(X)
+        if self.noise == "discrete":
+            sums = self.histogram_.lookup_on_grid(X, self._on_grid())
+            return self._ratio(sums, np.zeros_like(sums))
+        return self._ratio(*self.histogram_.lookup(X))
+
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+        """Score the grid; budgets and thresholds share the look-ups, except of noise on a grid."""
+        points = expand_grid(grid)
+        if any(point.get("noise", self.noise) == "discrete" for point in points):
+            return super().sweep(problem, budgets, points, streams)
+        values = np.full((len(budgets), len(points)), np.nan)
+        histograms: dict[tuple, list[int]] = {}
+        for g, point in enumerate(points):
+            rest = tuple(sorted((k, v) for k, v in point.items() if k != "threshold"))
+            histograms.setdefault(rest, []).append(g)
+        for rest, members in histograms.items():
+            model = clone(self).set_params(random_state=streams, **dict(rest))
+            model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+            cells = model.histogram_.lookup(model._to_unit_cube(problem.X_test))
+            for g in members:
+                model.threshold = points[g].get("threshold", self.threshold)
+                _check_threshold(model.threshold)
+                for b, epsilon in enumerate(budgets):
+                    model.epsilon = epsilon
+                    values[b, g] = problem.score(model._ratio(*cells))
+        return SweepResult(values)

@@ -1,0 +1,125 @@
+"""PHIST: the locally private histogram classifier on private data alone (Berrett & Butucea 2019; L sec. 7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.baselines.hist import GridSums, check_bins, check_noise, grid_bits
+from lpbench.estimators.lpct.votes import VoteMechanism, decide, probabilities, regression_function
+from lpbench.privacy import DiscreteLaplace, Laplace
+from lpbench.privacy.guarantee import Guarantee
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+
+class PHIST(LocalClassifier):
+    """Histogram classification under LDP: LPCT's votes (L eqs. (5)-(7)) in the cells of an equal grid.
+
+    Each user sends a one-hot vector of its cell and, for each class but the first, the same vector if it is of that
+    class, all with Laplace noise of scale 4 / epsilon: epsilon / 2 for the cell and epsilon / 2 for the classes,
+    whatever their number. Class 1 iff eta = V / U > 1/2 (0/0 = 0; more classes: the largest estimated share).
+
+    Only cells that are looked up are drawn (:class:`.hist.GridSums`), so that the grids of thousands
+    of features, on which the paper's implementation ran out of memory, can be run.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    bins : int
+        1 / h, bins per axis of [0, 1]; points outside belong to the outermost bins.
+    domain : (float, float) or None
+        Public range of the features, clipped and mapped to [0, 1]. None: features are scaled already.
+    noise : {"laplace", "discrete"}
+        ``discrete``: Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point
+        noise, at the same exact epsilon.
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    histogram_ : GridSums
+        True sums and the seed of the noise: stands for the curator's noisy histogram and is not itself private.
+    guarantee_ : Guarantee
+    """
+
+    def __init__(self, epsilon=1.0, bins=2, domain=None, noise="laplace", random_state=None):
+        self.epsilon = epsilon
+        self.bins = bins
+        self.domain = domain
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Sum the users' votes.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Class labels; the set of classes is public.
+        mask, X_public : ignored
+            Every feature is protected.
+        y_public : ndarray, optional
+            Only its classes are read.
+
+        Returns
+        -------
+        self
+        """
+        check_bins(self.bins)
+        check_noise(self.noise)
+        mechanism = VoteMechanism(check_epsilon(self.epsilon), self.noise)
+        X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
+        n_classes = self.classes_.size
+        votes = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
+        votes[0] = 1.0
+        self.histogram_ = GridSums(X, self.bins, votes, self._streams())
+        spent = mechanism.spent(self.bins ** X.shape[1], n_classes)
+        self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes))
+        return self
+
+    def _shares(self, X: np.ndarray) -> np.ndarray:
+        """Shares of the classes k >= 1 in the cells of X (m, d), shape (n_classes - 1, m)."""
+        if self.noise == "laplace":
+            return self._eta(*self.histogram_.lookup(X))
+        half = VoteMechanism(self.epsilon, "discrete").half
+        assert isinstance(half, DiscreteLaplace)
+        votes = self.histogram_.lookup_on_grid(X, [half] * self.classes_.size)
+        return regression_function(votes, np.zeros_like(votes), 0.0)
+
+    def _eta(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Shares of the classes k >= 1 in the queried cells, shape (n_classes - 1, m)."""
+        half = VoteMechanism(self.epsilon).half
+        assert isinstance(half, Laplace)
+        votes = sums + half.scale * noise
+        return regression_function(votes, np.zeros_like(votes), 0.0)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Estimate class probabilities for X of shape (m, d), clipped at 0 and normalised: (m, n_classes)."""
+        X = self._check_predict(X)
+        return probabilities(self._shares(X))
+
+    def predict(self, X) -> np.ndarray:
+        """Predict class labels for X of shape (m, d), from the raw shares."""
+        X = self._check_predict(X)
+        return self.classes_[decide(self._shares(X))]
+
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+        """Score the grid; budgets share the look-ups, unless noise on a grid is drawn anew for each of them."""
+        points = expand_grid(grid)
+        if any(point.get("noise", self.noise) == "discrete" for point in points):
+            return super().sweep(problem, budgets, points, streams)
+        values = np.full((len(budgets), len(points)), np.nan)
+        for g, point in enumerate(points):
+            model = clone(self).set_params(random_state=streams, **point)
+            model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+            cells = model.histogram_.lookup(model._prepare(problem.X_test))
+            for b, epsilon in enumerate(budgets):
+                codes = decide(model.set_params(epsilon=epsilon)._eta(*cells))
+                values[b, g] = problem.score(model.classes_[codes])
+        return SweepResult(values)

@@ -1,0 +1,134 @@
+"""AdHistOfTree: HistOfTree whose partition is chosen by the bound of the theory (H section 4.3, eq. (15))."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.histoftree.histoftree import CellRegressor
+from lpbench.estimators.histoftree.public_mask import PublicMask
+from lpbench.estimators.histoftree.rounds import Setting
+
+
+def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
+    """Return delta(p) of H eq. (12) for every number of grid features: ndarray of shape (d, len(depths)).
+
+    delta(p) is the mean over the users of 2^(h p / (d - s)), h being the number of features that a user protects among
+    the d - s that are not in the grid: how many leaves the user may lie in, on average.
+
+    Parameters
+    ----------
+    mask : boolean ndarray of shape (n, d)
+    depths : int ndarray
+        Values of p.
+    """
+    n, d = mask.shape
+    tree_features = d - np.arange(d)
+    share = np.minimum(np.arange(d + 1) / tree_features[:, None], 1.0)
+    return np.einsum("sh,shp->sp", PublicMask.of(mask).users_by_hidden / n, np.exp2(share[:, :, None] * depths))
+
+
+def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: float = 1.0) -> tuple[int, int, int]:
+    """Minimise the bound (15) over the number of grid features and the depth, by brute force.
+
+    The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
+    p = 1, ..., ceil(log2 n) ("at most d log n candidates"; H does not say where p ends, and no tree has more non-empty
+    leaves). Ties go to the smaller s, then the smaller p.
+
+    Parameters
+    ----------
+    mask : boolean ndarray of shape (n, d)
+    epsilon : float
+        Whole budget.
+    constant : float
+        C, multiplier of the second term (H C.1).
+
+    Returns
+    -------
+    n_private, depth, bins : int
+        s*, p* and t* = round(2^(p*/(d - s*))), at least 1.
+    """
+    public = PublicMask.of(mask)
+    return public.remembered(("partition", epsilon, constant), lambda: _minimise_bound(public, epsilon, constant))
+
+
+def _minimise_bound(mask: PublicMask, epsilon: float, constant: float) -> tuple[int, int, int]:
+    n, d = mask.shape
+    s, depths = np.arange(d)[:, None], np.arange(1, max(1, math.ceil(math.log2(n))) + 1)
+    with np.errstate(over="ignore"):
+        delta = mask.remembered("inflation", lambda: mean_inflation(mask, depths))
+        noise = math.log(n) / n * np.exp2(depths * (d + s) / (d - s)) * delta
+        noise = np.zeros_like(noise) if math.isinf(epsilon) else noise / epsilon**2
+    bound = noise + constant * np.exp2(-2.0 * depths / (d - s))
+    n_private, which = np.unravel_index(np.argmin(bound), bound.shape)
+    depth = int(depths[which])
+    return int(n_private), depth, max(1, round(2.0 ** (depth / (d - n_private))))
+
+
+class AdHistOfTree(CellRegressor):
+    """HistOfTree with n_private, depth and bins chosen from the mask, the sample size and the budget (H eq. (15)).
+
+    The choice reads nothing protected and costs no privacy. A choice whose cells numbers cannot count (huge budgets)
+    is refused: an error in ``fit``, a skipped point with the reason in ``sweep``.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Budget of a user over both rounds; inf means no privacy.
+    constant : float, default 1.0
+        C, multiplier of the bound's second term (H C.1 searches 0.01, 0.1 and 1).
+    bins_offset : int, default 0
+        Added to t* (H C.1 searches -1, 0 and 1); the result is at least 1.
+    label_share : float, default 0.5
+        Share of the budget spent on the label, rho.
+    rule, mechanism, split_score, constants, y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
+    """
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        *,
+        constant=1.0,
+        bins_offset=0,
+        label_share=0.5,
+        rule="max_edge",
+        mechanism="grr",
+        split_score="weighted",
+        constants="paper",
+        y_range=None,
+        clip=True,
+        domain=(0.0, 1.0),
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.constant = constant
+        self.bins_offset = bins_offset
+        self.label_share = label_share
+        self.rule = rule
+        self.mechanism = mechanism
+        self.split_score = split_score
+        self.constants = constants
+        self.y_range = y_range
+        self.clip = clip
+        self.domain = domain
+        self.random_state = random_state
+
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+        constant, offset = params["constant"], params["bins_offset"]
+        if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not 0 < constant < math.inf:
+            raise ConfigurationError(f"constant={constant!r} must be a finite number > 0")
+        if isinstance(offset, bool) or not isinstance(offset, (int, np.integer)):
+            raise ConfigurationError(f"bins_offset={offset!r} must be a whole number")
+        n_private, depth, bins = choose_partition(mask, epsilon, constant)
+        names = ("label_share", "rule", "mechanism", "split_score")
+        setting = Setting(
+            n_private=n_private,
+            depth=depth,
+            bins=max(1, bins + int(offset)),
+            **{name: params[name] for name in names},
+        )
+        return self._divide(setting, params, mask)

@@ -1,0 +1,276 @@
+"""HistOfTree: a histogram on the protected features times a tree on the public ones (H sections 3.2, 3.3).
+
+Two rounds. First every user sends a label with Laplace noise, together with the public features; the curator grows a
+tree from them. Then every user sends a randomised cell of grid x tree; a cell predicts the ratio of its estimated label
+sum and its estimated count, H eqs. (6) and (9).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.base import LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.histoftree.public_mask import PublicMask, protection_order
+from lpbench.estimators.histoftree.rounds import (
+    Rounds,
+    Setting,
+    Split,
+    TooManyCellsError,
+    predict_cells,
+    sensitive_count,
+)
+from lpbench.estimators.histoftree.sweep import Job, sweep_cells
+from lpbench.partitions import TreePartition
+from lpbench.privacy.guarantee import Guarantee
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+CONSTANTS = ("paper", "tight")
+
+
+class CellRegressor(LocalRegressor):
+    """What HistOfTree and AdHistOfTree share: everything but the choice of the setting."""
+
+    uses_mask = True
+
+    #: Parameters whose values a sweep does not share; a grid that has one of them is run point by point.
+    _apart = frozenset({"epsilon", "y_range", "clip", "domain", "random_state"})
+
+    @abstractmethod
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+        """Resolve constructor parameters into a setting; uses the mask and the sample size only."""
+
+    def _divide(self, setting: Setting, params: Mapping, mask: np.ndarray | PublicMask) -> Setting:
+        """Give the label the whole budget if the constants are tight and the mask shows that every cell is public."""
+        if params["constants"] not in CONSTANTS:
+            raise ConfigurationError(f"constants={params['constants']!r} must be one of {CONSTANTS}")
+        if params["constants"] == "paper":
+            return setting
+        public = PublicMask.of(mask)
+        hidden = public.array[:, public.order[setting.n_private :]]
+        # Neither max-edge nor CART cuts a feature that nobody shows: it would leave empty children.
+        uncertain = hidden.any(axis=0) & (~hidden.all(axis=0) | (setting.rule == "random"))
+        one_bin = setting.bins == 1 or setting.n_private == 0
+        one_leaf = setting.depth == 0 or not uncertain.any()
+        return replace(setting, label_share=1.0) if one_bin and one_leaf else setting
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Run both rounds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features in ``domain`` (clipped to it).
+        y : array-like of shape (n,)
+            Labels in ``y_range``.
+        mask : boolean array of shape (n, d), optional
+            True = protected. None: every feature is protected. The mask itself is public.
+        X_public, y_public : ignored
+            Present for the common interface.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ConfigurationError
+            A parameter has an impossible value, or ``label_share=1`` although some cells must be randomised.
+        """
+        epsilon = check_epsilon(self.epsilon)
+        X, y, mask = self._check_fit(X, y, mask)
+        setting = self._setting(self.get_params(deep=False), mask, epsilon)
+        rounds = Rounds(X, y, mask, self.y_range_[1] - self.y_range_[0], self._streams())
+
+        label_budget, cell_budget = setting.budgets(epsilon)
+        labels = rounds.labels(label_budget)
+        split = rounds.split(protection_order(mask), setting.n_private)
+        [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
+        [leaves] = split.leaves(tree, depths, setting.rule)
+        grid = split.grid(setting.bins)
+        reports = rounds.collect(grid, leaves, labels, setting.mechanism, cell_budget)
+        self._assemble(setting, split, tree, (grid, leaves), labels, reports)
+        self.guarantee_ = _guarantee(setting, epsilon, mask, grid.choices * leaves.choices, tree, self._leak_note)
+        return self
+
+    def _assemble(self, setting: Setting, split: Split, tree: TreePartition, cells, labels, reports) -> None:
+        """Keep what prediction needs, all of it the curator's; ``cells`` is the pair of UserGrid and UserLeaves."""
+        grid, leaves = cells
+        self.tree_, self.grid_columns_, self.tree_columns_ = tree, split.grid_columns, split.tree_columns
+        self.n_private_, self.depth_, self.bins_ = setting.n_private, setting.depth, setting.bins
+        self._grid, self._leaf_means, self._reports = grid, leaves.means(labels), reports
+
+    def predict(self, X) -> np.ndarray:
+        """Predict labels for complete features X of shape (m, d)."""
+        X = self._check_predict(X)
+        leaves = self.tree_.leaf_index()[self.tree_.apply(X[:, self.tree_columns_])]
+        query = self._grid.locate(X[:, self.grid_columns_])
+        return self._finish(predict_cells(self._reports, query, leaves, self._leaf_means))
+
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid, streams: Streams) -> SweepResult:
+        """Score the whole grid in one pass: one tree per (budget, label share, n_private) serves every depth.
+
+        A point whose partition has too many cells is skipped with the reason; see the base class for the rest.
+        """
+        points, params = expand_grid(grid), self.get_params(deep=False)
+        if any(not params.keys() >= point.keys() or self._apart & point.keys() for point in points):
+            return super().sweep(problem, budgets, grid, streams)
+        model = clone(self)
+        X, y, mask = model._check_fit(problem.X_train, problem.y_train, problem.mask)
+        X_test = model._to_unit_cube(np.asarray(problem.X_test, dtype=np.float64))
+
+        result, public = SweepResult(np.full((len(budgets), len(points)), np.nan)), PublicMask(mask)
+        jobs = []
+        for b, epsilon in enumerate(map(check_epsilon, budgets)):
+            for g, point in enumerate(points):
+                try:
+                    jobs.append(Job(b, g, model._setting({**params, **point}, public, epsilon)))
+                except TooManyCellsError as error:
+                    result.reasons[b, g] = ("skipped", str(error))
+        rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams)
+        for b, members, predictions in sweep_cells(rounds, public, X_test, budgets, jobs):
+            for points_of_row, value in zip(members, problem.score(model._finish(predictions)), strict=True):
+                result.values[b, points_of_row] = value
+        return result
+
+
+class HistOfTree(CellRegressor):
+    """HistOfTree under semi-feature LDP with public masks (H eqs. (6) and (9)).
+
+    The ``n_private`` most protected features (ranked by the number of users who protect them, ties by index) are cut
+    into ``bins`` equal bins each, the others by a tree of depth ``depth`` that is grown from privatised labels and
+    public features. ``epsilon`` is divided into ``label_share * epsilon`` for the label and the rest for the cell.
+
+    Points on which H is silent: predictions are clipped to ``y_range``; a cell whose estimated count is not positive
+    predicts the mean privatised label of its leaf (each user shared evenly among its compatible leaves), or the overall
+    mean where nobody may lie in the leaf.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Budget of a user over both rounds; inf means no privacy, H eq. (3).
+    n_private : int, "s*" or None, default None
+        Features in the grid, s. None: as many as are protected by *everybody*, which is s* for an aligned mask and d
+        without a mask. ``"s*"``: ceil(ln sqrt d), whatever the mask.
+    bins : int, default 2
+        Bins per grid feature, t.
+    depth : int, default 2
+        Depth of the tree, p.
+    label_share : float, default 0.7
+        Share of the budget spent on the label, rho. 1 is possible only where no cell needs randomising.
+    rule : {"max_edge", "cart", "random"}, default "max_edge"
+        How the tree cuts. ``random`` uses no data, so that the mask need not be released (H section 3.4 (ii)).
+    mechanism : {"grr", "rr"}, default "grr"
+        Generalised randomised response (H A.1, the experiments) or randomised response on bits (H main text).
+    split_score : {"weighted", "algorithm1"}, default "weighted"
+        Score of max-edge cuts, see :func:`lpbench.partitions.grow_max_edge`.
+    constants : {"paper", "tight"}, default "paper"
+        ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
+        feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; H leaves
+        the rest unspent.
+    y_range : (float, float), optional
+        Public range of the labels.
+    clip : bool, default True
+        Clip predictions to ``y_range``.
+    domain : (float, float), default (0, 1)
+        Public range of every feature.
+    random_state : int, RandomState, Generator, Streams or None
+
+    Attributes
+    ----------
+    n_private_, depth_, bins_ : int
+        The setting that was used.
+    grid_columns_, tree_columns_ : int ndarrays
+        Features in the grid (most protected first) and in the tree.
+    tree_ : TreePartition
+        Partition of the tree features.
+    y_range_ : (float, float)
+    guarantee_ : Guarantee
+        Exact budget of the user who spends most: ``label_share * epsilon`` if every cell is known from public features
+        (``bins=1`` and a tree of public features; with tight constants ``epsilon``), else ``epsilon``.
+    """
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        *,
+        n_private=None,
+        bins=2,
+        depth=2,
+        label_share=0.7,
+        rule="max_edge",
+        mechanism="grr",
+        split_score="weighted",
+        constants="paper",
+        y_range=None,
+        clip=True,
+        domain=(0.0, 1.0),
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.n_private = n_private
+        self.bins = bins
+        self.depth = depth
+        self.label_share = label_share
+        self.rule = rule
+        self.mechanism = mechanism
+        self.split_score = split_score
+        self.constants = constants
+        self.y_range = y_range
+        self.clip = clip
+        self.domain = domain
+        self.random_state = random_state
+
+    def resolve_grid(self, grid, problem: Problem):
+        """Replace ``n_private: "all"`` by 0, ..., min(d - 1, 2 s*), the values of the personalised tables.
+
+        The paper does not say which s it searched.
+        """
+        if not isinstance(grid, Mapping) or "all" not in grid.get("n_private", ()):
+            return grid
+        d = problem.X_train.shape[1]
+        everything = list(range(min(d - 1, 2 * sensitive_count(d)) + 1))
+        named = [s for s in grid["n_private"] if s != "all" and s not in everything]
+        return {**grid, "n_private": everything + named}
+
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+        n_private, d = params["n_private"], mask.shape[1]
+        if n_private is None:
+            n_private = PublicMask.of(mask).protected_by_all
+        elif n_private == "s*":
+            n_private = sensitive_count(d)
+        elif isinstance(n_private, bool) or not isinstance(n_private, (int, np.integer)) or not 0 <= n_private <= d:
+            raise ConfigurationError(
+                f"n_private={n_private!r} must be a whole number from 0 to {d}, 's*' (ceil ln sqrt d) or None (as many "
+                "features as everybody protects)"
+            )
+        names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score")
+        setting = Setting(n_private=int(n_private), **{name: params[name] for name in names})
+        return self._divide(setting, params, mask)
+
+
+def _guarantee(setting: Setting, epsilon: float, mask, sizes, tree, note: str) -> Guarantee:
+    """State what the user who spends or sends most has spent and sent; ``sizes`` is |V| of every user."""
+    randomised = bool(sizes.max() > 1)
+    if mask.all():
+        model = "ldp"
+    else:
+        model = "semi_feature_ldp" if mask.any() else "label_ldp"
+    released = 0 if setting.rule == "random" else (~mask).sum(axis=1).max()
+    cell_bits = float(np.log2(sizes.max()) if setting.mechanism == "grr" else sizes.max()) if randomised else 0.0
+    n_cuts = int((tree.feature >= 0).sum())
+    return Guarantee(
+        model,
+        epsilon if randomised else setting.budgets(epsilon)[0],
+        rounds=2,
+        bits_up=64.0 * (1 + released) + cell_bits,
+        bits_down=n_cuts * (64.0 + math.ceil(math.log2(max(tree.n_features, 2)))),
+        note=note,
+    )

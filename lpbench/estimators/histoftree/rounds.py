@@ -1,0 +1,252 @@
+"""The two rounds of HistOfTree: privatised labels and a partition, then reports of cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, category_reports
+from lpbench.estimators.histoftree.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
+from lpbench.partitions import (
+    Alike,
+    TreePartition,
+    grow_cart,
+    grow_max_edge,
+    grow_max_edges,
+    grow_personalized_carts,
+    repeated,
+)
+from lpbench.partitions.cart import SortedFeatures
+from lpbench.partitions.criteria import SCORES
+from lpbench.seeds import Streams
+
+RULES = ("max_edge", "cart", "random")
+MECHANISMS = ("grr", "rr")
+
+#: Depth of the deepest tree of H's grid (C.1), to which scikit-learn's trees are grown at least.
+DEEPEST = 6
+
+#: log2 of the number of cells beyond which a user's number of choices is no longer a float.
+MAX_LOG2_CELLS = 1000
+
+
+class TooManyCellsError(ConfigurationError):
+    """The partition has more cells than numbers can count."""
+
+
+def sensitive_count(n_features: int) -> int:
+    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of H section 5.2 (at least 1)."""
+    return max(1, math.ceil(math.log(math.sqrt(n_features))))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the methods' grid, with nothing left to resolve.
+
+    Attributes
+    ----------
+    n_private : int
+        s, number of features in the grid.
+    depth : int
+        p, depth of the tree.
+    bins : int
+        t, bins per grid feature.
+    label_share : float
+        rho, share of the budget that is spent on the label, in (0, 1].
+    rule : {"max_edge", "cart", "random"}
+    mechanism : {"grr", "rr"}
+    split_score : {"weighted", "algorithm1"}
+    """
+
+    n_private: int
+    depth: int
+    bins: int
+    label_share: float
+    rule: str
+    mechanism: str
+    split_score: str
+
+    def __post_init__(self):
+        _check_whole("depth", self.depth, 0)
+        _check_whole("bins", self.bins, 1)
+        share = self.label_share
+        real = type(share) is float or (isinstance(share, numbers.Real) and not isinstance(share, bool))
+        if not real or not 0 < share <= 1:
+            raise ConfigurationError(f"label_share={share!r} must be a number in (0, 1]")
+        for name, known in (("rule", RULES), ("mechanism", MECHANISMS), ("split_score", SCORES)):
+            if getattr(self, name) not in known:
+                raise ConfigurationError(f"{name}={getattr(self, name)!r} must be one of {known}")
+        log2_cells = self.n_private * math.log2(self.bins) + self.depth
+        if log2_cells > MAX_LOG2_CELLS:
+            raise TooManyCellsError(
+                f"bins={self.bins} on n_private={self.n_private} features and a tree of depth={self.depth} are up to "
+                f"2^{log2_cells:.0f} cells, more than 2^{MAX_LOG2_CELLS}; use fewer bins or a smaller n_private"
+            )
+
+    def budgets(self, epsilon: float) -> tuple[float, float]:
+        """Budgets of the label and of the cell report, which add up to ``epsilon``."""
+        return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
+
+
+def _check_whole(name: str, value, least: int) -> None:
+    # A grid has hundreds of settings, and asking an abstract class takes ten times as long as asking for the type.
+    whole = type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
+    if not whole or value < least:
+        raise ConfigurationError(f"{name}={value!r} must be a whole number >= {least}")
+
+
+class Rounds:
+    """The users of one sample, what is public about them, and their unit-scale randomness.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d) in [0, 1]
+    y : ndarray of shape (n,)
+    mask : boolean ndarray of shape (n, d)
+    label_range : float
+        Width R of the public range of the labels.
+    streams : Streams
+    draws : ReportDraws, optional
+        The users' randomness; None: drawn from ``streams``.
+    """
+
+    def __init__(self, X, y, mask, label_range: float, streams: Streams, draws: ReportDraws | None = None):
+        self.X, self.y, self.mask, self.label_range, self.streams = X, y, mask, label_range, streams
+        self.draws = ReportDraws(streams, y.size) if draws is None else draws
+
+    def labels(self, budget: float) -> np.ndarray:
+        """Round 1, on the device: add Laplace noise of scale R / budget (H eq. (4) with M = R / 2)."""
+        return self.y + (self.label_range / budget) * self.draws.label
+
+    def split(self, order: np.ndarray, n_private: int) -> Split:
+        """Divide the features: the first ``n_private`` of ``order`` to the grid, the others to the tree."""
+        return Split(self, order[:n_private], np.sort(order[n_private:]))
+
+    def grid(self, columns, bins: int) -> UserGrid:
+        """The users' cells of a grid with ``bins`` bins on each of the features ``columns``."""
+        return UserGrid(self.X[:, columns], self.mask[:, columns], bins, self.draws.bins(columns))
+
+    def collect(self, grid: GridCells, leaves: UserLeaves, labels, mechanism: str, budget: float):
+        """Round 2: randomise every user's cell at ``budget`` and add the reports up.
+
+        ``grid`` may be a stack of k grids (GRR only); leaves and labels are then those of k copies of the users.
+
+        Raises
+        ------
+        ConfigurationError
+            If a cell must be randomised and no budget is left for it.
+        """
+        if budget == 0 and (grid.choices * leaves.choices).max() > 1:
+            raise ConfigurationError(
+                "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomised; use "
+                "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
+            )
+        if mechanism == "rr":
+            assert isinstance(grid, UserGrid)
+            return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
+        keep = repeated(self.draws.keep, labels.size // self.y.size)
+        reports = category_reports(grid, leaves, budget, keep)
+        return CategorySums(reports, grid, leaves, labels, budget)
+
+
+class Split:
+    """Grid features and tree features.
+
+    Attributes
+    ----------
+    grid_columns, tree_columns : int ndarrays
+    """
+
+    def __init__(self, rounds: Rounds, grid_columns, tree_columns):
+        self.grid_columns, self.tree_columns = grid_columns, tree_columns
+        self._rounds = rounds
+        self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
+        self._alike: dict[int, tuple[Alike, Alike]] = {}
+
+    def grid(self, bins: int) -> UserGrid:
+        """The users' grid cells with ``bins`` bins per feature."""
+        return self._rounds.grid(self.grid_columns, bins)
+
+    def alike(self, depth: int) -> tuple[Alike, Alike]:
+        """Users whom no midpoint cut above ``depth`` tells apart, by all tree features and by those that they show."""
+        if depth not in self._alike:
+            places = Alike.below_depth(depth, self._X)
+            views = Alike.below_depth(depth, self._X, self._mask) if self._mask.any() else places
+            self._alike[depth] = places, views
+        return self._alike[depth]
+
+    @cached_property
+    def _sorted(self) -> SortedFeatures:
+        return SortedFeatures(self._X, self._mask)
+
+    def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+        """Grow the partition of the tree features from one vector of labels, see :meth:`forests`."""
+        return self.forests(rule, score, [labels], depths)[0]
+
+    def forests(
+        self, rule: str, score: str, labels: Sequence[np.ndarray], depths: Sequence[int]
+    ) -> list[list[tuple[TreePartition, list[int]]]]:
+        """Grow the partition of the tree features from each of several vectors of labels.
+
+        ``random`` uses neither labels nor features nor the mask (H section 3.4 (ii): the mask need not be released),
+        so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
+        protected, are grown to ``DEEPEST`` and read at each depth, as is explained at ``GROWN_DEPTH`` of CART.
+
+        Returns
+        -------
+        list of one list per vector of labels
+            Pairs of a partition and the truncation depths, in increasing order, that it serves.
+        """
+        depths = sorted(depths)
+        streams, masked = self._rounds.streams, self._mask.any()
+        if rule == "random":
+            nobody = np.empty((0, self.tree_columns.size))
+            tree = grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=streams.generator("tree"))
+            return [[(tree, depths)] for _ in labels]
+        if rule == "max_edge":
+            _, views = self.alike(depths[-1])
+            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views)
+            return [[(tree, depths)] for tree in trees]
+        if masked:
+            trees = grow_personalized_carts(self._X, labels, depths[-1], self._mask, presorted=self._sorted)
+            return [[(tree, depths)] for tree in trees]
+        return [self._truncations(y, depths) for y in labels]
+
+    def _truncations(self, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+        served: dict[int, list[int]] = {}
+        for depth in depths:
+            served.setdefault(max(DEEPEST, depth), []).append(depth)
+        seed = self._rounds.streams.integer("tree")
+        return [(grow_cart(self._X, labels, limit, seed=seed).truncate(of[-1]), of) for limit, of in served.items()]
+
+    def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
+        """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
+        alike = None if rule == "cart" else self.alike(depths[-1])
+        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf, alike)
+
+
+def predict_cells(reports, query: Query, leaves, leaf_means) -> np.ndarray:
+    """Predict the ratio of label sum and count in each cell (H eqs. (6), (9)).
+
+    A cell whose estimated count is not positive predicts the mean of its leaf. (H is silent on empty cells.)
+
+    Parameters
+    ----------
+    reports : CategorySums or BitSums
+    query : Query of m grid cells
+    leaves : int ndarray of shape (m,)
+    leaf_means : ndarray of shape (n_leaves,)
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    count, total = reports.estimate(query, leaves)
+    filled = count > 0
+    return np.where(filled, total / np.where(filled, count, 1.0), leaf_means[leaves])

@@ -1,0 +1,173 @@
+"""Nearest-neighbour means of privatised labels: label-LDP regression and its reference (Z Theorems 6 and 10)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from lpbench.estimators.base import check_epsilon
+from lpbench.estimators.label_dp.cubes import BoundedRegressor
+from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
+from lpbench.privacy import Laplace
+from lpbench.privacy.guarantee import Guarantee
+
+
+class LabelLDPKNN(BoundedRegressor):
+    """Each user sends the label plus Laplace(2T / eps); the curator averages the k nearest reports (22).
+
+    Features are public, labels leave their owner once, at the whole ``epsilon``. With ``moment`` p the labels are
+    clipped to [-T, T] on the device first.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of a label.
+    beta : float in (0, 1]
+        Hölder exponent of the regression function (public).
+    holder : float
+        Constant L: the function varies by about L h^beta at distance h (public).
+    moment : float >= 2 or None
+        p, if labels are unbounded with E |Y|^p <= label_bound^p; None: labels lie in ``y_range``, T is half its width.
+    label_bound : float
+        p-th root of the bound M_p of the moment, in units of the label; read only if ``moment`` is given.
+    k : int, optional
+        Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
+        k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
+    y_range : (float, float), optional
+        Public range of the label; see :class:`~lpbench.estimators.base.LocalRegressor`.
+    clip : bool
+        Clip predictions to ``y_range``.
+    domain : (float, float)
+        Public range of the features.
+    random_state : int, Generator, Streams or None
+
+    Attributes
+    ----------
+    k_ : int
+    truncation_ : float
+        T, about the centre of the range.
+    reports_ : ndarray of shape (n,)
+        What the users sent, in the order of the training rows (of the sorted feature if d = 1).
+    """
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        beta=1.0,
+        holder=1.0,
+        moment=None,
+        label_bound=1.0,
+        k=None,
+        y_range=None,
+        clip=True,
+        domain=(0.0, 1.0),
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.beta = beta
+        self.holder = holder
+        self.moment = moment
+        self.label_bound = label_bound
+        self.k = k
+        self.y_range = y_range
+        self.clip = clip
+        self.domain = domain
+        self.random_state = random_state
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
+        X, y, _ = self._check_fit(X, y, mask)
+        epsilon = check_epsilon(self.epsilon)
+        centre, bound = self._centre_and_bound()
+        self.k_ = self._neighbours(X, epsilon, bound)
+        noise = knn_noise(self.k_, epsilon)
+        self.truncation_ = truncation(noise, bound, self.moment)
+        reports = np.clip(y - centre, -self.truncation_, self.truncation_)
+        if math.isfinite(epsilon):
+            mechanism = Laplace.for_budget(epsilon, 2 * self.truncation_)
+            reports = mechanism.randomize(reports, self._streams().generator("label"))
+            epsilon = mechanism.epsilon
+        self._index(X, centre + reports)
+        self.guarantee_ = Guarantee("label_ldp", epsilon, bits_up=64.0, note=self._leak_note)
+        return self
+
+    def _neighbours(self, X: np.ndarray, epsilon: float, bound: float) -> int:
+        if self.k is None:
+            n, d = X.shape
+            return knn_size(n, d, epsilon, bound=bound, moment=self.moment, **self._smoothness)
+        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
+            raise ValueError(f"k={self.k!r} must be a whole number >= 1 (or None: the theorem's)")
+        return min(int(self.k), X.shape[0])
+
+    def _index(self, X: np.ndarray, reports: np.ndarray) -> None:
+        if X.shape[1] == 1:
+            order = np.argsort(X[:, 0])
+            self._places, self.reports_ = X[order, 0], reports[order]
+        else:
+            self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_).fit(X), reports
+
+    def predict(self, X) -> np.ndarray:
+        """Mean of the k nearest reports, shape (m,)."""
+        X = self._check_predict(X)
+        if X.shape[1] == 1:
+            return self._finish(window_means(self._places, self.reports_, X[:, 0], self.k_))
+        return self._finish(self.reports_[self._tree.kneighbors(X, return_distance=False)].mean(axis=1))
+
+
+class KNNMean(LabelLDPKNN):
+    """Nearest-neighbour mean without any protection: the reference N^(-2 beta / (2 beta + d)).
+
+    Parameters
+    ----------
+    beta, holder, moment, label_bound, k, y_range, clip, domain, random_state
+        See :class:`LabelLDPKNN` at epsilon = inf.
+    """
+
+    uses_epsilon = False
+
+    def __init__(
+        self,
+        beta=1.0,
+        holder=1.0,
+        moment=None,
+        label_bound=1.0,
+        k=None,
+        y_range=None,
+        clip=True,
+        domain=(0.0, 1.0),
+        random_state=None,
+    ):
+        super().__init__(math.inf, beta, holder, moment, label_bound, k, y_range, clip, domain, random_state)
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
+        super().fit(X, y, mask=mask)
+        self.guarantee_ = Guarantee("none", math.inf)
+        return self
+
+
+def window_means(places: np.ndarray, values: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:
+    """Mean value of the k nearest places on the line.
+
+    The k nearest neighbours are k places in a row, from the first i for which place i is no farther from the query
+    than place i + k: place_i + place_{i+k} >= 2 query, which is monotone in i.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n,)
+        Sorted.
+    values : ndarray of shape (n,)
+    queries : ndarray of shape (m,)
+    k : int
+        1 <= k <= n.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    n = places.size
+    start = np.searchsorted(places[: n - k] + places[k:], 2 * queries)
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    return (total[start + k] - total[start]) / k

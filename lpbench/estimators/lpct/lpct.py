@@ -1,0 +1,239 @@
+"""LPCT: the locally private classification tree with public data (L sections 3 and 6, eq. (8))."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+
+import numpy as np
+
+from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.lpct.base import LPCTBase, check_choice, check_whole, with_parameters
+from lpbench.estimators.lpct.partition import rate_depth
+from lpbench.estimators.lpct.sweep import GridAxes, Sweep, by_shared_parameters
+from lpbench.estimators.lpct.tables import NodeTable, Samples, Tables
+from lpbench.estimators.lpct.votes import MECHANISMS, VoteMechanism, noisy_votes, regression_function
+from lpbench.privacy.guarantee import Guarantee
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+SOURCES = ("both", "private", "public")
+NOISES = ("sum", "per_user", "discrete")
+
+
+class LPCT(LPCTBase):
+    """Locally private classification tree with public data (LPCT; with ``source`` also LPCT-P, LPDT and LPCT-Q).
+
+    The partition is grown from the public sample. Each private user sends one noisy table of votes
+    (:mod:`lpbench.estimators.lpct.votes`), the curator adds the tables up and predicts eq. (8),
+
+        eta(cell) = (V_P + lambda V_Q) / (U_P + lambda U_Q),   class 1 iff eta > 1/2.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one private user; inf: no noise.
+    depth : int or None
+        Greatest depth p of the partition. None: the rate-optimal depth of Theorem 4, from sample sizes and budget
+        (:func:`lpbench.estimators.lpct.partition.rate_depth`).
+    public_weight : float or None
+        Lambda >= 0. None: inverse-variance weight, see :meth:`balanced_weight`.
+    rule : {"max_edge", "cart", "random"}
+        How the partition is grown; ``random`` is LPCT-R.
+    criterion : {"gini", "entropy"}
+        Impurity of the public labels. L's text says Gini, the code behind its figures uses entropy.
+    min_samples_leaf : int
+        Fewest public samples in a cell.
+    source : {"both", "private", "public"}
+        ``private``: lambda = 0 (LPCT-P; LPDT in L's tables). ``public``: public votes alone, nothing is asked of the
+        private users and nothing spent (LPCT-Q).
+    mechanism : {"laplace", "rr"}
+        Noise of the votes: Laplace(4 / epsilon), or randomised response with epsilon / 4 per bit (L section 3.3).
+    noise : {"sum", "per_user", "discrete"}
+        ``per_user`` draws every user's table, ``sum`` the sums by their exact law. Same distribution. ``discrete``:
+        Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point noise, at the same
+        exact epsilon (its sums by their law).
+    outside : {"route", "zero"}
+        Points outside [0, 1]^d are routed by comparison like any other; ``zero`` predicts class 0 there (L Theorem 5;
+        the authors' code). Private users outside are routed in either case.
+    domain : (float, float) or None
+        Public range of the features, mapped to [0, 1] without clipping. None: features are scaled already.
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    guarantee_ : Guarantee
+        ``ldp`` for the private users; public rows are not protected.
+    tree_ : TreePartition
+    leaf_probability_ : ndarray of shape (n_leaves, n_classes)
+        eq. (8), clipped at 0 and normalised.
+    leaf_class_ : int ndarray of shape (n_leaves,)
+        Index into ``classes_``, from the raw ratio.
+
+    Notes
+    -----
+    Public are: the public sample, its labels, the set of classes, n, the partition.
+    """
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        depth=None,
+        public_weight=None,
+        rule="max_edge",
+        criterion="gini",
+        min_samples_leaf=1,
+        source="both",
+        mechanism="laplace",
+        noise="sum",
+        outside="route",
+        domain=None,
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.depth = depth
+        self.public_weight = public_weight
+        self.rule = rule
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.source = source
+        self.mechanism = mechanism
+        self.noise = noise
+        self.outside = outside
+        self.domain = domain
+        self.random_state = random_state
+
+    def _check_fixed(self) -> None:
+        self._check_partition()
+        check_choice("source", self.source, SOURCES)
+        check_choice("mechanism", self.mechanism, MECHANISMS)
+        check_choice("noise", self.noise, NOISES)
+        if self.noise == "discrete" and self.mechanism != "laplace":
+            raise ValueError(f"noise='discrete' is Laplace noise on a grid; mechanism={self.mechanism!r} has none")
+
+    @staticmethod
+    def _check_swept(budgets, depths, sizes, weights) -> None:
+        """Check every value that a sweep gives to the parameters which are cheap to vary."""
+        for epsilon in budgets:
+            check_epsilon(epsilon)
+        for depth in depths:
+            check_whole("depth", depth, none="rate-optimal")
+        for size in sizes:
+            check_whole("min_samples_leaf", size)
+        for weight in weights:
+            known = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+            if weight is not None and not (known and 0 <= float(weight) < math.inf):
+                raise ValueError(
+                    f"public_weight={weight!r} must be a finite number >= 0 (None: inverse-variance weight)"
+                )
+
+    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+        """Fit on the private sample and, if given, the public one.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        y : ndarray of shape (n,)
+        mask : ignored
+            Every feature is protected.
+        X_public : ndarray of shape (q, n_features), optional
+        y_public : ndarray of shape (q,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_fixed()
+        self._check_swept([self.epsilon], [self.depth], [self.min_samples_leaf], [self.public_weight])
+        samples = self._check_samples(X, y, mask=mask, X_public=X_public, y_public=y_public)
+        if samples.n_public == 0 and self.source == "public":
+            raise ValueError("source='public' needs a public sample: pass X_public and y_public")
+        streams = self._streams()
+        depth = self._resolved_depth(self.depth, samples, self.epsilon)
+        table = Tables(self, samples, streams, depth, self.min_samples_leaf).at(depth, self.min_samples_leaf)
+        leaves = table.tree.leaves(depth)
+        mechanism = self._mechanism(self.epsilon)
+        private = self._private_votes(table, leaves, samples, mechanism, streams, depth)
+        weight = self._weight(self.public_weight, leaves.size, mechanism)
+        eta = regression_function(private, table.public[:, leaves], weight)
+        self._store_leaves(table.tree.tree, eta)
+        self.guarantee_ = self._guarantee(mechanism, leaves.size)
+        return self
+
+    def _mechanism(self, epsilon: float) -> VoteMechanism:
+        return VoteMechanism(epsilon, "discrete" if self.noise == "discrete" else self.mechanism)
+
+    def _resolved_depth(self, depth, samples: Samples, epsilon: float) -> int:
+        if depth is not None:
+            return int(depth)
+        n_private = 0 if self.source == "public" else samples.n_private
+        n_public = 0 if self.source == "private" else samples.n_public
+        return rate_depth(n_private, n_public, samples.X.shape[1], epsilon)
+
+    def _private_votes(
+        self, table: NodeTable, leaves: np.ndarray, samples: Samples, mechanism: VoteMechanism, streams, depth: int
+    ) -> np.ndarray:
+        """The curator's estimate of the private votes of the leaves, shape (n_classes, n_leaves)."""
+        votes = table.private[:, leaves]
+        if self.source == "public":
+            return np.zeros_like(votes)
+        if self.noise != "per_user":
+            return noisy_votes(votes, samples.n_private, mechanism, streams, depth=depth)
+        cells = np.searchsorted(leaves, table.tree.tree.apply(samples.X, depth))
+        n_classes, n_cells = votes.shape
+        return mechanism.per_user(cells, samples.codes, n_cells, n_classes, streams.generator("counts", depth=depth))
+
+    def _weight(self, weight, n_cells, mechanism: VoteMechanism):
+        """The factor of the public votes; ``n_cells`` may be an array."""
+        if self.source != "both":
+            return 1.0 if self.source == "public" else 0.0
+        return self.balanced_weight(n_cells, mechanism) if weight is None else float(weight)
+
+    @staticmethod
+    def balanced_weight(n_cells, mechanism: VoteMechanism):
+        """Lambda that weights both estimates of eta by their inverse variances in a cell of average size (ours).
+
+        V - U/2 has variance U/4 by the labels plus n (1 + 1/4) v by the noise, v that of one entry; with U = n /
+        n_cells the private side has 1 + 5 v n_cells times the public variance per vote. For Laplace noise
+        v = 32 / epsilon^2. It takes P for Q (gamma = 1) and uses nothing private.
+        """
+        return 1.0 + 5.0 * mechanism.noise_variance * n_cells
+
+    def _guarantee(self, mechanism: VoteMechanism, n_cells: int) -> Guarantee:
+        if self.source == "public":
+            return Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note="private users are not asked")
+        n_classes = self.classes_.size
+        return Guarantee(
+            "ldp",
+            mechanism.spent(n_cells, n_classes),
+            bits_up=mechanism.bits(n_cells, n_classes),
+            bits_down=self._bits_down(n_cells),
+            note="rows of the public sample are not protected",
+        )
+
+    def sweep_many(
+        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
+    ) -> list[SweepResult]:
+        """Sweep several replications, each in one pass over all depths, weights and budgets; they grow together.
+
+        Falls back to the loop over fits for ``noise="per_user"`` and for metrics other than accuracy.
+        """
+        points, pairs = expand_grid(grid), list(zip(problems, streams, strict=True))
+        values = np.empty((len(pairs), len(budgets), len(points)))
+        sweeps: list[tuple[int, np.ndarray, Sweep]] = []
+        for members, shared in by_shared_parameters(points, GridAxes.CHEAP):
+            part = [points[i] for i in members]
+            axes = GridAxes(part, self)
+            for r, (problem, own) in enumerate(pairs):
+                if problem.metric != "accuracy" or shared.get("noise", self.noise) == "per_user":
+                    values[r][:, members] = self._refit(problem, budgets, part, own)
+                else:
+                    model = with_parameters(self, random_state=own, **shared)
+                    sweeps.append((r, members, Sweep(model, problem, budgets, axes)))
+        Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
+        while sweeps:  # each is let go once it is scored
+            r, members, sweep = sweeps.pop()
+            values[r][:, members] = sweep.scores()
+        return [SweepResult(of_one) for of_one in values]

@@ -1,0 +1,138 @@
+"""Algorithm 2 on one sample: query, judge every ancestor of every leaf, choose (L section 5)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbench.estimators.lpct.statistics import Judgement, NodeVotes, Query, judge
+from lpbench.estimators.lpct.tables import NodeTable, Tables
+from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes, regression_function
+from lpbench.seeds import Streams
+
+
+def private_depth(n_private: int, n_features: int, epsilon: float) -> int:
+    """Depth floor(d/(2+2d) log2(n_P epsilon^2)) at which Algorithm 2 gives P the whole tree; at least 0."""
+    return _depth(n_private * epsilon**2, n_features, n_private)
+
+
+def query_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
+    """Depth p0 = floor(d/(2+2d) log2(n_P epsilon^2 + n_Q^((2+2d)/d))) of Algorithm 2's query; at least 1.
+
+    2^p0 is kept below n_P + d n_Q, which L section 5.1 supposes; only budgets beyond the figures' 1000 feel it.
+    """
+    d = n_features
+    effective = n_private * epsilon**2 + float(n_public) ** ((2 + 2 * d) / d)
+    return max(1, _depth(effective, d, n_private + d * n_public))
+
+
+def _depth(effective: float, d: int, most: int) -> int:
+    exponent = d / (2 + 2 * d) * math.log2(max(effective, 1.0))
+    return math.floor(min(exponent, math.log2(most)))
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one run of Algorithm 2 predicts.
+
+    Attributes
+    ----------
+    table : NodeTable
+        Partition that predicts, cut off at ``depth``.
+    depth : int
+    leaves : int ndarray of shape (n_leaves,)
+        Its cells.
+    eta : ndarray of shape (n_leaves,)
+    climbed : int ndarray of shape (n_leaves,)
+        Levels between a cell and the ancestor that answers for it.
+    asked : tuple of (float, int)
+        Budget and number of cells of each query.
+    """
+
+    table: NodeTable
+    depth: int
+    leaves: np.ndarray
+    eta: np.ndarray
+    climbed: np.ndarray
+    asked: tuple[tuple[float, int], ...]
+
+
+def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Walk up from every leaf: the first node with statistic >= 1, else the best one (Algorithm 2, section 5.1).
+
+    Parameters
+    ----------
+    judgement : Judgement
+        Arrays of shape (n_climbs, n_leaves), from the leaf upwards.
+    exists : boolean ndarray of shape (n_climbs, n_leaves)
+        False beyond the root.
+    flag_from : int or None
+        Number of levels climbed from which a noisy node where P wins raises the flag; None: never.
+
+    Returns
+    -------
+    eta : ndarray of shape (n_leaves,)
+    chosen : int ndarray of shape (n_leaves,)
+        Levels climbed.
+    flag : bool
+    """
+    statistic = np.where(exists, judgement.statistic, -np.inf)
+    good = statistic >= 1
+    chosen = np.where(good.any(axis=0), good.argmax(axis=0), statistic.argmax(axis=0))
+    eta = np.take_along_axis(judgement.eta, chosen[None], axis=0)[0]
+    if flag_from is None:
+        return eta, chosen, False
+    climbed = np.arange(statistic.shape[0])[:, None]
+    raises = judgement.private_wins & exists & (climbed >= flag_from)
+    # A leaf stops at its first good node, unless the same node raises the flag, which Algorithm 2 looks at first.
+    first_good = np.where(good.any(axis=0), good.argmax(axis=0), statistic.shape[0])
+    return eta, chosen, bool((raises & (climbed <= first_good)).any())
+
+
+class Pruning:
+    """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
+
+    def __init__(self, tables: Tables, streams: Streams):
+        self.tables, self.samples, self.streams = tables, tables.samples, streams
+        self._judged: dict[tuple, tuple] = {}
+
+    def answer(self, model) -> Answer:
+        """Run Algorithm 2 with the parameters of an :class:`LPCTPrune`."""
+        depth, handover = model._query_depth(self.samples), model._private_depth(self.samples)
+        least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
+        budget = model.epsilon / 2 if model.terminate else model.epsilon
+        table, leaves, judgement, exists = self._judge(model, budget, depth)
+        climbs = slice(0, depth - least + 1)
+        part = Judgement(judgement.eta[climbs], judgement.statistic[climbs], judgement.private_wins[climbs])
+        eta, climbed, flag = select(part, exists[climbs], depth - handover if model.terminate else None)
+        if not flag:
+            return Answer(table, depth, leaves, eta, climbed, ((budget, leaves.size),))
+        first = (budget, leaves.size)
+        table = self.tables.at(handover, model.min_samples_leaf)
+        leaves = table.tree.leaves(handover, model.min_samples_leaf)
+        noisy = self._noisy(table, leaves, budget, depth=handover, query=2)
+        eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
+        return Answer(table, handover, leaves, eta, np.zeros_like(leaves), (first, (budget, leaves.size)))
+
+    def _noisy(self, table: NodeTable, leaves: np.ndarray, budget: float, **axes) -> np.ndarray:
+        votes = table.private[:, leaves]
+        return noisy_votes(votes, self.samples.n_private, VoteMechanism(budget), self.streams, **axes)
+
+    def _judge(self, model, budget: float, depth: int):
+        """Judge all ancestors of all leaves down to depth 1: arrays of shape (depth, n_leaves)."""
+        key = (budget, depth, model.min_samples_leaf, model.constants)
+        if key not in self._judged:
+            table = self.tables.at(depth, model.min_samples_leaf)
+            leaves = table.tree.leaves(depth, model.min_samples_leaf)
+            sums = np.zeros((5, table.tree.tree.n_nodes))
+            sums[:2, leaves] = self._noisy(table, leaves, budget, depth=depth)
+            sums[2:4, leaves] = table.public[:, leaves]
+            sums[4, leaves] = 1
+            above = table.tree.ancestors(leaves, depth - 1)
+            users, ones, public, public_ones, below = table.tree.sum_upwards(sums)[:, above]
+            votes = NodeVotes(users, ones, public, public_ones, np.arange(depth)[:, None], below)
+            query = Query(budget, depth, self.samples.n_private, self.samples.n_public)
+            self._judged[key] = (table, leaves, judge(votes, query, model.constants), above >= 0)
+        return self._judged[key]

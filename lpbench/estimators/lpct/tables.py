@@ -1,0 +1,212 @@
+"""Partitions of one pair of samples with the true votes of every node, grown when first asked for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lpbench.estimators.lpct.partition import PublicTree, grown_depth
+from lpbench.estimators.lpct.votes import count_votes
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+#: Replications whose partitions are grown together at most, and bytes of their private samples.
+_MOST_AT_ONCE, _BYTES_AT_ONCE = 32, 1 << 27
+
+#: Numbers in public samples that are grown from together at most: more of them gain nothing from it.
+_NUMBERS_AT_ONCE = 1 << 16
+
+
+def grown_at_once(problem: Problem) -> int:
+    """How many replications of a problem to grow partitions for together; see :meth:`Tables.grow_together`."""
+    return max(1, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // max(problem.X_train.nbytes, 1)))
+
+
+class Samples(NamedTuple):
+    """Checked training data: prepared features and class codes; the public pair is (None, None) where there is none."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    X_public: np.ndarray | None
+    public_codes: np.ndarray | None
+
+    @property
+    def n_private(self) -> int:
+        """Number of private users."""
+        return self.codes.size
+
+    @property
+    def n_public(self) -> int:
+        """Number of public rows."""
+        return 0 if self.public_codes is None else self.public_codes.size
+
+
+class ScoredRows:
+    """Test rows of a problem as counts, which is all that accuracy needs.
+
+    The test rows of each class in a leaf are counted once; a leaf that predicts class k gets that many right.
+    """
+
+    def __init__(self, model, problem: Problem):
+        X = model._prepare(np.asarray(problem.X_test, dtype=np.float64))
+        outside = model._outside(X)
+        labels = np.asarray(problem.y_test)
+        code = np.minimum(np.searchsorted(model.classes_, labels), model.classes_.size - 1)
+        known = model.classes_[code] == labels
+        self.n = labels.size
+        #: Rows outside the unit cube that are right because class 0 is predicted there.
+        self.outside_hits = int(np.count_nonzero(outside & known & (code == 0)))
+        counted = known & ~outside
+        self.X, self.code = X[counted], code[counted]
+
+
+def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """Count the test rows that each leaf gets right.
+
+    Parameters
+    ----------
+    decision : int ndarray of shape (..., n_leaves)
+        Chosen class.
+    hits : ndarray of shape (n_classes, n_leaves)
+        Test rows of each class.
+
+    Returns
+    -------
+    ndarray of shape (..., n_leaves)
+    """
+    if hits.shape[0] == 2:
+        return hits[0] + decision * (hits[1] - hits[0])
+    return hits[decision, np.arange(hits.shape[1])]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """A partition and what lies in its nodes.
+
+    Attributes
+    ----------
+    tree : PublicTree
+    private, public : ndarrays of shape (n_classes, n_nodes)
+        True votes, see :mod:`lpbench.estimators.lpct.votes`.
+    hits : ndarray of shape (n_classes, n_nodes)
+        Test rows of each class.
+    """
+
+    tree: PublicTree
+    private: np.ndarray
+    public: np.ndarray
+    hits: np.ndarray
+
+
+class Tables:
+    """Tables of one sample for any depth and leaf size.
+
+    One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size.
+
+    Parameters
+    ----------
+    model : LPCT or LPCTPrune
+        Gives rule, criterion, classes and number of features.
+    samples : Samples
+    streams : Streams
+    deepest, smallest : int
+        Greatest depth and smallest ``min_samples_leaf`` that will be asked for.
+    rows : ScoredRows, optional
+    """
+
+    def __init__(
+        self, model, samples: Samples, streams: Streams, deepest: int, smallest: int, rows: ScoredRows | None = None
+    ):
+        self.model, self.samples, self.streams, self.rows = model, samples, streams, rows
+        self.widest = (deepest, smallest)
+        self._trees: dict[tuple[int, int], PublicTree] = {}
+        self._tables: dict[tuple[int, int], NodeTable] = {}
+
+    @staticmethod
+    def grow_together(several: Sequence[Tables]) -> None:
+        """Grow the widest max-edge trees of several samples together, each as it would be by itself.
+
+        Small samples go level by level together. Where replications have one public sample, as most real data do, it
+        is grown from once, unless cuts are drawn at random.
+        """
+        alike: dict[tuple, list[Tables]] = {}
+        for tables in several:
+            if tables.model.rule != "cart":
+                alike.setdefault((*tables.widest, *tables._shape().values()), []).append(tables)
+        for members in alike.values():
+            known: list[list[Tables]] = []
+            for tables in members:
+                if known and tables._grows_like(known[-1][0]):
+                    known[-1].append(tables)
+                else:
+                    known.append([tables])
+            sizes = [1 if own.samples.X_public is None else own.samples.X_public.size for own, *_ in known]
+            share = np.cumsum(sizes) // _NUMBERS_AT_ONCE
+            for part in np.split(np.arange(len(known)), np.flatnonzero(np.diff(share)) + 1):
+                trees = _grow([known[k][0] for k in part], *members[0].widest)
+                for k, tree in zip(part, trees, strict=True):
+                    for tables in known[k]:
+                        tables._trees[tables.widest] = tree
+
+    def _grows_like(self, other: Tables) -> bool:
+        """Whether the tree of another sample of the same shape is also that of this one."""
+        if self.model.rule == "random":
+            return False
+        ours, others = self.samples, other.samples
+        pairs = zip(ours[2:], others[2:], strict=True)
+        return all(a is b is None or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+
+    def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
+        """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""
+        key = self._key(depth, min_samples_leaf)
+        if key not in self._tables:
+            self._tables[key] = self._build(*key)
+        return self._tables[key]
+
+    def _key(self, depth: int, min_samples_leaf: int) -> tuple[int, int]:
+        """Greatest depth and smallest leaf size of the tree that serves a setting."""
+        if self.model.rule != "cart":
+            return self.widest
+        return min(grown_depth(depth), self.widest[0]), min_samples_leaf
+
+    def of_all(self, settings: Sequence[tuple[int, int]]) -> Iterator[tuple[NodeTable, Sequence[tuple[int, int]]]]:
+        """Yield tables with the settings (depth, min_samples_leaf) that each of them serves, in the given order."""
+        for key, served in itertools.groupby(settings, key=lambda setting: self._key(*setting)):
+            yield self.at(*key), list(served)
+
+    def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
+        samples, key = self.samples, (depth, min_samples_leaf)
+        tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
+        private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
+        if samples.X_public is not None:
+            public = self._count(tree, samples.X_public, samples.public_codes)
+        hits = self._empty(tree)
+        if self.rows is not None:
+            hits = self._count(tree, self.rows.X, self.rows.code)
+            hits[0] -= hits[1:].sum(axis=0)
+        return NodeTable(tree, private, public, hits)
+
+    def _shape(self) -> dict:
+        """What trees must have in common to be grown together."""
+        model = self.model
+        shape = {"n_features": model.n_features_in_, "n_classes": model.classes_.size}
+        return {**shape, "rule": model.rule, "criterion": model.criterion}
+
+    def _count(self, tree: PublicTree, X, codes) -> np.ndarray:
+        nodes, n_nodes = tree.tree.apply(X), tree.tree.n_nodes
+        return tree.sum_upwards(count_votes(nodes, codes, n_nodes, self.model.classes_.size))
+
+    def _empty(self, tree: PublicTree) -> np.ndarray:
+        return np.zeros((self.model.classes_.size, tree.tree.n_nodes))
+
+
+def _grow(several: Sequence[Tables], depth: int, min_samples_leaf: int) -> list[PublicTree]:
+    """Grow a tree for each of several samples of the same shape."""
+    samples = [(tables.samples.X_public, tables.samples.public_codes) for tables in several]
+    streams = [tables.streams for tables in several]
+    shape = several[0]._shape()
+    return PublicTree.grow(samples, streams, depth=depth, min_samples_leaf=min_samples_leaf, **shape)

@@ -1,0 +1,118 @@
+"""Warm start of private SGD: full-batch gradient descent of the logistic loss on the public sample (L sec. 7.2).
+
+The paper starts from "a minimizer on the public data" and does not say how it is found; its code takes 100 steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from lpbench.estimators.psgd.neural import Layers
+
+STEPS = 100
+
+#: Public rows whose hidden units are computed at once.
+_ROWS = 2048
+
+
+def curvature_rate(X: np.ndarray) -> float:
+    """Return the longest step that never increases the logistic loss of a linear model: 4 / lambda_max(X^T X / q).
+
+    Parameters
+    ----------
+    X : ndarray of shape (q, D)
+        Features with the constant.
+    """
+    gram = X.T @ X if X.shape[0] > X.shape[1] else X @ X.T
+    return 4.0 * X.shape[0] / float(np.linalg.eigvalsh(gram)[-1])
+
+
+def linear_start(X: np.ndarray, y: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Train a linear model from zero, once for each rate.
+
+    Parameters
+    ----------
+    X : ndarray of shape (q, D)
+    y : ndarray of shape (q,)
+        Labels 0 and 1.
+    rates : ndarray of shape (S,)
+
+    Returns
+    -------
+    ndarray of shape (S, D)
+    """
+    weights = np.zeros((rates.size, X.shape[1]))
+    for _ in range(STEPS):
+        weights = weights - rates[:, None] * ((expit(weights @ X.T) - y) @ X) / y.size
+    return weights
+
+
+def initial_layers(n_inputs: int, n_hidden: int, rng: np.random.Generator) -> Layers:
+    """Draw weights uniform on +-1 / sqrt(fan-in), the constants included (the usual default; the paper is silent).
+
+    Parameters
+    ----------
+    n_inputs : int
+        D, the constant included; the fan-in is D - 1.
+    """
+    hidden = rng.uniform(-1.0, 1.0, (n_hidden, n_inputs)) / np.sqrt(n_inputs - 1)
+    return Layers(hidden, rng.uniform(-1.0, 1.0, n_hidden + 1) / np.sqrt(n_hidden))
+
+
+def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> Layers:
+    """Train a network, in the precision of X.
+
+    The same descent is run on the distinct rows, with their numbers. Gradients of the hidden weights lie in the span of
+    the public features; with fewer rows than inputs it is run in an orthonormal basis of it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (q, D)
+    y : ndarray of shape (q,)
+        Labels 0 and 1.
+    rate : float
+    layers : Layers
+        Initial weights.
+    """
+    start = Layers(layers.hidden.astype(X.dtype), layers.output.astype(X.dtype))
+    rows = np.ascontiguousarray(X).view(f"V{X.shape[1] * X.itemsize}")[:, 0]
+    _, first, member = np.unique(rows, return_index=True, return_inverse=True)
+    X, counts, positive = X[first], np.bincount(member), np.bincount(member, weights=y)
+    if X.shape[0] >= X.shape[1]:
+        return _descend(X, counts, positive, rate, start)
+    basis, coordinates = np.linalg.qr(X.T)
+    start_inside = Layers(start.hidden @ basis, start.output)
+    last = _descend(np.ascontiguousarray(coordinates.T), counts, positive, rate, start_inside)
+    return Layers(start.hidden + (last.hidden - start_inside.hidden) @ basis.T, last.output)
+
+
+def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: float, layers: Layers) -> Layers:
+    """Take the steps; X (q, D) and ``layers`` are of one precision.
+
+    Row i of X stands for ``counts[i]`` public rows, of which ``positive[i]`` have label 1. Rows are visited in blocks
+    that stay in the cache with their hidden units: tens of thousands of public rows wait for the memory otherwise.
+    """
+    hidden, output, constant = layers.hidden.copy(), layers.output[:-1].copy(), layers.output[-1]
+    active, sloped = np.empty((_ROWS, hidden.shape[0]), X.dtype), np.empty((_ROWS, X.shape[1]), X.dtype)
+    # numpy takes the maximum of two arrays several times faster than that of an array and a number
+    zeros = np.zeros_like(active)
+    rate = X.dtype.type(rate / counts.sum())
+    counts, positive = counts.astype(X.dtype), positive.astype(X.dtype)
+    for _ in range(STEPS):
+        hidden_step, output_step, constant_step = np.zeros_like(hidden), np.zeros_like(output), np.zeros_like(constant)
+        for first in range(0, len(X), _ROWS):
+            block = slice(first, first + _ROWS)
+            rows = X[block]
+            units = np.matmul(rows, hidden.T, out=active[: len(rows)])
+            np.maximum(units, zeros[: len(rows)], out=units)
+            slope = counts[block] * expit(units @ output + constant) - positive[block]
+            output_step += slope @ units
+            constant_step += slope.sum()
+            # from here on the units only tell whether they are active
+            np.greater(units, 0.0, out=units)
+            hidden_step += units.T @ np.multiply(rows, slope[:, None], out=sloped[: len(rows)])
+        hidden -= rate * (output[:, None] * hidden_step)
+        output -= rate * output_step
+        constant -= rate * constant_step
+    return Layers(hidden, np.append(output, constant))

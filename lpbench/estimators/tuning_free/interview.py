@@ -1,0 +1,214 @@
+"""Sequentially interactive regression: groups of users are asked in turn, each about the error of the current model.
+
+Every user belongs to one group and sends one report at the whole budget. What a group is asked (centres and widths of
+the intervals, which protected feature goes along) depends on public data and on the reports of the groups before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.estimators.tuning_free import level_reports as levels
+from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
+from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.privacy import Laplace
+
+REPORTS = ("levels", "laplace")
+#: Shares of the users in the first groups; the rest are asked last, one group for each protected feature.
+SHARES = (0.25, 0.25)
+#: Fewer users than this are asked all at once.
+_FEWEST_ADAPTIVE = 12
+#: Smallest group that is asked about a protected feature, and its smallest number of users per bin.
+_FEWEST_PER_FEATURE, _FEWEST_PER_BIN = 60, 20
+#: Numbers of bins of a protected feature.
+BINS = (2, 3, 4, 6, 8)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the curator broadcasts to one group.
+
+    Attributes
+    ----------
+    users : int ndarray of shape (m,)
+    centre, half_width : ndarrays of shape (m,)
+        Interval to which each user's residual is clipped; functions of the features that the user shows.
+    report : LevelReport or Laplace
+        The randomizer; of Laplace the sensitivity is that of a residual in units of the half-width.
+    width : float
+        Half-width in standard deviations that the curator expects.
+    column : int
+        Protected feature whose bin goes along; -1: none.
+    effects : mapping of int to ndarray
+        Estimated effects of protected features, which the device adds to its own centre.
+    """
+
+    users: np.ndarray
+    centre: np.ndarray
+    half_width: np.ndarray
+    report: LevelReport | Laplace
+    width: float
+    column: int = -1
+    effects: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def bins(self) -> int:
+        """Bins of the protected feature; 1: none is asked for."""
+        return 1 if isinstance(self.report, Laplace) else self.report.bins
+
+    @property
+    def bits_up(self) -> float:
+        """Bits of one report."""
+        return REAL_BITS if isinstance(self.report, Laplace) else self.report.mechanism.bits
+
+    @property
+    def bits_down(self) -> float:
+        """Bits that one user is told: the interval and the effects."""
+        return REAL_BITS * (2 + sum(effect.size for effect in self.effects.values()))
+
+
+def effects_at(X: np.ndarray, effects: Mapping[int, np.ndarray]) -> np.ndarray:
+    """Sum of the effects of protected features at rows X (m, d) in [0, 1], shape (m,)."""
+    parts = (effect[bin_of(X[:, column], effect.size)] for column, effect in effects.items())
+    return sum(parts, np.zeros(len(X)))
+
+
+def answers(question: Question, X: np.ndarray, y: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Client: the reports of the users of one group.
+
+    Parameters
+    ----------
+    question : Question
+    X, y : ndarrays of shapes (m, d), (m,)
+        Records of the asked users, protected features included.
+    draws : ndarray of shape (4, m)
+        Three uniforms and one unit Laplace variable of each user.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Categories, or noisy residuals in units of the half-width.
+    """
+    residual = (y - question.centre - effects_at(X, question.effects)) / question.half_width
+    if isinstance(question.report, Laplace):
+        return np.clip(residual, -1.0, 1.0) + question.report.scale * draws[3]
+    bins = question.bins
+    own = bin_of(X[:, question.column], bins) if bins > 1 else np.zeros(len(y), dtype=np.int64)
+    return question.report.randomize(residual, own, draws[:3])
+
+
+class Curator:
+    """The curator's side: questions from public data and earlier reports, and what the reports say.
+
+    Parameters
+    ----------
+    features : list of ndarrays of shape (n, m_k)
+        Kernel features of the users, from what they show (:class:`~.kernel_features.KernelFeatures`).
+    hidden : int ndarray
+        Columns that are too seldom shown, candidates for a joint report.
+    order : int ndarray of shape (n,)
+        Random order of the users.
+    y_range : (float, float)
+    epsilon : float
+    report : {"levels", "laplace"}
+    adaptive : bool
+        False: one group, the whole range of the label.
+    ask_hidden : bool
+    """
+
+    def __init__(self, features, hidden, order, y_range, epsilon, report="levels", adaptive=True, ask_hidden=True):
+        self.features, self.y_range, self.epsilon, self.report = features, y_range, epsilon, report
+        self.effects: dict[int, np.ndarray] = {}
+        self.targets, self.noise = np.empty(order.size), np.empty(order.size)
+        self.model: GaussianAverage | None = None
+        self.seen = np.empty(0, dtype=np.int64)
+        self._plan = self._groups(order, hidden if ask_hidden and report == "levels" else hidden[:0], adaptive)
+
+    def _groups(self, order, hidden, adaptive: bool) -> list[tuple[np.ndarray, int, int]]:
+        """(users, protected feature or -1, bins) of each group, from n, epsilon and the mask alone."""
+        n = order.size
+        if not adaptive or n < _FEWEST_ADAPTIVE:
+            return [(order, -1, 1)]
+        first, second = np.ceil(np.cumsum(SHARES) * n).astype(int)
+        plan = [(order[:first], -1, 1), (order[first:second], -1, 1)]
+        last = order[second:]
+        columns = hidden[: last.size // _FEWEST_PER_FEATURE]
+        bins = levels.most_bins(self.epsilon, n, BINS) if columns.size else 1
+        if bins == 1:
+            return [*plan, (last, -1, 1)]
+        parts = np.array_split(last, columns.size)
+        return plan + [
+            (part, int(column), max(2, min(bins, part.size // _FEWEST_PER_BIN)))
+            for part, column in zip(parts, columns, strict=True)
+        ]
+
+    def questions(self):
+        """Yield the questions; :meth:`learn` must be called with the answers before the next one is asked."""
+        for users, column, bins in self._plan:
+            yield self.question(users, column, bins)
+
+    def question(self, users: np.ndarray, column: int = -1, bins: int = 1) -> Question:
+        """Return what users are asked, given the reports so far; ``column`` and ``bins`` go with a joint report."""
+        (lo, hi), m = self.y_range, users.size
+        centre, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
+        if self.model is not None:
+            features = [F[users] for F in self.features]
+            width = levels.best_width(self.epsilon, self.targets.size, bins)
+            deviation = np.sqrt(self.model.variance(features) + self.model.residual_variance)
+            half = np.minimum(width * deviation, (hi - lo) / 2)
+            centre = np.clip(self.model.predict(features), lo + half, hi - half)
+        return Question(users, centre, half, self._randomizer(width, bins), width, column, dict(self.effects))
+
+    def _randomizer(self, width: float, bins: int) -> LevelReport | Laplace:
+        if self.report == "laplace":
+            return Laplace.for_budget(self.epsilon, sensitivity=2.0)
+        return LevelReport(self.epsilon, levels.best_levels(self.epsilon, width, bins), bins)
+
+    def learn(self, question: Question, reports: np.ndarray) -> None:
+        """Read the reports of a group and refit."""
+        users, half = question.users, question.half_width
+        if isinstance(question.report, Laplace):
+            unit, variance = reports, question.report.variance
+        else:
+            unit, variance = question.report.residuals(reports), question.report.noise_variance(question.width)
+        # An interval as wide as the range clips nothing; a narrower one shrinks the residual's mean.
+        lo, hi = self.y_range
+        slope = np.ones(users.size)
+        if self.model is not None:
+            deviation = np.sqrt(self.model.variance([F[users] for F in self.features]) + self.model.residual_variance)
+            slope = np.where(half < (hi - lo) / 2, levels.slope_of_clipping(half / deviation), 1.0)
+        self.targets[users] = question.centre + half / slope * unit
+        self.noise[users] = (half / slope) ** 2 * variance
+        if question.column >= 0 and isinstance(question.report, LevelReport):
+            self._learn_effect(question, question.report, reports, half / slope)
+        self._refit(users)
+
+    def _learn_effect(self, question: Question, report: LevelReport, reports: np.ndarray, scale: np.ndarray) -> None:
+        indicators = report.indicators(reports)
+        products = scale[:, None] * report.products(reports)
+        effect = estimate_effects(products, indicators, self.result().residual_variance)
+        self.effects[question.column] = effect
+        # The shown features are fitted to what the protected one leaves.
+        self.targets[question.users] -= indicators @ effect
+
+    def result(self) -> GaussianAverage:
+        """Return what the answers so far say.
+
+        Raises
+        ------
+        RuntimeError
+            Nobody has answered yet.
+        """
+        if self.model is None:
+            raise RuntimeError("no group of users has answered yet")
+        return self.model
+
+    def _refit(self, users: np.ndarray) -> None:
+        self.seen = np.concatenate([self.seen, users])
+        features = [F[self.seen] for F in self.features]
+        self.model = GaussianAverage(features, self.targets[self.seen], self.noise[self.seen], self.y_range)

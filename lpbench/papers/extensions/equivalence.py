@@ -1,0 +1,84 @@
+"""Figure of how many private samples each method needs to do as well as the first one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lpbench.analysis.equivalence import equivalent_sizes
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.reporting.cards import get
+from lpbench.reporting.figures import style
+from lpbench.reporting.figures.curves import Curve, axis_of, curves
+from lpbench.selectors import parse_selector
+
+#: Axes that count private samples.
+SIZES = ("dataset.n", "dataset.n_private")
+#: Fewer sizes are no learning curve.
+LEAST = 4
+FILE = "_equivalence"
+
+
+def draw_equivalence(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, stem: str) -> list[Path]:
+    """Draw a panel for each panel and budget in which the first method and another one were run at several sizes.
+
+    Parameters
+    ----------
+    experiment : mapping or record
+        Its first method is the reference.
+    table : DataFrame
+        Summary.
+    cards : mapping
+        Method selector -> printed name.
+    folder, stem : Path, str
+        File ``<stem>_equivalence.svg`` is written there.
+
+    Returns
+    -------
+    list of Path
+        Empty if no panel counts private samples.
+    """
+    first = parse_selector(get(get(experiment, "groups")[0], "method")[0])[0]
+    panels: dict[tuple[str, float], list[Curve]] = {}
+    for curve in curves(experiment, table, cards):
+        if axis_of(experiment, curve.panel) in SIZES and len(curve.x) >= LEAST:
+            panels.setdefault((curve.panel, curve.epsilon), []).append(curve)
+    shown = {key: found for key, found in panels.items() if len(found) > 1 and any(c.method == first for c in found)}
+    if not shown:
+        return []
+    metric = table.loc[table["metric"] != "", "metric"].iloc[0]
+    with style.look():
+        figure, axes = plt.subplots(1, len(shown), figsize=(4.4 * len(shown), 3.9), squeeze=False)
+        for ax, ((panel, epsilon), found) in zip(axes[0], shown.items(), strict=True):
+            _panel(ax, found, first, LARGER_IS_BETTER[metric])
+            budget = "" if math.isnan(epsilon) else f"ε = {epsilon:g}"
+            ax.set_title(", ".join(filter(None, [panel and f"({panel})", budget])), loc="left")
+        axes[0][0].set_ylabel("private samples needed for the same score")
+        figure.suptitle("Sample-size equivalence (learning curves made monotone; ▲: not within the sizes run)",
+                        fontsize=9, x=0.02, ha="left")  # fmt: skip
+        return style.save(figure, folder, stem + FILE, formats=("svg",))
+
+
+def _panel(ax: Axes, found: Sequence[Curve], first: str, larger: bool) -> None:
+    reference = next(c for c in found if c.method == first)
+    ceiling = reference.x.max() * 1.35
+    ax.plot(reference.x, reference.x, color=style.GREY, linestyle="--", linewidth=1, label="as many")
+    for k, curve in enumerate(c for c in found if c is not reference and np.array_equal(c.x, reference.x)):
+        needed = equivalent_sizes(curve.x, reference.mean, curve.mean, larger_is_better=larger)
+        colour = style.COLOURS[k % len(style.COLOURS)]
+        known = np.isfinite(needed)
+        marker = style.MARKERS[k % len(style.MARKERS)]
+        ax.plot(curve.x[known], needed[known], marker=marker, label=curve.kind, color=colour)
+        beyond = np.isinf(needed)
+        # side by side where several methods do not get there
+        ax.plot(curve.x[beyond] * 1.04**k, np.full(beyond.sum(), ceiling), linestyle="", marker="^", color=colour)
+    ax.set_xlabel(f"private samples of {reference.kind}")
+    style.log_scale(ax, "x")
+    style.log_scale(ax, "y")
+    ax.legend(fontsize=7)

@@ -1,0 +1,170 @@
+"""Tables of slopes and figures of the label-DP experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lpbench.analysis import bootstrap, loglog_slope, write_csv, write_text
+from lpbench.papers.label_dp.rates import (
+    LARGEST,
+    MODEL_NAMES,
+    ROWS,
+    MeasuredRate,
+    is_constant,
+    measure,
+    rate_markdown,
+    rate_table,
+    theory,
+)
+from lpbench.reporting.cards import get
+from lpbench.reporting.evidence import Line, Results
+from lpbench.reporting.figures import style
+from lpbench.reporting.figures.loglog import draw_slope, finish
+
+#: Budgets that are drawn of each row of Z Table I (all of them are in the table): label and full LDP, then both CDP.
+LOCAL_DRAWN = {"label_ldp": 1.0, "ldp": 8.0}
+CENTRAL_DRAWN = {"classification": 0.24, "regression": 0.04}
+PANELS = {
+    "classification": "(a) classification",
+    "regression": "(b) regression, labels bounded",
+    "heavy_tail_4": "(c) regression, moment p = 4",
+}
+MOMENTS = (2, 4, 16)
+#: Heading of the legends of slopes in n.
+FITTED = "fitted exponent at the largest n (theory, dashed)"
+#: Budgets at which a curve's slope in epsilon is fitted, and how often epsilon enters the effective sample: under label
+#: LDP it is N (eps^2 ∧ 1), under central privacy the term of eps N dominates at small budgets only.
+BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
+
+
+def write_rates(experiment: Mapping, folder: Path) -> None:
+    """Write ``rates.csv``, the table of slopes and the figures of Z Table I.
+
+    Parameters
+    ----------
+    experiment : mapping or record
+        ``label_dp/table1``.
+    folder : Path
+        ``<results>/label_dp/table1``, with ``summary.csv`` and ``scores.parquet``.
+    """
+    name, title = get(experiment, "name"), get(experiment, "title")
+    lines = Results(folder.parents[1]).lines(name)
+    table = rate_table(lines)
+    write_csv(table, folder / "rates.csv")
+    write_text(rate_markdown(table, title, get(experiment, "notes", [])), folder / "table1.md")
+    with style.look():
+        _draw_tasks(lines, title, folder)
+        _draw_collapse(lines, folder)
+
+
+def _draw_tasks(lines: Sequence[Line], title: str, folder: Path) -> None:
+    figure, axes = plt.subplots(2, 2, figsize=(11, 8.4))
+    for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
+        drawn = [line for line in lines if line.panel == panel and _is_drawn(line)]
+        for k, line in enumerate(sorted(drawn, key=_row)):
+            _draw_curve(ax, measure(line, lines), style.COLOURS[k], style.MARKERS[k])
+        finish(ax, text, loc="lower left" if panel == "classification" else "upper right", legend=FITTED)
+    curves = {(line.panel, line.base, line.epsilon): line for line in lines if not is_constant(line)}
+    wanted = [(p, *key) for p in MOMENTS for key in (("label_ldp_knn", 2.0), ("knn_mean", np.inf))]
+    for k, (p, base, epsilon) in enumerate(wanted):
+        found = measure(curves[f"heavy_tail_{p}", base, epsilon], lines)
+        _draw_curve(axes.flat[3], found, style.COLOURS[k], style.MARKERS[k], prefix=f"p = {p}, ")
+    finish(axes.flat[3], "(d) heavy tails: label LDP against no privacy", loc="upper right", legend=FITTED)
+    # Room for the legend above the curves.
+    axes.flat[3].set_ylim(top=3.0)
+    figure.suptitle(title, fontsize=10, x=0.02, ha="left")
+    style.save(figure, folder, "table1")
+
+
+def _row(line: Line) -> tuple[int, str]:
+    """Place of a curve in the order of the table."""
+    return list(MODEL_NAMES).index(ROWS[line.base][1]), line.method
+
+
+def _is_drawn(line: Line) -> bool:
+    task, model = ROWS[line.base]
+    if is_constant(line) or line.parameter("constants", "paper") != "paper":
+        return False
+    if model == "none":
+        # Of the two non-private references the cubes' is drawn: that of three of the four private models.
+        return line.base != "knn_mean"
+    return bool(np.isclose(line.epsilon, LOCAL_DRAWN.get(model, CENTRAL_DRAWN[task])))
+
+
+def _draw_curve(ax: Axes, found: MeasuredRate, color: str, marker: str, prefix: str = "") -> None:
+    line, local = found.line, found.local
+    budget = "" if np.isinf(line.epsilon) else f", ε = {line.epsilon:g}"
+    expected = "–".join(dict.fromkeys((f"{found.low:.2f}", f"{found.high:.2f}")))
+    fitted = f"{local.estimate:.2f} ± {(local.high - local.low) / 2:.2f}"
+    label = f"{prefix}{MODEL_NAMES[found.model]}{budget}: {fitted} ({expected})"
+    ax.fill_between(line.x, line.mean - 2 * line.se, line.mean + 2 * line.se, color=color, alpha=0.15, linewidth=0)
+    ax.plot(line.x, line.mean, color=color, marker=marker, label=label)
+    draw_slope(ax, line.x[-LARGEST:], line.mean[-LARGEST:], found.high, color=color)
+
+
+def _draw_collapse(lines: Sequence[Line], folder: Path) -> None:
+    """Label LDP for epsilon <= 1 against N, and against the effective sample N eps^2."""
+    figure, axes = plt.subplots(1, 4, figsize=(14, 3.6))
+    for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
+        found = [c for c in lines if c.panel == panel and ROWS[c.base][1] == "label_ldp" and c.epsilon <= 1]
+        for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
+            for k, line in enumerate(sorted(found, key=lambda line: line.epsilon)):
+                look = {"color": style.COLOURS[k], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
+                ax.errorbar(line.x * line.epsilon**power, line.mean, 2 * line.se, **look)
+            finish(ax, panel, name)
+    figure.suptitle("Label LDP: the budget rescales the sample", fontsize=10, x=0.02, ha="left")
+    style.save(figure, folder, "collapse")
+
+
+def write_budget_rates(experiment: Mapping, folder: Path) -> None:
+    """Write ``rates.csv`` and the figure of the risk against the budget.
+
+    Parameters
+    ----------
+    experiment : mapping or record
+        ``label_dp/budget``.
+    folder : Path
+        ``<results>/label_dp/budget``, with ``summary.csv`` and ``scores.parquet``.
+    """
+    lines = Results(folder.parents[1]).lines(get(experiment, "name"))
+    rows = []
+    with style.look():
+        figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 4.6))
+        for ax, (panel, text) in zip(axes, PANELS.items(), strict=True):
+            drawn = [line for line in lines if line.panel == panel]
+            for k, line in enumerate(sorted(drawn, key=_row)):
+                rows.append(_budget_rate(line))
+                _draw_budget(ax, line, rows[-1], style.COLOURS[k], style.MARKERS[k])
+            finish(ax, text, "privacy budget ε", "upper right", "fitted exponent of ε (theory, dashed)")
+            # Room for the legend above the curves.
+            ax.set_ylim(top=ax.get_ylim()[1] * 4)
+        figure.suptitle(get(experiment, "title"), fontsize=10, x=0.02, ha="left")
+        style.save(figure, folder, "budget")
+    write_csv(pd.DataFrame(rows), folder / "rates.csv")
+
+
+def _budget_rate(line: Line) -> dict:
+    """Exponent of epsilon, fitted where the privacy term should dominate, beside the theorem's."""
+    _, model, rate = theory(line)
+    low, high, power = BUDGETS[model]
+    kept = line.between(low, high)
+    fitted = bootstrap(kept.samples, lambda mean: -loglog_slope(kept.x, mean))
+    keys = {"panel": line.panel, "model": MODEL_NAMES[model], "method": line.method}
+    budgets = {"epsilon_low": kept.x[0], "epsilon_high": kept.x[-1], "expected": power * rate.privacy}
+    return keys | budgets | {"slope": fitted.estimate, "slope_low": fitted.low, "slope_high": fitted.high}
+
+
+def _draw_budget(ax: Axes, line: Line, row: dict, color: str, marker: str) -> None:
+    kept = line.between(row["epsilon_low"], row["epsilon_high"])
+    tight = " (tight constants)" if line.parameter("constants") == "tight" else ""
+    half = (row["slope_high"] - row["slope_low"]) / 2
+    label = f"{row['model']}{tight}: {row['slope']:.2f} ± {half:.2f} ({row['expected']:.2f})"
+    ax.fill_between(line.x, line.mean - 2 * line.se, line.mean + 2 * line.se, color=color, alpha=0.15, linewidth=0)
+    ax.plot(line.x, line.mean, color=color, marker=marker, label=label)
+    draw_slope(ax, kept.x, kept.mean, row["expected"], color=color)

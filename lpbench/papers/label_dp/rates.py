@@ -1,0 +1,242 @@
+"""Z Table I with measured slopes: for each curve the exponent of the theorem, the slope over all n and the local one.
+
+Constants and lower-order terms bend a curve; sampling error blurs it. The two are kept apart: the slope over all sample
+sizes shows both, the local slope at the largest sizes is what the exponent is compared with, and its interval is the
+sampling error alone (bootstrap over replications, whole curves at a time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import Interval, bootstrap, local_slopes, loglog_slope
+from lpbench.analysis.exponents import Rate, table_i
+from lpbench.analysis.rates import LEVEL
+from lpbench.datasets import load_manifest
+from lpbench.reporting.evidence import Line
+from lpbench.selectors import parse_selector
+
+#: Method -> (task, privacy model) of its row in Table I.
+ROWS = {
+    "label_ldp_vote": ("classification", "label_ldp"),
+    "ldp_vote": ("classification", "ldp"),
+    "label_cdp_vote": ("classification", "label_cdp"),
+    "cdp_vote": ("classification", "cdp"),
+    "cube_vote": ("classification", "none"),
+    "label_ldp_knn": ("regression", "label_ldp"),
+    "ldp_mean": ("regression", "ldp"),
+    "label_cdp_mean": ("regression", "label_cdp"),
+    "cdp_mean": ("regression", "cdp"),
+    "knn_mean": ("regression", "none"),
+    "cube_mean": ("regression", "none"),
+}
+#: Method -> the same estimator without privacy.
+REFERENCE = {
+    **dict.fromkeys(("label_ldp_vote", "ldp_vote", "label_cdp_vote", "cdp_vote"), "cube_vote"),
+    **dict.fromkeys(("ldp_mean", "label_cdp_mean", "cdp_mean"), "cube_mean"),
+    "label_ldp_knn": "knn_mean",
+}
+MODEL_NAMES = {
+    "label_ldp": "label LDP",
+    "ldp": "full LDP",
+    "label_cdp": "label CDP",
+    "cdp": "full CDP",
+    "none": "none",
+}
+#: The local slope is fitted to this many largest sample sizes (a factor 8 in n).
+LARGEST = 4
+#: A term dominates where the risk is above (privacy) or below (sampling) these multiples of the non-private risk.
+PRIVACY_DOMINATES, SAMPLING_DOMINATES = 2.0, 1.05
+#: A curve resolves the function where its risk is below this share of that of the best constant.
+RESOLVED = 0.25
+
+
+@dataclass(frozen=True)
+class MeasuredRate:
+    """One curve beside its row of Table I.
+
+    Attributes
+    ----------
+    line : Line
+    task, model : str
+    rate : Rate
+        The exponents of the theorem.
+    low, high : float
+        Exponents that the local slope may have: equal where one term of the rate dominates.
+    overall, local : Interval
+        Fitted exponents (minus the slope) over all n and over the :data:`LARGEST` largest.
+    excess : float
+        Risk over that of the non-private counterpart at the largest n (NaN for a reference).
+    share : float
+        Risk over that of the constant prediction at the first of the largest n.
+    """
+
+    line: Line
+    task: str
+    model: str
+    rate: Rate
+    low: float
+    high: float
+    overall: Interval
+    local: Interval
+    excess: float
+    share: float
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the curve is far enough below the constant prediction to show a rate."""
+        return self.share <= RESOLVED
+
+    @property
+    def covers(self) -> bool:
+        """Whether the interval of the local slope meets what the theorem allows."""
+        return self.local.low <= self.high and self.local.high >= self.low
+
+
+def exponent(line: Line, last: int | None = None) -> Interval:
+    """Fitted exponent (minus the log-log slope) of a curve over all places or the ``last`` ones."""
+    part = slice(None) if last is None else slice(-last, None)
+    return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[part], mean[..., part]))
+
+
+def compare(
+    a: Line, b: Line, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], level: float = LEVEL
+) -> Interval:
+    """Bootstrap a statistic of two mean curves over replications that share their data.
+
+    ``statistic`` maps two arrays of shape (..., k) to shape (...).
+    """
+    both = np.stack([a.samples, b.samples], axis=1)
+    return bootstrap(both, lambda mean: statistic(mean[..., 0, :], mean[..., 1, :]), level=level)
+
+
+def slope_difference(a: Line, b: Line, last: int | None = None, level: float = LEVEL) -> Interval:
+    """Exponent of curve a minus that of curve b, over all places or the ``last`` ones."""
+    part = slice(None) if last is None else slice(-last, None)
+
+    def difference(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return loglog_slope(b.x[part], q[..., part]) - loglog_slope(a.x[part], p[..., part])
+
+    return compare(a, b, difference, level)
+
+
+def theory(line: Line) -> tuple[str, str, Rate]:
+    """Task, model and rate of a curve, by its method and the parameters of its data set."""
+    task, model = ROWS[line.base]
+    name, params = parse_selector(line.dataset)
+    known = {**load_manifest(name).params, **params}
+    rate = table_i(
+        task, model, beta=known["beta"], d=known["d"], margin=known.get("margin", 1.0), moment=known.get("moment")
+    )
+    return task, model, rate
+
+
+def is_constant(line: Line) -> bool:
+    """Whether a curve is the constant prediction (one cube)."""
+    return line.parameter("bins") == 1
+
+
+def excess(line: Line, lines: Sequence[Line]) -> float:
+    """Risk at the largest n over that of the non-private counterpart in ``lines`` (NaN for a reference)."""
+    known = [r for r in lines if r.panel == line.panel and r.base == REFERENCE.get(line.base) and not is_constant(r)]
+    return float(line.mean[-1] / known[0].mean[-1]) if known else float("nan")
+
+
+def measure(line: Line, lines: Sequence[Line]) -> MeasuredRate:
+    """Compare a curve with its row of Table I; ``lines`` holds the references of its panel."""
+    task, model, rate = theory(line)
+    constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
+    share = float(line.mean[-LARGEST] / constant.mean[-LARGEST])
+    ratio = excess(line, lines)
+    low, high = _allowed(rate, ratio)
+    return MeasuredRate(line, task, model, rate, low, high, exponent(line), exponent(line, LARGEST), ratio, share)
+
+
+def _allowed(rate: Rate, ratio: float) -> tuple[float, float]:
+    """Exponents that a local slope may have, given the risk relative to the non-private one."""
+    terms = (rate.sampling, rate.privacy)
+    if np.isinf(max(terms)):
+        return min(terms), min(terms)
+    if ratio >= PRIVACY_DOMINATES:
+        return rate.privacy, rate.privacy
+    if ratio <= SAMPLING_DOMINATES:
+        return rate.sampling, rate.sampling
+    return min(terms), max(terms)
+
+
+def _or_missing(value: float) -> float:
+    """NaN for a term that is not there."""
+    return value if np.isfinite(value) else np.nan
+
+
+def rate_table(lines: Sequence[Line]) -> pd.DataFrame:
+    """Return one row a curve; exponents are positive, ``local_slopes`` are the exponents between neighbouring n."""
+    rows = []
+    for line in (line for line in lines if not is_constant(line)):
+        found = measure(line, lines)
+        steps = -local_slopes(line.x, line.mean)
+        rows.append(
+            {
+                "panel": line.panel,
+                "task": found.task,
+                "model": MODEL_NAMES[found.model],
+                "method": line.method,
+                "epsilon": line.epsilon,
+                "exponent_sampling": _or_missing(found.rate.sampling),
+                "exponent_privacy": _or_missing(found.rate.privacy),
+                "effective_sample": found.rate.effective,
+                "expected_low": found.low,
+                "expected_high": found.high,
+                "slope": found.overall.estimate,
+                "slope_low": found.overall.low,
+                "slope_high": found.overall.high,
+                "local": found.local.estimate,
+                "local_low": found.local.low,
+                "local_high": found.local.high,
+                "covers": found.covers,
+                "resolved": found.resolved,
+                "ratio_to_non_private": found.excess,
+                "share_of_constant": found.share,
+                "local_slopes": " ".join(f"{s:.2f}" for s in steps),
+            }
+        )
+    order = {model: k for k, model in enumerate(MODEL_NAMES.values())}
+    frame = pd.DataFrame(rows)
+    frame["_order"] = frame["model"].map(order)
+    frame = frame.sort_values(["panel", "_order", "method", "epsilon"], kind="stable", ignore_index=True)
+    return frame.drop(columns="_order")
+
+
+def rate_markdown(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
+    """Print the table for people."""
+    names = ["panel", "privacy", "method", "ε", "expected", "all n", "largest n", "covers"]
+    names += ["÷ non-private", "÷ constant"]
+    text = [f"# {title}", "", "Exponents e of risk ~ (sample size)^-e with 95 % bootstrap intervals.", ""]
+    text += ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    for row in table.itertuples():
+        expected = dict.fromkeys((f"{row.expected_low:.3f}", f"{row.expected_high:.3f}"))
+        cells = [
+            *(row.panel, row.model, row.method, "∞" if np.isinf(row.epsilon) else f"{row.epsilon:g}"),
+            " to ".join(expected),
+            f"{row.slope:.3f} [{row.slope_low:.3f}, {row.slope_high:.3f}]",
+            f"{row.local:.3f} [{row.local_low:.3f}, {row.local_high:.3f}]",
+            "yes" if row.covers else "no" if row.resolved else "no (not resolved)",
+            "" if np.isnan(row.ratio_to_non_private) else f"{row.ratio_to_non_private:.2f}",
+            f"{row.share_of_constant:.2f}",
+        ]
+        text.append("| " + " | ".join(cells) + " |")
+    text += [
+        "",
+        f"Largest n: the {LARGEST} largest sample sizes. Expected: the exponent of the term of the rate that dominates "
+        f"at the largest n (privacy where the risk is {PRIVACY_DOMINATES:g} times the non-private one or more, "
+        f"sampling up to {SAMPLING_DOMINATES:g} times, anything between the two otherwise). ÷ constant: the risk "
+        f"relative to the constant prediction's at the first of the largest n; above {RESOLVED:g} a curve has only "
+        f"begun to resolve the function. `rates.csv` has the slopes between neighbouring n.",
+        "",
+        *(f"- {note}" for note in notes),
+    ]
+    return "\n".join(text) + "\n"

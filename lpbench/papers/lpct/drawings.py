@@ -1,0 +1,222 @@
+"""L's drawn figures: partition (1), regression functions (3), ranges (8a), informed and random partitions (9a)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from lpbench.datasets import eta_p, eta_q, make_problem
+from lpbench.estimators import LPCT
+from lpbench.experiments import catalogue as registry
+from lpbench.partitions.tree import TreePartition
+from lpbench.problem import Problem
+from lpbench.reporting.cards import get
+from lpbench.reporting.figures import style
+from lpbench.selectors import parse_selector
+
+ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
+#: Blue for class 0, orange for class 1, white where the classes are even: no information in red against green.
+SHADES = LinearSegmentedColormap.from_list("classes", [ZERO, "white", ONE])
+
+
+def problem_of(settings: dict, default: str, seed: int) -> Problem:
+    """Draw replication 0 of the data set that a drawing's settings name."""
+    name, params = parse_selector(settings.get("dataset", default))
+    return make_problem(name, params, None, None, 0, seed)
+
+
+def fit(problem: Problem, **params):
+    """Fit LPCT to a problem, as a run would."""
+    return LPCT(**params).fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
+
+
+def square(ax) -> None:
+    """Axes of the unit square without a grid."""
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="$x^1$", ylabel="$x^2$")
+    ax.grid(False)
+    ax.set_xticks([0, 0.5, 1])
+    ax.set_yticks([0, 0.5, 1])
+
+
+def draw_cells(ax, tree: TreePartition, depth: int, **look: Any) -> None:
+    """Outline the cells of a two-dimensional tree truncated at ``depth``."""
+    outline: dict[str, Any] = {"fill": False, "edgecolor": ZERO, "linewidth": 1.2} | look
+    for node in tree.leaves(depth):
+        box(ax, tree, node, **outline)
+
+
+def box(ax, tree: TreePartition, node: int, inset: float = 0.0, **look: Any) -> None:
+    """Draw the cell of one node, ``inset`` inside its borders."""
+    low, high = tree.bounds(int(node))
+    width, height = high - low - 2 * inset
+    ax.add_patch(Rectangle((low[0] + inset, low[1] + inset), width, height, **look))
+
+
+def scatter(ax, problem: Problem) -> None:
+    """Public rows: class 1 orange triangles, class 0 blue dots."""
+    X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
+    for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^")):
+        # a thousand points as paths would take more than all the rest of the file
+        ax.scatter(*X[y == label].T, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
+
+
+def class_handles() -> list[Line2D]:
+    """Legend entries for :func:`scatter`."""
+    return [
+        Line2D([], [], linestyle="", marker=marker, color=colour, label=f"public row, y = {label}")
+        for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^"))
+    ]
+
+
+def draw_partition(experiment, folder: Path, seed: int) -> list[Path]:
+    """Figure 1: the partition after each level, with one cell and its ancestors of depth 1 and 2."""
+    settings = get(experiment, "settings", {})
+    problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
+    depth = int(settings.get("depth", 3))
+    tree = fit(problem, depth=depth).tree_
+    leaf = int(tree.apply(np.array([[0.7, 0.3]]))[0])
+    path = [leaf]
+    while path[-1] > 0:
+        path.append(int(tree.parent[path[-1]]))
+    path = path[::-1]
+    with style.look():
+        figure, axes = plt.subplots(1, depth, figsize=(3.0 * depth, 3.6), squeeze=False)
+        for level, ax in enumerate(axes[0], start=1):
+            scatter(ax, problem)
+            node = path[min(level, len(path) - 1)]
+            box(ax, tree, node, facecolor=style.SELECTED, alpha=0.45)
+            draw_cells(ax, tree, level)
+            for up, colour in ((1, style.COLOURS[3]), (2, style.COLOURS[2])):
+                if up < level < len(path):
+                    box(ax, tree, path[up], inset=0.012 * up, fill=False, edgecolor=colour, linewidth=2.2)
+            square(ax)
+            ax.set_title(f"depth {level}", loc="left")
+        handles = [
+            *class_handles(),
+            Patch(facecolor=style.SELECTED, alpha=0.45, label="one cell"),
+            Patch(fill=False, edgecolor=style.COLOURS[3], linewidth=2.2, label="its ancestor of depth 1"),
+            Patch(fill=False, edgecolor=style.COLOURS[2], linewidth=2.2, label="its ancestor of depth 2"),
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+        return style.save(figure, folder, "figure1")
+
+
+def draw_pruning(experiment, folder: Path, seed: int) -> list[Path]:
+    """Figure 2: the ancestor that answers for each leaf; then, a panel for each number of levels climbed, one leaf."""
+    settings = get(experiment, "settings", {})
+    problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
+    depth = int(settings.get("depth", 3))
+    model = registry.method(settings.get("method", "lpct_prune_max_edge[min_depth=1]")).build()
+    model.set_params(depth=depth, epsilon=float(settings.get("epsilon", 8)), random_state=seed)
+    model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
+    examples = [int(np.flatnonzero(model.climbed_ == c)[0]) for c in np.unique(model.climbed_)]
+    with style.look():
+        figure, axes = plt.subplots(1, 1 + len(examples), figsize=(3.1 * (1 + len(examples)) + 0.6, 3.6), squeeze=False)
+        _all_leaves(axes[0][0], model, depth)
+        for ax, k in zip(axes[0][1:], examples, strict=True):
+            leaf = node = int(model.leaves_[k])
+            for _ in range(model.climbed_[k]):
+                node = int(model.tree_.parent[node])
+            box(ax, model.tree_, node, facecolor=style.SELECTED, alpha=0.45)
+            draw_cells(ax, model.tree_, depth)
+            box(ax, model.tree_, leaf, inset=0.012, fill=False, edgecolor="black", linewidth=2.4)
+            square(ax)
+            ax.set_title(f"levels climbed: {model.climbed_[k]}", loc="left")
+        handles = [
+            Patch(fill=False, edgecolor="black", linewidth=2.4, label="a leaf"),
+            Patch(facecolor=style.SELECTED, alpha=0.45, label="the area whose labels answer for it"),
+        ]
+        figure.legend(handles=handles, loc="outside lower right", ncols=2, frameon=False)
+        return style.save(figure, folder, "figure2")
+
+
+def _all_leaves(ax, model, depth: int) -> None:
+    """Shade each leaf by its estimate and print the depth of the ancestor that answers for it."""
+    one = model.leaf_probability_[:, 1]
+    for leaf, climbed, probability in zip(model.leaves_, model.climbed_, one, strict=True):
+        box(ax, model.tree_, leaf, facecolor=SHADES(float(probability)), alpha=0.8)
+        low, high = model.tree_.bounds(int(leaf))
+        answering = model.tree_.depth[leaf] - climbed
+        ax.text(*(low + high) / 2, f"k = {answering}\n{probability:.2f}", ha="center", va="center", fontsize=8)
+    draw_cells(ax, model.tree_, depth, edgecolor="black", linewidth=1.0)
+    square(ax)
+    ax.set_title("depth k of the ancestor, estimate", loc="left")
+
+
+def draw_contours(experiment, folder: Path, seed: int) -> list[Path]:
+    """Figure 3: eta_P, and eta_Q for each exponent."""
+    gammas = get(experiment, "settings", {}).get("gamma", [0.5, 5])
+    axis = np.linspace(0, 1, 301)
+    points = np.stack(np.meshgrid(axis, axis), axis=-1)
+    functions = [("$\\eta_P$", eta_p(points))]
+    functions += [(f"$\\eta_Q$, $\\gamma$ = {g:g}", eta_q(points, float(g))) for g in gammas]
+    with style.look():
+        figure, axes = plt.subplots(1, len(functions), figsize=(3.0 * len(functions) + 0.8, 3.1))
+        levels = np.linspace(0.1, 0.9, 17)
+        for ax, (title, values) in zip(axes, functions, strict=True):
+            filled = ax.contourf(axis, axis, values, levels=levels, cmap=SHADES, extend="both")
+            # as paths the shading alone would take more than a megabyte
+            filled.set_rasterized(True)
+            square(ax)
+            ax.set_title(title, loc="left")
+        figure.colorbar(filled, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])
+        return style.save(figure, folder, "figure3")
+
+
+def draw_ranges(experiment, folder: Path, seed: int) -> list[Path]:
+    """Figure 8(a): the true domain, the range of the public sample, and the ranges one might assume."""
+    settings = get(experiment, "settings", {})
+    scale, n_public = float(settings.get("scale", 2.9)), int(settings.get("n_public", 50))
+    assumed = settings.get("assumed_ranges", [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5])
+    params = {"n_public": n_public, "scale": scale, "range": "known"}
+    problem = make_problem("posterior_drift", params, None, None, 0, seed)
+    public, private = scale * np.asarray(problem.X_public), scale * problem.X_train[:1000]
+    low, high = public.min(axis=0), public.max(axis=0)
+    with style.look():
+        figure, ax = plt.subplots(figsize=(5.6, 4.0))
+        for side in assumed:
+            ax.add_patch(Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
+        ax.scatter(private[:, 0], private[:, 1], s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user",
+                   rasterized=True)  # fmt: skip
+        ax.scatter(public[:, 0], public[:, 1], s=16, c=ONE, marker="^", linewidths=0, label="public row")
+        ax.add_patch(Rectangle(low, *(high - low), fill=False, edgecolor="black", linewidth=1.8))
+        ax.add_patch(Rectangle((0, 0), scale, scale, fill=False, edgecolor="black", linestyle=":", linewidth=1.2))
+        ax.set(xlim=(-0.1, max(assumed) + 0.1), ylim=(-0.1, max(assumed) + 0.1), aspect="equal", xlabel="$x^1$",
+               ylabel="$x^2$", title=f"(a) a = {scale:g}")  # fmt: skip
+        ax.grid(False)
+        handles = [
+            *ax.get_legend_handles_labels()[0],
+            Patch(fill=False, edgecolor="black", linewidth=1.8, label="range of the public rows"),
+            Patch(fill=False, edgecolor="black", linestyle=":", label="true domain"),
+            Patch(fill=False, edgecolor=style.GREY, label="assumed ranges"),
+        ]
+        figure.legend(handles=handles, loc="outside right upper", frameon=False)
+        return style.save(figure, folder, "figure8a")
+
+
+def draw_two_partitions(experiment, folder: Path, seed: int) -> list[Path]:
+    """Figure 9(a): a random partition and the max-edge partition of the same depth, over eta_P."""
+    settings = get(experiment, "settings", {})
+    problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
+    depth = int(settings.get("depth", 3))
+    axis = np.linspace(0, 1, 201)
+    truth = eta_p(np.stack(np.meshgrid(axis, axis), axis=-1))
+    rules = {"random": "random cuts (LPCT-R)", "max_edge": "cuts chosen by public data (LPCT)"}
+    with style.look():
+        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.7))
+        for ax, (rule, title) in zip(axes, rules.items(), strict=True):
+            shade = ax.contourf(axis, axis, truth, levels=np.linspace(0.1, 0.9, 17), cmap=SHADES, alpha=0.75)
+            shade.set_rasterized(True)
+            tree = fit(problem, depth=depth, rule=rule, random_state=seed).tree_
+            draw_cells(ax, tree, depth, edgecolor="black", linewidth=1.4)
+            square(ax)
+            ax.set_title(title, loc="left")
+        figure.colorbar(shade, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])
+        figure.suptitle(f"(a) depth {depth}", x=0.02, ha="left")
+        return style.save(figure, folder, "figure9a")

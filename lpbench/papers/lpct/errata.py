@@ -1,0 +1,121 @@
+"""Findings about LPCT's printed tables, sizes and simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import rank_sums
+from lpbench.datasets import describe
+from lpbench.papers.lpct.claims_tables import published_above_bound
+from lpbench.reporting.erratum import Erratum, wide_table
+from lpbench.reporting.published import published_cells, published_rank_sums, read
+
+LPCT_RANKED = [
+    *("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "ct_q"),
+    *("phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
+]
+
+
+def _lpct_table(epsilon: float) -> pd.DataFrame:
+    cells = published_cells("lpct/table2")
+    return wide_table(cells[cells["epsilon"] == epsilon])[LPCT_RANKED]
+
+
+def lpct_reachable(epsilon: float) -> pd.DataFrame:
+    """Smallest, average and largest rank sum that the printed cells of L allow, beside the printed one (``-`` last)."""
+    values = _lpct_table(epsilon).to_numpy()
+    sums = published_rank_sums("lpct/table2")
+    printed = sums[sums["epsilon"] == epsilon].set_index("method")["rank_sum"].reindex(LPCT_RANKED)
+    parts = {t: rank_sums(values, larger_is_better=True, ties=t) for t in ("min", "average", "max")}
+    return pd.DataFrame({"printed": printed.to_numpy(), **parts}, index=LPCT_RANKED)
+
+
+def _lpct_rank_sums() -> str:
+    parts = []
+    for epsilon in (0.5, 2.0, 8.0):
+        table = lpct_reachable(epsilon)
+        outside = int(((table["printed"] < table["min"]) | (table["printed"] > table["max"])).sum())
+        parts.append(f"epsilon {epsilon:g}: {outside} of {len(table)} out of reach, sum {table['printed'].sum():g}")
+    return "; ".join(parts)
+
+
+def _copied_rank_sums() -> str:
+    sums = published_rank_sums("lpct/table2")
+    wide = sums.pivot(index="method", columns="epsilon", values=["rank_sum", "wins"])
+    same = [int((wide[what][0.5] == wide[what][2.0]).sum()) for what in ("rank_sum", "wins")]
+    return f"{same[0]} of {len(wide)} rank sums equal at epsilon 0.5 and 2, but {same[1]} of the No. 1 counts"
+
+
+def _copied_pglm() -> str:
+    a, b, c = (_lpct_table(e)["pglm"] for e in (0.5, 2.0, 8.0))
+    return f"{int((a == b).sum())} of {len(a)} cells equal at 0.5 and 2, {int((b == c).sum())} at 2 and 8"
+
+
+def _outlier() -> str:
+    row = _lpct_table(8.0).loc["email"].sort_values(ascending=False)
+    series = [_lpct_table(e).loc["email", "psgd_linear"] for e in (0.5, 2.0, 8.0)]
+    return (
+        f"{row.index[0]} {row.iloc[0]:.4f}, the next {row.index[1]} {row.iloc[1]:.4f}; the column at 0.5, 2, 8: "
+        + ", ".join(f"{v:.4f}" for v in series)
+    )
+
+
+def _above_bound() -> str:
+    return f"{published_above_bound()} cells exceed it"
+
+
+def _wins_against_stars() -> str:
+    cells, sums = published_cells("lpct/table2"), published_rank_sums("lpct/table2")
+    stars = cells.groupby(["epsilon", "method"])["starred"].sum()
+    parts = [
+        f"{method} at {epsilon:g}: {int(stars[epsilon, method])} stars, {wins:g} printed"
+        for epsilon, method, wins in sums[["epsilon", "method", "wins"]].itertuples(index=False)
+        if stars[epsilon, method] != wins
+    ]
+    return f"{len(parts)} of {len(sums)} differ, e.g. " + "; ".join(parts[:2])
+
+
+def _census() -> str:
+    facts = describe("census")
+    row = read("lpct_table1.csv").set_index("dataset").loc["Census"]
+    printed = f"printed n_P {row['n_private']}, n_Q {row['n_public']}"
+    if facts.n_train is None or facts.n_test is None:
+        return printed
+    rows = facts.n_train + facts.n_test
+    return f"{printed}; ours n_P {facts.n_train} = 0.8 x {rows} rows from outside the U.S., n_Q {facts.n_public}"
+
+
+def _rice() -> str:
+    facts = describe("rice")
+    row = read("lpct_table1.csv").set_index("dataset").loc["Rice"]
+    private, public = int(row["n_private"]), int(row["n_public"])
+    printed = f"printed n_P {private} = 0.8 x 300, n_Q {public} = {public + 300} - 300"
+    return f"{printed}; ours {facts.n_train}, {facts.n_public}"
+
+
+def printed_eta_range() -> tuple[float, float]:
+    """Range on [0, 1]^2 of eta_P exactly as L prints it."""
+    axis = np.linspace(0, 1, 601)
+    x1, x2 = np.meshgrid(axis, axis)
+    size = np.abs((3 * x1 - 1) * (3 * x2 - 1) / 10) * np.maximum(0, 1 - np.abs(2 * x2 - 1))
+    eta = 0.5 + np.sign(x1 - 1 / 3) * np.sign(x2 - 1 / 3) * size**0.1
+    return float(eta.min()), float(eta.max())
+
+
+def _eta() -> str:
+    low, high = printed_eta_range()
+    return f"on a grid of [0, 1]^2 the printed eta_P runs from {low:.3f} to {high:.3f}"
+
+
+ERRATA = (
+    Erratum("L", "Table 2, rank sums", "do not follow from the cells under any tie rule", _lpct_rank_sums),
+    Erratum("L", "Table 2(b), rank sums", "the row is that of (a)", _copied_rank_sums),
+    Erratum("L", "Table 2, No. 1", "not the number of stars (perhaps of bold cells)", _wins_against_stars),
+    Erratum("L", "Table 2, PGLM", "the column is the same in (a) and (b)", _copied_pglm),
+    Erratum("L", "Table 2(c), Email", "the only row without a star, and its best cell stands apart", _outlier),
+    Erratum("L", "Sec. 7.2", "CT-W is called an upper bound", _above_bound),
+    Erratum("L", "Table 1, Census", "n_P and n_Q exchanged", _census),
+    Erratum("L", "App. C.1, Rice", "the 300 sampled rows are called public, the sizes make them private", _rice),
+    Erratum("L", "Sec. 6.1", "eta_P as printed is no probability", _eta),
+)

@@ -1,0 +1,111 @@
+"""Scores against the budget, a panel a data set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from lpbench.reporting.figures import style
+from lpbench.reporting.figures.comparisons import Part, is_floor, is_reference, printed, slug
+from lpbench.reporting.tables.layouts import Column
+
+#: Half-width of the bands in standard errors.
+BAND = 2.0
+LOG_FROM = 1.5
+#: Inches, so that the title and the legend of a single panel are not cut off.
+LEAST_WIDTH = 6.5
+_COLUMNS = 5
+_NAMES = {"mse": "mean squared error"}
+
+
+def draw_budgets(parts: Sequence[Part], folder: Path, name: str, selection: str) -> list[Path]:
+    """Draw a file for each group of columns that was run at two budgets or more."""
+    sets: dict[tuple[str, str], list[Part]] = {}
+    for part in parts:
+        if not math.isnan(part.epsilon):
+            sets.setdefault((part.panel, part.group), []).append(part)
+    sets = {key: sorted(found, key=lambda p: p.epsilon) for key, found in sets.items() if len(found) > 1}
+    written = []
+    for key, found in sets.items():
+        title = ", ".join(filter(None, key))
+        end = f"_{slug(title)}" if len(sets) > 1 else ""
+        written += _draw(found, title, folder, name + end, selection)
+    return written
+
+
+def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection: str) -> list[Path]:
+    columns = list(dict.fromkeys((c.method, c.mask) for p in found for c in p.columns))
+    cards = {(c.method, c.mask): c for p in found for c in p.columns}
+    datasets = list(dict.fromkeys(d for p in found for d in p.datasets))
+    across = min(_COLUMNS, len(datasets))
+    rows = -(-len(datasets) // across)
+    looks = _looks([cards[key] for key in columns])
+    with style.look():
+        beside = min(len(columns), across + 1)
+        height = 1.9 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
+        figure, axes = plt.subplots(rows, across, figsize=(max(2.1 * across + 0.6, LEAST_WIDTH), height), squeeze=False)
+        for ax in axes.flat[len(datasets) :]:
+            ax.set_axis_off()
+        for ax, dataset in zip(axes.flat, datasets, strict=False):
+            _panel(ax, found, dataset, columns, looks)
+            ax.set_title(dataset[0], loc="left", fontsize=8.5)
+        handles = [Line2D([], [], label=printed(cards[key]), **looks[key]) for key in columns]
+        figure.legend(handles=handles, loc="outside lower center", ncols=beside, frameon=False, fontsize=7.5,
+                      handlelength=2.6)  # fmt: skip
+        metric = _NAMES.get(found[0].metric, found[0].metric)
+        chosen = "best grid point with hindsight" if selection == "oracle" else "one setting fixed without test rows"
+        text = f"{metric} against the privacy budget ε ({chosen}, ± {BAND:g} standard errors)"
+        figure.suptitle(", ".join(filter(None, [title, text])), fontsize=9, x=0.02, ha="left")
+        return style.save(figure, folder, name, formats=("svg",))
+
+
+def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Colour and line by place; the floor and the references in grey, without markers."""
+    looks, place = {}, 0
+    for column in columns:
+        key = column.method, column.mask
+        if is_floor(column):
+            looks[key] = {"color": style.GREY, "linestyle": "--", "linewidth": 2.2}
+        elif is_reference(column):
+            looks[key] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}
+        else:
+            turn, colour = divmod(place, 7)
+            looks[key] = {"color": style.COLOURS[colour], "linestyle": style.LINES[turn], "linewidth": 1.3}
+            looks[key] |= {"marker": style.MARKERS[colour], "markersize": 3.2}
+            place += 1
+    return looks
+
+
+def _panel(ax: Axes, found: Sequence[Part], dataset: tuple[str, str], columns: Sequence, looks: dict) -> None:
+    drawn = []
+    for key in columns:
+        points = []
+        for part in found:
+            places = [k for k, c in enumerate(part.columns) if (c.method, c.mask) == key]
+            if places and dataset in part.datasets:
+                row = part.datasets.index(dataset)
+                points.append((part.epsilon, part.means[row, places[0]], part.errors[row, places[0]]))
+        if not points:
+            continue
+        x, mean, se = np.array(points).T
+        if not np.isnan(mean).all():
+            drawn.append(mean)
+            band = BAND * np.nan_to_num(se)
+            ax.fill_between(x, mean - band, mean + band, color=looks[key]["color"], alpha=0.15, linewidth=0)
+            ax.plot(x, mean, **looks[key])
+    ax.set_xscale("log", base=2)
+    budgets = [p.epsilon for p in found]
+    ax.set_xticks(budgets, [f"{e:g}" for e in budgets])
+    ax.minorticks_off()
+    ax.tick_params(labelsize=7)
+    values = np.concatenate(drawn) if drawn else np.ones(1)
+    values = values[~np.isnan(values)]
+    if found[0].metric == "mse" and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM:
+        style.log_scale(ax, "y")

@@ -1,0 +1,134 @@
+"""Tables cut into comparisons: the methods that compete at one budget, with their replications."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbench.analysis import Summary
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.summary import BASELINE
+from lpbench.reporting.cards import get
+from lpbench.reporting.tables.layouts import Column
+from lpbench.reporting.tables.markdown import Grid, build
+from lpbench.selectors import parse_selector
+
+#: Names of the methods that learn nothing from the features.
+FLOORS = ("private_mean", "private_majority")
+#: References without privacy, the best that could be hoped for.
+REFERENCES = ("ct_w", BASELINE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Methods that compete: one budget, one mask, one panel of an experiment.
+
+    Attributes
+    ----------
+    title : str
+    epsilon : float
+    group, panel : str
+        The group of columns (a mask where there are several) and the panel.
+    datasets : tuple of (label, selector)
+    columns : tuple of Column
+    metric : str
+    means, errors : ndarray of shape (datasets, columns)
+        Mean scores and their standard errors; NaN where there is none.
+    samples : dict of (data set, column) to ndarray of shape (R,)
+        The replications.
+    """
+
+    title: str
+    epsilon: float
+    group: str
+    panel: str
+    datasets: tuple[tuple[str, str], ...]
+    columns: tuple[Column, ...]
+    metric: str
+    means: np.ndarray
+    errors: np.ndarray
+    samples: Mapping[tuple[int, int], np.ndarray]
+
+    @property
+    def larger_is_better(self) -> bool:
+        return LARGER_IS_BETTER[self.metric]
+
+    def only(self, kept: Sequence[int]) -> Part:
+        """Keep some columns, in the order given."""
+        samples = {(d, k): self.samples[d, c] for d in range(len(self.datasets)) for k, c in enumerate(kept)
+                   if (d, c) in self.samples}  # fmt: skip
+        columns = tuple(self.columns[c] for c in kept)
+        return Part(self.title, self.epsilon, self.group, self.panel, self.datasets, columns, self.metric,
+                    self.means[:, kept], self.errors[:, kept], samples)  # fmt: skip
+
+
+def parts(experiment, summary: Summary, cards: Mapping, selection: str) -> list[Part]:
+    """Split an experiment's tables into comparisons with one metric; data sets without any number are left out."""
+    name = get(experiment, "name")
+    table = summary.table[summary.table["selection"] == selection]
+    rows = {_key(r): r for r in table.to_dict("records")}
+    chosen = summary.chosen[summary.chosen["selection"] == selection]
+    keys = ["panel", "dataset", "mask", "method", "epsilon"]
+    samples = {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
+    return [part for grid in build(name, summary, cards, selection) for part in _parts(grid, rows, samples)]
+
+
+def _key(row: Mapping) -> tuple:
+    return row["panel"], row["dataset"], row["mask"], row["method"], row["epsilon"]
+
+
+def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
+    layout = grid.layout
+    for group in dict.fromkeys(c.group for c in layout.columns):
+        columns = tuple(c for c in layout.columns if c.group == group)
+        keys = [[(layout.panel, d, c.mask, c.method, layout.epsilon) for c in columns] for _, d in layout.datasets]
+        ran = [d for d, line in enumerate(keys) if any(k in rows and not math.isnan(rows[k]["mean"]) for k in line)]
+        metrics = {rows[k]["metric"] for d in ran for k in keys[d] if k in rows} - {""}
+        if not ran or len(metrics) != 1:
+            continue
+        found = [[rows.get(k, {}) for k in keys[d]] for d in ran]
+        yield Part(
+            title=", ".join(filter(None, [layout.panel, group, _budget(layout.epsilon)])),
+            epsilon=layout.epsilon,
+            group=group,
+            panel=layout.panel,
+            datasets=tuple(layout.datasets[d] for d in ran),
+            columns=columns,
+            metric=metrics.pop(),
+            means=np.array([[r.get("mean", math.nan) for r in line] for line in found], dtype=float),
+            errors=np.array([[r.get("se", math.nan) for r in line] for line in found], dtype=float),
+            samples={(i, c): samples[k] for i, d in enumerate(ran) for c, k in enumerate(keys[d]) if k in samples},
+        )
+
+
+def _budget(epsilon: float) -> str:
+    return "" if math.isnan(epsilon) else f"ε = {epsilon:g}"
+
+
+def is_floor(column: Column) -> bool:
+    """Whether a column is a method that ignores the features."""
+    return parse_selector(column.method)[0] in FLOORS
+
+
+def printed(column: Column) -> str:
+    """Name of a column, with a word for the floor."""
+    return column.label + (" (floor)" if is_floor(column) else "")
+
+
+def is_reference(column: Column) -> bool:
+    """Whether a column is a reference without privacy."""
+    return parse_selector(column.method)[0] in REFERENCES
+
+
+def competing(part: Part) -> list[int]:
+    """Columns that take part in rank sums and have a number."""
+    return [k for k, c in enumerate(part.columns) if c.ranked and not np.isnan(part.means[:, k]).all()]
+
+
+def slug(text: str) -> str:
+    """A part's title as a piece of a file name."""
+    words = "".join(c if c.isalnum() or c == "." else " " for c in text.replace("ε = ", "epsilon "))
+    return "_".join(words.split())

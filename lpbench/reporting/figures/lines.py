@@ -1,0 +1,213 @@
+"""Line figures from summaries: mean with error band against the swept quantity, published curves underneath."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+
+from lpbench.reporting.cards import SYMBOLS, get
+from lpbench.reporting.figures import style
+from lpbench.reporting.figures.curves import NON_PRIVATE, Curve, axis_of, curves, published_curves
+
+#: Half-width of the bands in standard errors.
+BAND = 2.0
+#: Errors whose logarithms spread over more than this are drawn on a logarithmic axis.
+LOG_FROM = 1.5
+#: Panels side by side before a new row starts.
+_COLUMNS = 3
+#: Look of a curve read off the paper's drawing: dotted, with hollow markers.
+_UNDER: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
+#: What a method without a named variant is, where a paper's figures show several.
+_DEFAULT_VARIANT = {"lpct": "published code"}
+_LOG_AXES = {"public_weight", "classes"}
+_AXIS_NAMES = {
+    "epsilon": "privacy budget ε",
+    "n": "sample size n",
+    "n_private": "private sample size n_P",
+    "n_public": "public sample size n_Q",
+    "classes": "number of classes K",
+    "gamma": "exponent γ",
+    "depth": "depth p",
+    "public_weight": "weight λ of the public data",
+    "private_fraction": "fraction of the private data",
+}
+_METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk"}
+
+
+def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, name: str, selection: str) -> list[Path]:
+    """Draw all panels of an experiment side by side.
+
+    Parameters
+    ----------
+    experiment : mapping or record
+    table : DataFrame
+        Summary.
+    cards : mapping
+        Method selector -> printed name.
+    folder, name : Path, str
+        File ``name.svg`` is written there, and ``name.png`` for the ``oracle``.
+    selection : {"oracle", "tuning_free"}
+
+    Returns
+    -------
+    list of Path
+        Empty if there is no curve with two places.
+    """
+    found = curves(experiment, table, cards, selection)
+    if not any(len(c.x) > 1 for c in found):
+        return []
+    panels = sorted({c.panel for c in found})
+    metric = table.loc[table["metric"] != "", "metric"].iloc[0]
+    with style.look():
+        columns = min(len(panels), _COLUMNS)
+        rows = -(-len(panels) // columns)
+        figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns + 2.2, 3.6 * rows), squeeze=False)
+        looks = _looks(found)
+        under = published_curves(get(experiment, "name"), found) if selection == "oracle" else []
+        for ax in axes.flat[len(panels) :]:
+            ax.set_axis_off()
+        for ax, panel in zip(axes.flat, panels, strict=False):
+            _panel(ax, [c for c in found if c.panel == panel], under, axis_of(experiment, panel), metric, looks)
+            if panel:
+                ax.set_title(_panel_title(panel, found), loc="left")
+        for ax in axes[:, 0]:
+            ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
+        handles = _legend(found, looks, bool(under), _DEFAULT_VARIANT.get(get(experiment, "paper", ""), "default"))
+        figure.legend(handles=handles, loc="outside right center", frameon=False, handlelength=2.8)
+        suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
+        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns + 25)
+        figure.suptitle(title, fontsize=10, x=0.02, ha="left")
+        # the papers' own figures are bitmaps too, for slides
+        return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
+
+
+def _panel_title(panel: str, found: Sequence[Curve]) -> str:
+    title = f"({panel})" if len(panel) == 1 else panel.replace("_", " ")
+    budgets = {c.epsilon for c in found if c.panel == panel and not math.isnan(c.epsilon)}
+    if len(budgets) != 1 or _budgets_vary(found):
+        return title
+    [budget] = budgets
+    return f"{title} ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE else "")
+
+
+def _budgets_vary(found: Sequence[Curve]) -> bool:
+    """Whether some panel has curves at several budgets; one budget a panel goes into the panel's title."""
+    panels = {c.panel for c in found}
+    return any(len({c.epsilon for c in found if c.panel == p and not math.isnan(c.epsilon)}) > 1 for p in panels)
+
+
+def _looks(found: Sequence[Curve]) -> dict[str, dict]:
+    """Give each value of each dimension its look: colour by budget (else kind), marker by kind, line by variant."""
+    kinds = list(dict.fromkeys(c.kind for c in found))
+    budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
+    variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
+    by_budget = _budgets_vary(found)
+    first = budgets if by_budget else kinds
+    colour = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(first)}
+    line_of = variants if len(variants) > 1 or not by_budget else kinds
+    return {
+        "colour": colour,
+        "marker": {v: style.MARKERS[k % len(style.MARKERS)] for k, v in enumerate(kinds)},
+        "line": {v: style.LINES[k % len(style.LINES)] for k, v in enumerate(line_of)},
+        "by_budget": {"": by_budget},
+    }
+
+
+def _look(curve: Curve, looks: Mapping) -> dict:
+    by_budget = looks["by_budget"][""]
+    line = looks["line"].get(curve.variant, looks["line"].get(curve.kind, "-"))
+    return {
+        "color": looks["colour"].get(curve.epsilon if by_budget else curve.kind, style.GREY),
+        "marker": looks["marker"].get(curve.kind, "x"),
+        "linestyle": line,
+    }
+
+
+def _panel(ax: Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, looks: Mapping) -> None:
+    places = np.unique(np.concatenate([c.x for c in found]))
+    position = _positions(axis, places)
+    for curve in under:
+        keep = np.isin(curve.x, places)
+        x = np.array([position[v] for v in curve.x[keep]])
+        ax.plot(x, curve.mean[keep], linewidth=1.1, zorder=4, **(_look(curve, looks) | _UNDER))
+    for curve in found:
+        x = np.array([position[v] for v in curve.x])
+        look = _look(curve, looks)
+        band = (curve.mean - BAND * curve.se, curve.mean + BAND * curve.se)
+        ax.fill_between(x, *band, color=look["color"], alpha=0.13, linewidth=0, zorder=2)
+        ax.plot(x, curve.mean, zorder=3, **look)
+    _x_axis(ax, axis, places, position, metric)
+    values = np.concatenate([c.mean for c in found])
+    if metric == "excess_risk" or (
+        metric in ("mse", "seconds") and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM
+    ):
+        style.log_scale(ax, "y")
+
+
+def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
+    """Where a place is drawn: budgets by their logarithm, the non-private one a step after the last."""
+    if axis != "epsilon" or places.min() <= 0:
+        return {v: v for v in places}
+    private = places[places < NON_PRIVATE]
+    last = np.log2(private.max()) if private.size else 0.0
+    beyond = places[places >= NON_PRIVATE]
+    return {v: float(np.log2(v)) for v in private} | {v: last + 1.5 + k for k, v in enumerate(beyond)}
+
+
+def _x_axis(ax: Axes, axis: str, places: np.ndarray, position: Mapping, metric: str) -> None:
+    name = axis.rpartition(".")[2]
+    ax.set_xlabel(_AXIS_NAMES.get(name, SYMBOLS.get(name, name.replace("_", " "))))
+    if axis == "epsilon":
+        ax.set_xticks([position[v] for v in places])
+        ax.set_xticklabels([f"{v:g}\nnon-private" if v >= NON_PRIVATE else f"{v:g}" for v in places])
+        if places.max() >= NON_PRIVATE and places.min() < NON_PRIVATE:
+            middle = (position[places[places < NON_PRIVATE].max()] + position[places[places >= NON_PRIVATE].min()]) / 2
+            ax.axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
+        return
+    if name in _LOG_AXES or metric == "excess_risk":
+        ax.set_xscale("log")
+        if len(places) <= 8:
+            ax.set_xticks(places)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    elif all(float(v).is_integer() for v in places):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+
+
+def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Line2D]:
+    """Entries for each dimension that varies, not for each of their products."""
+    by_budget = looks["by_budget"][""]
+    handles = []
+    kinds = list(dict.fromkeys(c.kind for c in found))
+    several_variants = len({c.variant for c in found}) > 1
+    for kind in kinds:
+        example = next(c for c in found if c.kind == kind)
+        look = _look(example, looks)
+        if several_variants:
+            look["linestyle"] = "-"
+        if by_budget:
+            look["color"] = style.COLOURS[6]
+        handles.append(Line2D([], [], label=kind, **look))
+    if by_budget:
+        for budget in sorted({c.epsilon for c in found}):
+            text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE else "")
+            handles.append(Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
+    if several_variants:
+        for variant, line in looks["line"].items():
+            text = variant.replace("_", " ") or default_variant
+            handles.append(Line2D([], [], color=style.GREY, linestyle=line, label=f"variant: {text}"))
+    if published:
+        handles.append(Line2D([], [], color=style.GREY, marker="o", label="published (read off)", **_UNDER))
+    handles.append(Line2D([], [], color=style.GREY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors"))
+    return handles

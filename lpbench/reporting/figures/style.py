@@ -1,0 +1,92 @@
+"""One look for all figures, and files whose bytes depend on the data alone."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from lpbench.reporting.figures.compact import compact_png, compact_svg
+
+#: Okabe and Ito's colours: told apart by people with any common colour blindness (yellow is left out, too pale).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+GREY = "#7F7F7F"
+PRIVATE, PUBLIC, SELECTED = "#0072B2", "#F0F0F0", "#E69F00"
+
+_RC = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9.5,
+    "legend.fontsize": 8,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+    "figure.constrained_layout.use": True,
+    "svg.hashsalt": "lpbench",
+    # text stays text: it can be searched and read out, and a figure takes a third of the space
+    "svg.fonttype": "none",
+    "savefig.dpi": 120,
+}
+#: What would say when and with what a file was made: left out, so that equal figures are equal files.
+_METADATA: dict[str, dict] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+
+
+@contextmanager
+def look():
+    """Apply the style inside a ``with`` block; the user's own settings come back afterwards."""
+    with plt.style.context(["default", _RC]):
+        yield
+
+
+def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with a few labels that are plain numbers; to be called once everything is drawn."""
+    set_scale, axis = (ax.set_xscale, ax.xaxis) if which == "x" else (ax.set_yscale, ax.yaxis)
+    set_scale("log")
+    low, high = axis.get_view_interval()
+    decades = math.log10(high / low)
+    axis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write ``name.svg`` and ``name.png`` (or one of them) without dates, small, atomically; closes the figure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # axes of a fixed aspect find their place only in a second pass of the layout
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        # they end where the axes end anyway, and each would say by what it is clipped
+        for line in (*ax.get_xgridlines(), *ax.get_ygridlines()):
+            line.set_clip_on(False)
+    written = []
+    for suffix in formats:
+        path = folder / f"{name}.{suffix}"
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
+        data = buffer.getvalue()
+        small = compact_svg(data.decode()).encode() if suffix == "svg" else compact_png(data)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary.write_bytes(small)
+        temporary.replace(path)
+        written.append(path)
+    plt.close(figure)
+    return written

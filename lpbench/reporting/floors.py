@@ -1,0 +1,197 @@
+"""What a table does not show by itself: the floor that needs no features, and what hindsight is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import ALPHA, Summary, better
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.reporting.cards import method_title
+from lpbench.reporting.comparison import ratio_errors
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
+from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells
+
+#: Experiments that ran the floor beside everything else; their splits are those of the papers' tables.
+SOURCES = ("extensions/floor", "extensions/floor_classification")
+#: Methods that the papers propose, by the start of their names.
+PROPOSED = ("histoftree", "adhistoftree", "lpct")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The floor of one data set, mask and budget.
+
+    Attributes
+    ----------
+    method, metric, mask : str
+    mean, se : float
+        Score and its standard error.
+    ratio, ratio_se : float
+        The same relative to the non-private tree; NaN for accuracies.
+    n : int
+    samples : ndarray of shape (n,)
+        The replications, in order.
+    """
+
+    method: str
+    metric: str
+    mask: str
+    mean: float
+    se: float
+    ratio: float
+    ratio_se: float
+    n: int
+    samples: np.ndarray
+
+    def beats(self, value: float) -> bool:
+        """Whether a score is no better than the floor."""
+        return value <= self.mean if LARGER_IS_BETTER[self.metric] else value >= self.mean
+
+
+#: (data set, mask, budget) -> floor.
+Floors = Mapping[tuple[str, str, float], Floor]
+
+
+def floors(entries: Iterable[Entry], cards: Mapping) -> dict[tuple[str, str, float], Floor]:
+    """Collect the floor from the experiments that ran it, :data:`SOURCES` first."""
+    found: dict[tuple[str, str, float], Floor] = {}
+    by_name = {e.name: e for e in entries}
+    for name in SOURCES:
+        summary = by_name[name].full(cards) if name in by_name else None
+        if summary is not None:
+            found |= _floors(summary)
+    return found
+
+
+def floors_within(summary: Summary) -> dict[tuple[str, str, float], Floor]:
+    """The floor of an experiment that ran it among its own columns; empty for others."""
+    return _floors(summary)
+
+
+def _floors(summary: Summary) -> dict[tuple[str, str, float], Floor]:
+    rows = summary.table[(summary.table["selection"] == "oracle") & summary.table["method"].isin(FLOORS)]
+    if rows.empty:
+        return {}
+    rows = rows.assign(ratio_error=ratio_errors(rows, summary.chosen))
+    samples = _samples(summary, "oracle")
+    return {
+        (r["dataset"], r["mask"], r["epsilon"]): Floor(
+            r["method"], r["metric"], r["mask"], r["mean"], r["se"], r["ratio"], r["ratio_error"], int(r["n"]),
+            samples[r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]],
+        )
+        for r in rows.to_dict("records") if r["mean"] == r["mean"]
+    }  # fmt: skip
+
+
+def _samples(summary: Summary, selection: str) -> dict[tuple, np.ndarray]:
+    chosen = summary.chosen[summary.chosen["selection"] == selection]
+    keys = ["panel", "dataset", "mask", "method", "epsilon"]
+    return {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
+
+
+def published_wins(name: str, floor: Floors) -> list[dict]:
+    """Count published cells that are no better than our floor, for each mask and budget of a table.
+
+    A win is the best published value of a data set among the methods that compete; the paper's marks are its stars
+    (H) or bold numbers (L). Published errors are relative to the paper's non-private tree, the floor to ours.
+    """
+    if name not in (*HISTOFTREE_TABLES, "lpct/table2"):
+        return []
+    cells = published_cells(name)
+    cells = cells[~cells["method"].isin(REFERENCES)].dropna(subset=["published"])
+    rows = []
+    for (mask, epsilon), part in cells.groupby(["mask", "epsilon"]):
+        part = part.assign(below=[_below(name, r, floor) for r in part.to_dict("records")]).dropna(subset=["below"])
+        if part.empty:
+            continue
+        larger = name not in HISTOFTREE_TABLES
+        signed = part["published"] * (1 if larger else -1)
+        wins = part[signed == signed.groupby(part["dataset"]).transform("max")]
+        proposed = wins[wins["method"].str.startswith(PROPOSED)]
+        rows.append(
+            {"artefact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}
+            | _count("wins", wins.groupby("dataset")["below"].max())
+            | _count("proposed", proposed.groupby("dataset")["below"].max())
+            | _count("marks", part.loc[part["starred"], "below"])
+            | _count("cells", part["below"])
+        )
+    return rows
+
+
+def _count(what: str, below: pd.Series) -> dict[str, int]:
+    return {what: len(below), f"{what}_below": int(below.astype(bool).sum())}
+
+
+def _below(name: str, cell: Mapping, floor: Floors) -> bool | None:
+    """Whether a published cell is no better than the floor; None where the floor is unknown."""
+    found = floor_of(floor, cell["dataset"], cell["mask"], cell["epsilon"])
+    if found is None:
+        return None
+    if name in HISTOFTREE_TABLES:
+        return bool(cell["published"] >= found.ratio)
+    return found.beats(cell["published"])
+
+
+def floor_of(floor: Floors, dataset: str, mask: str, epsilon: float) -> Floor | None:
+    """The floor of a data set and budget; for another mask where that is the only one (no floor reads a mask)."""
+    exact = floor.get((dataset, mask, epsilon))
+    if exact is not None:
+        return exact
+    return next((f for (d, _, e), f in floor.items() if d == dataset and e == epsilon), None)
+
+
+def hindsight(summary: Summary, floor: Floors, cards: Mapping) -> list[dict]:
+    """Say for each method of a table what it is worth with and without hindsight, against the floor.
+
+    Returns
+    -------
+    list of dict
+        ``panel``, ``mask``, ``epsilon``, ``method``, ``title``; ``datasets``: on how many the floor and both
+        selections are known; ``oracle``, ``tuning_free``: on how many it beats the floor, with ``_significant`` of
+        them by the one-sided Wilcoxon test over replications; ``cost``: median over data sets of what is lost without
+        hindsight (ratio of errors, or difference of accuracies).
+    """
+    table = summary.table[~summary.table["method"].isin([*FLOORS, *REFERENCES]) & summary.table["mean"].notna()]
+    keys = ["panel", "mask", "epsilon", "method"]
+    samples = {s: _samples(summary, s) for s in ("oracle", "tuning_free")}
+    rows = []
+    for (panel, mask, epsilon, method), part in table.groupby(keys, sort=False):
+        means = part.pivot(index="dataset", columns="selection", values="mean")
+        if "tuning_free" not in means:
+            continue
+        means = means.dropna()
+        known = {d: f for d in means.index if (f := floor_of(floor, d, mask, epsilon)) is not None}
+        if not known:
+            continue
+        means = means.loc[list(known)]
+        larger = LARGER_IS_BETTER[part["metric"].iloc[0]]
+        apart = means["tuning_free"] - means["oracle"] if larger else means["tuning_free"] / means["oracle"]
+        counts: dict[str, Any] = {}
+        for selection in samples:
+            won = [d for d, f in known.items() if not f.beats(means.loc[d, selection])]
+            clear = [d for d in won if _clearly(samples[selection][panel, d, mask, method, epsilon], known[d])]
+            counts |= {selection: len(won), f"{selection}_significant": len(clear)}
+        where = {"panel": panel, "mask": mask, "epsilon": epsilon, "method": method}
+        cost = {"datasets": len(known), "cost": float(np.median(apart)), "larger": larger}
+        rows.append(where | {"title": method_title(method, cards)} | counts | cost)
+    return rows
+
+
+def _clearly(samples: np.ndarray, floor: Floor) -> bool:
+    if len(samples) != len(floor.samples) or len(samples) < 2:
+        return False
+    return better(samples, floor.samples, larger_is_better=LARGER_IS_BETTER[floor.metric]) < ALPHA
+
+
+def print_cost(row: Mapping) -> str:
+    """What is lost without hindsight, in words: a factor of the error, or points of accuracy."""
+    if math.isnan(row["cost"]):
+        return ""
+    return f"{100 * row['cost']:+.1f} points" if row["larger"] else f"error × {row['cost']:.2f}"

@@ -1,0 +1,154 @@
+"""Everything that a page shows of one experiment."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lpbench.analysis import Summary, write_text
+from lpbench.reporting.development_sets import apart_on_page
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
+from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
+from lpbench.reporting.pages.markdown import bullets, inline, sections
+from lpbench.reporting.pages.tables import points, shown_tables
+from lpbench.reporting.report import compared_lines
+
+#: Plots that every table gets: what a page calls them, and whether they stand open.
+VIEWS = {
+    RANKS: ("Average ranks and critical differences", True),
+    BUDGETS: ("Scores against the budget, data set by data set", True),
+    DIFFERENCES: ("Reproduced minus published, as a map", False),
+    BOXES: ("The replications behind the cells", False),
+}
+#: Folder beside the run for the lists of replications.
+REPLICATIONS = "replications"
+_SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where pages are written.
+
+    Attributes
+    ----------
+    folder : Path
+        The pages' folder; it holds the artefacts under the experiments' names.
+    report : Path
+        Folder of ``claims.csv``, ``report.md``, ``timing.csv`` and so on.
+    stored : bool
+        Whether the scores lie next to the artefacts.
+    """
+
+    folder: Path
+    report: Path
+    stored: bool = False
+
+    @property
+    def audit(self) -> str:
+        """Text of the privacy audit; empty if there is none."""
+        path = self.report / "audit.md"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+    @property
+    def data(self) -> str:
+        """What leads from the pages to the files of the report."""
+        return "" if self.folder == self.report else f"{self.report.relative_to(self.folder).as_posix()}/"
+
+
+def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
+    """Collect what the page shows of one experiment, in the order in which it is shown."""
+    shown = shown_tables(entry, cards, floor)
+    plain = entry.folder / f"{entry.leaf}.md"
+    with_hindsight, without = entry.pictures(), entry.pictures("tuning_free")
+    summary = entry.full(cards) if shown else None
+    return {
+        "name": entry.name,
+        "anchor": entry.name.replace("/", "-"),
+        "title": entry.title,
+        "pictures": [_picture(entry, f) for f in with_hindsight["main"]],
+        "views": [(title, is_open, [_picture(entry, f) for f in with_hindsight[kind]])
+                  for kind, (title, is_open) in VIEWS.items() if with_hindsight[kind]],
+        "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
+        "tables": [t for t in shown if t.selection == "oracle"],
+        "apart": apart_on_page(entry) if shown else {},
+        "free_tables": [t for t in shown if t.selection != "oracle"],
+        "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
+        "plain": [] if shown or not plain.is_file() else _text(plain),
+        "compared": bullets(compared_lines(entry)),
+        "points": points(entry),
+        "notes": [inline(n) for n in entry.notes],
+        "made": _made(entry),
+    }  # fmt: skip
+
+
+def links(entry: Entry, place: Place, cards: Mapping) -> dict:
+    """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
+    files = [(f, f"{entry.name}/{f}") for f in entry.files if (place.folder / entry.name / f).is_file()]
+    found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
+    if place.stored and (entry.folder / "scores.parquet").is_file():
+        found["scores"] = f"{entry.name}/scores.parquet"
+        if entry.kind == "table" and (summary := entry.full(cards)) is not None:
+            # not in the experiment's own folder, all of which is published
+            found["replications"] = f"{REPLICATIONS}/{entry.name.replace('/', '-')}.html"
+            _write_replications(entry, summary, place.folder / found["replications"])
+    return found
+
+
+def _picture(entry: Entry, file: str) -> dict:
+    """Address, text alternative and size (known before the picture is there, so that the page does not jump)."""
+    found = _SIZE.search((entry.folder / file).read_text(encoding="utf-8")[:2000])
+    width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
+    what = file.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ")
+    alt = f"{entry.title}: {what}" if what else entry.title
+    return {"href": f"{entry.name}/{file}", "alt": alt, "width": width, "height": height}
+
+
+def _hindsight(summary: Summary, cards: Mapping, floor: Floors) -> list[list[str]]:
+    rows = []
+    for row in hindsight(summary, floors_within(summary) or floor, cards):
+        where = ", ".join(filter(None, [row["panel"], row["mask"]]))
+        wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
+        rows.append([row["title"], where, f"{row['epsilon']:g}", str(row["datasets"]), *wins, print_cost(row)])
+    return rows
+
+
+def _made(entry: Entry) -> str:
+    record = entry.record()
+    if not record:
+        return ""
+    config = record["config"]
+    replications = config["replications"] or config["experiment"].get("replications", 1)
+    machine = record["environment"]
+    count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]
+    return ", ".join([*count, f"seed {config['seed']}", f"commit {machine['commit']}", machine["system"]])
+
+
+def _text(path: Path) -> list[dict]:
+    """Paragraphs and tables of a written table; its lists are the notes, which every experiment has."""
+    found = sections(path.read_text(encoding="utf-8"))[1]
+    return [s | {"parts": [p for p in s["parts"] if p[0] != "list"]} for s in found]
+
+
+def _write_replications(entry: Entry, summary: Summary, path: Path) -> None:
+    """List the replications of every chosen cell, each under the name by which the pages link to it."""
+    keys = ["selection", "dataset", "mask", "method", "epsilon", "x", "panel", "params"]
+    parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=color-scheme content='light dark'>",
+             f"<title>{html.escape(entry.title)}: replications</title><h1>{html.escape(entry.title)}</h1>",
+             "<p>Scores of the chosen grid points, in the order of the replications.</p>"]  # fmt: skip
+    seen: set[str] = set()
+    for key, rows in summary.chosen.groupby(keys, dropna=False, sort=False):
+        selection, dataset, mask, method, epsilon, x, panel, params = key
+        anchor = "|".join([dataset, mask, method, f"{epsilon:g}"])
+        name = "" if anchor in seen else f" id='{html.escape(anchor)}'"
+        seen.add(anchor)
+        place = "" if x != x else f", x = {x:g}"
+        panel = f", panel {panel}" if panel else ""
+        head = html.escape(f"{dataset}, {mask}, {method}, ε = {epsilon:g}{place}{panel}; {selection}: {params}")
+        values = " ".join(f"{v:.6g}" for v in rows.sort_values("replication")["value"])
+        parts.append(f"<h3{name}>{head}</h3><p>{values}</p>")
+    write_text("\n".join(parts) + "\n", path)

@@ -1,0 +1,71 @@
+"""The page of what the numbers rest on: privacy audit, streaming, time, benchmarks, environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.pages.artefacts import Place
+from lpbench.reporting.pages.tables import csv_table
+
+#: Tables that other commands leave in the folder of the report: title, what it shows, and the page of the same name.
+TABLES = {
+    "audit": ("Privacy audit", "What each method promises to spend, what it spends exactly, and what can be proved "
+              "from its reports alone."),
+    "streaming": ("Streams", "Simulated users report and are forgotten; the curator keeps exact sums. Seconds are "
+                  "of one processor, for data, reports and aggregation; memory is the whole process's."),
+    "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
+    "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts."),
+}  # fmt: skip
+#: The command that makes each of them again.
+COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "streaming": "lpbench stream", "timing": "lpbench report"}
+
+
+def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict:
+    """Collect the page's content; a table whose file is not there is named as not made."""
+    found, absent = [], []
+    for stem, (title, text) in TABLES.items():
+        if stem == "audit" and place.audit:
+            # it has a page of its own
+            continue
+        table = csv_table(place.report / f"{stem}.csv")
+        if table is None:
+            absent.append(f"{stem}.csv")
+            continue
+        there = [f"{stem}{end}" for end in (".csv", ".md") if (place.report / f"{stem}{end}").is_file()]
+        files = [(f, place.data + f) for f in there]
+        picture = f"{stem}.svg" if (place.report / f"{stem}.svg").is_file() else ""
+        shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
+        picture = place.data + picture if picture else ""
+        found.append(shown | {"command": COMMANDS.get(stem, ""), "files": files, "picture": picture})
+    return {
+        "title": "Checks",
+        "found": found,
+        "absent": absent,
+        "run": _of_the_run(entries),
+        "report": {k: _words(v) for k, v in environment.items()},
+    }
+
+
+def _of_the_run(entries: Sequence[Entry]) -> dict[str, str]:
+    """What the experiments were computed with; several values where they were not all computed alike."""
+    records = [r for e in entries if (r := e.record())]
+    if not records:
+        return {}
+    values: dict[str, dict[str, int]] = {}
+    for record in records:
+        config = record["config"]
+        said = {"seed": config["seed"], "workers": record.get("workers", "")} | dict(record["environment"])
+        for key, value in said.items():
+            count = values.setdefault(key, {})
+            count[_words(value)] = count.get(_words(value), 0) + 1
+    total = len(records)
+    return {
+        key: next(iter(count)) if len(count) == 1 and sum(count.values()) == total
+        else "; ".join(f"{v} ({n} of {total} experiments)" for v, n in count.items())
+        for key, count in values.items()
+    }  # fmt: skip
+
+
+def _words(value) -> str:
+    return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,199 @@
+"""The report as pages for a browser: a verdict first, a page a paper, the privacy audit, what the numbers rest on.
+
+The pages are static and ask nothing of any server: style and script stand in them, pictures lie next to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+from lpbench.analysis import read_csv, write_text
+from lpbench.paths import ROOT
+from lpbench.reporting.differences import CODE_FACTS
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.errata import errata
+from lpbench.reporting.floors import floors, published_wins
+from lpbench.reporting.pages.artefacts import Place, artefact, links
+from lpbench.reporting.pages.checks import checks
+from lpbench.reporting.pages.markdown import bullets, inline, sections
+from lpbench.reporting.pages.tables import SELECTIONS, in_errors
+from lpbench.reporting.published import read
+from lpbench.reporting.report import PAPERS, in_order, not_run_for, not_run_lines
+
+#: Folder of experiments -> letter of the paper in claims and errata.
+LETTERS = {"histoftree": "H", "lpct": "L", "label_dp": "Z"}
+VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not decided"}
+#: Relative difference within which a cell counts as met.
+TOLERANCE = 0.1
+#: Experiments that have a page of their own: starts of their names, and its title.
+TUNING_FREE = ("extensions/tuning_free", "extensions/ablation")
+TITLES = PAPERS | {"tuning_free": "Without tuning"}
+#: What links between the pages call them, where the title is long.
+SHORT = {"histoftree": "HistOfTree", "lpct": "LPCT", "label_dp": "Label DP"}
+#: What the methods that are not in the papers do, and why they are private.
+NOTES = ROOT / "docs" / "methods_notes.md"
+
+
+def write_pages(
+    results_dir: Path,
+    experiments: Sequence,
+    missing: Sequence[tuple[str, str]],
+    environment: Mapping,
+    folder: Path,
+    cards: Mapping[str, Mapping],
+) -> list[Path]:
+    """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.md`` is there).
+
+    They are written twice: the pages in ``folder`` stand on their own, those in ``results_dir`` lie next to the scores
+    and link to every replication.
+
+    Parameters
+    ----------
+    results_dir : Path
+        Holds ``<experiment>/`` with its scores.
+    experiments, missing, environment
+        As for :func:`lpbench.reporting.write_report`, which must have written ``claims.csv`` into the folder.
+    folder : Path
+        Where the pages go; it holds the artefacts under the experiments' names.
+    cards : mapping of str to mapping
+        Method selector -> printed name, grid, stated setting.
+
+    Returns
+    -------
+    list of Path
+    """
+    results_dir, folder = Path(results_dir), Path(folder)
+    entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
+    places = [Place(folder, folder)]
+    if folder.resolve() != results_dir.resolve():
+        places.append(Place(results_dir, folder, stored=True))
+    site = _Site(entries, read_csv(folder / "claims.csv").to_dict("records"), missing, environment, cards)
+    return [path for place in places for path in site.write(place)]
+
+
+def page_of(entry: Entry) -> str:
+    """Page of an experiment: its paper, or the one of the methods without tuning."""
+    return "tuning_free" if entry.name.startswith(TUNING_FREE) else entry.paper
+
+
+class _Site:
+    """Content of all pages, computed once for both places they are written to."""
+
+    def __init__(self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping):
+        self.entries, self.missing, self.environment = entries, missing, environment
+        rules = {row["claim"]: row["judged_by"] for row in read("claims.csv").to_dict("records")}
+        self.claims = [c | {"rule": rules.get(c["claim"], "")} for c in claims]
+        known = dict.fromkeys([*TITLES, *map(page_of, entries)])
+        self.papers = [p for p in known if any(page_of(e) == p for e in entries)]
+        self.pages = [(f"{p}.html", TITLES.get(p, p)) for p in self.papers]
+        self.links = [(f"{p}.html", SHORT.get(p, TITLES.get(p, p))) for p in self.papers]
+        self.floor = floors(entries, cards)
+        self.cards = cards
+        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
+        self.shown = {e.name: artefact(e, cards, self.floor) for e in entries if e.was_run}
+        self.errata = errata()
+        self.templates = _templates()
+
+    def write(self, place: Place) -> list[Path]:
+        audits = [("audit.html", "Privacy audit")] if place.audit else []
+        shared = {
+            "pages": [("index.html", "Verdict"), *self.links, *audits, ("checks.html", "Checks")],
+            "verdicts": VERDICTS,
+            "selections": SELECTIONS,
+            "stored": place.stored,
+        }
+        written = [
+            self._write("paper.html.j2", place.folder / name, shared | self._paper_page(paper, title, place))
+            for paper, (name, title) in zip(self.papers, self.pages, strict=True)
+        ]
+        if place.audit:
+            written.append(self._write("text.html.j2", place.folder / "audit.html", shared | _audit(place)))
+        content = checks(place, self.entries, self.environment)
+        written.append(self._write("checks.html.j2", place.folder / "checks.html", shared | content))
+        return [*written, self._write("index.html.j2", place.folder / "index.html", shared | self._index(place))]
+
+    def _write(self, template: str, path: Path, content: dict) -> Path:
+        write_text(self.templates.get_template(template).render(content | {"here": path.name}), path)
+        return path
+
+    def _paper_page(self, paper: str, title: str, place: Place) -> dict:
+        mine = [e for e in self.entries if page_of(e) == paper]
+        if paper == "tuning_free":
+            # The comparisons first, then what each ingredient is worth.
+            mine.sort(key=lambda e: not e.name.startswith(TUNING_FREE[0]))
+        letter = LETTERS.get(paper, "")
+        names = {e.name for e in mine}
+        shown = [self.shown[e.name] | links(e, place, self.cards) for e in mine if e.was_run]
+        return {
+            "title": title,
+            "claims": [c for c in self.claims if c["paper"] == letter],
+            "artefacts": shown,
+            "compared": any(a["points"] or any(t.compared for t in a["tables"]) for a in shown),
+            "cells": any(a["points"] or a["tables"] for a in shown),
+            "absent": [e for e in mine if not e.was_run],
+            "wins": [r for r in self.wins if r["artefact"] in names],
+            "errata": [e for e in self.errata if e["paper"] == letter],
+            "facts": CODE_FACTS if paper == "lpct" else (),
+            "note": sections(NOTES.read_text(encoding="utf-8"))[1]
+            if paper == "tuning_free" and NOTES.is_file()
+            else [],
+        }
+
+    def _index(self, place: Place) -> dict:
+        return {
+            "title": "Results",
+            "verdict": _verdict(self.claims, self.entries),
+            "claims": self.claims,
+            "tolerance": TOLERANCE,
+            "page_of": {letter: f"{paper}.html" for paper, letter in LETTERS.items() if paper in self.papers},
+            "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
+            "wins": self.wins,
+            "not_run": bullets(not_run_lines(self.entries, self.missing)),
+            "not_run_for": not_run_for(self.entries, self.missing),
+            "data": place.data,
+        }
+
+    def _row(self, paper: str, page: str, title: str) -> dict:
+        letter = LETTERS.get(paper, "")
+        mine = [e for e in self.entries if page_of(e) == paper]
+        claims = [c for c in self.claims if c["paper"] == letter]
+        decided = {f"{v}_claims": [c for c in claims if c["verdict"] == v] for v in VERDICTS}
+        return {"title": title, "page": page, **_verdict(claims, mine), **decided}
+
+
+def _templates() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True,
+                              undefined=jinja2.StrictUndefined)  # fmt: skip
+    made.filters["inline"] = inline
+    return made
+
+
+def _audit(place: Place) -> dict:
+    title, parts = sections(place.audit)
+    files = [(name, place.data + name) for name in ("audit.md", "audit.csv") if (place.report / name).is_file()]
+    return {"title": "Privacy audit", "heading": title, "sections": parts, "files": files}
+
+
+def _verdict(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
+    tables = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
+    columns = ["published", "reproduced", "se", "difference", "relative_difference"]
+    cells = pd.concat([t[columns] for t in tables]) if tables else pd.DataFrame(columns=columns, dtype=float)
+    met = cells.dropna(subset=["published", "reproduced"])
+    close = met["relative_difference"].abs() <= TOLERANCE
+    errors = pd.Series([in_errors(d, s) for d, s in zip(met["difference"], met["se"], strict=True)], dtype=float)
+    return {
+        **{v: sum(c["verdict"] == v for c in claims) for v in VERDICTS},
+        "claims": len(claims),
+        "experiments": len(entries),
+        "run": sum(e.was_run for e in entries),
+        "cells": len(cells),
+        "compared": len(met),
+        "absent": len(cells) - len(met),
+        "close": int(close.sum()),
+        "noise": int((errors.abs() <= 3).sum()),
+    }

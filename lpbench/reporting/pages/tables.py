@@ -1,0 +1,240 @@
+"""Laid-out tables as the pages show them: both numbers in a cell, and how far they are apart."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import read_csv
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES, is_floor
+from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
+from lpbench.reporting.tables.layouts import Column, Layout
+from lpbench.reporting.tables.markdown import Cell, Grid, build, print_number
+from lpbench.selectors import parse_selector
+
+#: Standard errors up to which two numbers agree, and up to which they are close.
+AGREE, CLOSE = 1.0, 3.0
+SELECTIONS = {
+    "oracle": "best grid point with hindsight, as in the papers",
+    "tuning_free": "one setting fixed without test rows; published numbers are the best of a grid",
+}
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    """One cell: the laid-out content, its distance from the published number, and where it comes from.
+
+    Attributes
+    ----------
+    cell : Cell
+    level, cue : str
+        Distance from the published number: class for the colour, words for everybody.
+    info : str
+        Metric, mean, standard error, replications and setting, as ``page.js`` reads them.
+    below : bool
+        Whether the score is no better than the floor.
+    """
+
+    cell: Cell
+    level: str = ""
+    cue: str = ""
+    info: str = ""
+    below: bool = False
+
+
+@dataclass(frozen=True)
+class Head:
+    """Head of a row or column: its label, and the selectors of the cells below or beside it."""
+
+    label: str
+    dataset: str = ""
+    method: str = ""
+    mask: str = ""
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """One table: two lines of heads, rows of cells, rank sums below."""
+
+    caption: str
+    selection: str
+    panel: str
+    epsilon: float
+    groups: tuple[tuple[str, int], ...]
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Head, tuple[ShownCell, ...]], ...]
+    footer: tuple[tuple[str, tuple[str, ...]], ...]
+    reasons: tuple[str, ...]
+    compared: bool
+    published: bool
+
+
+def shown_tables(entry: Entry, cards: Mapping[str, Mapping], floor: Floors) -> list[ShownTable]:
+    """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
+    if entry.kind not in ("table", "timing") or not (entry.folder / f"{entry.leaf}.tex").is_file():
+        return []
+    summary = entry.full(cards)
+    if summary is None:
+        return []
+    apart = differences(entry.comparison)
+    floor = floors_within(summary) or floor
+    found = []
+    for selection in SELECTIONS:
+        if selection == "oracle" or (entry.folder / f"{entry.leaf}_{selection}.tex").is_file():
+            rows = summary.table[summary.table["selection"] == selection].to_dict("records")
+            ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
+            for grid in build(entry.name, summary, cards, selection):
+                found.append(_shown(grid, selection, ours, apart if selection == "oracle" else {}, floor))
+    return found
+
+
+def differences(comparison: pd.DataFrame | None) -> dict[tuple, float]:
+    """Difference of each cell in its standard errors; the papers print none: theirs are taken to be ours."""
+    if comparison is None:
+        return {}
+    rows = comparison.dropna(subset=["published", "reproduced"])
+    return {(r.panel, r.dataset, r.mask, r.method, r.epsilon): in_errors(r.difference, r.se) for r in rows.itertuples()}
+
+
+def in_errors(difference: float, se: float) -> float:
+    """A difference in standard errors of the difference of two equally precise means."""
+    if math.isnan(se):
+        return math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nan_to_num(np.float64(difference) / (np.sqrt(2) * se), nan=0.0, posinf=99.0, neginf=-99.0))
+
+
+def distance(z: float) -> tuple[str, str]:
+    """Class (for the colour) and words (for everybody) of a difference in standard errors."""
+    if math.isnan(z):
+        return "", ""
+    size = abs(z)
+    if size <= AGREE:
+        return "agree", f"≈ {z:+.1f} se"
+    side = "above" if z > 0 else "below"
+    sign = "▲" if z > 0 else "▼"
+    number = f"{min(size, 99):.0f}" if size >= 10 else f"{size:.1f}"
+    return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
+
+
+def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Floors) -> ShownTable:
+    layout = grid.layout
+    cells = [
+        [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon), floor)
+         for cell, c in zip(row, layout.columns, strict=True)]
+        for (_, dataset), row in zip(layout.datasets, grid.cells, strict=True)
+    ]  # fmt: skip
+    heads = [Head(c.label, method=c.method, mask=c.mask) for c in layout.columns]
+    groups, footer = list(_groups(layout.columns)), grid.footer
+    beside = _floor_column(layout, floor)
+    if beside:
+        heads.append(beside[0])
+        groups += [("floor", 1)] if groups else []
+        footer = tuple((label, (*values, "")) for label, values in footer)
+        cells = [[*row, cell] for row, cell in zip(cells, beside[1], strict=True)]
+    names = [Head(label, dataset=dataset) for label, dataset in layout.datasets]
+    if len(names) == 1:
+        # one data set reads better from top to bottom; rank sums over it say nothing
+        kept = [c.group for c in layout.columns] + [""] * len(beside[1:])
+        labels = [f"{group} {head.label}".strip() for group, head in zip(kept, heads, strict=True)]
+        heads = [replace(head, label=label) for head, label in zip(heads, labels, strict=True)]
+        cells = [[cell] for cell in cells[0]]
+        names, heads = heads, names
+        groups, footer = [], ()
+    rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
+    compared = any(c.level for row in cells for c in row)
+    published = any(c.cell.published for row in cells for c in row)
+    above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
+    return ShownTable(layout.caption, selection, *above, rows, footer, grid.reasons, compared, published)
+
+
+def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]] | tuple[()]:
+    """The floor beside a table that does not have it among its own columns."""
+    if layout.value == "seconds" or any(is_floor(c) for c in layout.columns):
+        return ()
+    mask = layout.columns[0].mask if layout.columns else ""
+    found = [floor_of(floor, dataset, mask, layout.epsilon) for _, dataset in layout.datasets]
+    known = [f for f in found if f is not None]
+    if not known or (layout.value == "ratio" and math.isnan(known[0].ratio)):
+        return ()
+    name = {"private_mean": "PrivateMean", "private_majority": "PrivateMajority"}[known[0].method]
+    return Head(name, method=known[0].method, mask=known[0].mask), [_floor_cell(layout, f) for f in found]
+
+
+def _floor_cell(layout: Layout, found: Floor | None) -> ShownCell:
+    if found is None:
+        return ShownCell(Cell(reproduced="-"))
+    value, error = (found.ratio, found.ratio_se) if layout.value == "ratio" else (found.mean, found.se)
+    text = print_number(value, layout.style)
+    cell = Cell(reproduced=text, se=print_number(error, layout.style), value=float(text or "nan"))
+    return ShownCell(cell, info=_info(found.metric, found.mean, found.se, found.n, "{}"))
+
+
+def _groups(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
+    if not any(c.group for c in columns):
+        return ()
+    found: list[tuple[str, int]] = []
+    for column in columns:
+        if found and found[-1][0] == column.group:
+            found[-1] = (column.group, found[-1][1] + 1)
+        else:
+            found.append((column.group, 1))
+    return tuple(found)
+
+
+def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, floor: Floors) -> ShownCell:
+    row = ours.get(key)
+    if row is None or math.isnan(row["mean"]):
+        return ShownCell(cell)
+    level, cue = distance(apart.get(key, math.nan))
+    _, dataset, mask, method, epsilon = key
+    known = floor_of(floor, dataset, mask, epsilon)
+    ranked = parse_selector(method)[0] not in (*FLOORS, *REFERENCES)
+    below = ranked and known is not None and known.metric == row["metric"] and known.beats(row["mean"])
+    info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
+    return ShownCell(cell, level, cue, info, below)
+
+
+def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
+    setting = ", ".join(f"{k} = {v}" for k, v in json.loads(params or "{}").items())
+    # thousands of cells: the words between the numbers stand in the script
+    return "|".join([metric, f"{mean:.6g}", f"{se:.3g}", f"{n:g}", setting])
+
+
+def points(entry: Entry, limit: int = 400) -> list[dict]:
+    """Published cells of a figure beside ours, as rows of text."""
+    table = entry.comparison
+    if table is None or table.empty or entry.kind != "figure":
+        return []
+    rows = []
+    for r in table.head(limit).to_dict("records"):
+        z = math.nan if math.isnan(r["reproduced"]) else in_errors(r["difference"], r["se"])
+        level, cue = distance(z)
+        where = {k: "" if r[k] != r[k] else f"{r[k]:g}" for k in ("epsilon", "x", "published")}
+        ours = "-" if math.isnan(r["reproduced"]) else f"{r['reproduced']:.4g} ± {r['se']:.2g}"
+        rows.append({**{k: r[k] for k in ("panel", "dataset", "mask", "method")}, **where, "ours": ours, "level": level,
+                     "cue": cue})  # fmt: skip
+    return rows
+
+
+def csv_table(path) -> tuple[list[str], list[list[str]]] | None:
+    """Heads and rows of a CSV file, numbers shortened; None if there is no file."""
+    if not path.is_file():
+        return None
+    table = read_csv(path)
+    rows = [[_short(v) for v in row] for row in table.itertuples(index=False)]
+    return [str(c).replace("_", " ") for c in table.columns], rows
+
+
+def _short(value) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4g}"
+    # numbers of files that are not ours to type
+    return re.sub(r"^(-?\d+)\.0$", r"\1", str(value))

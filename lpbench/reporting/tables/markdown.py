@@ -1,0 +1,250 @@
+"""Tables as Markdown and LaTeX: published and reproduced side by side, marks, rank sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import Summary, rank_sums, wins
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.reporting.comparison import ratio_errors
+from lpbench.reporting.published import published_cells, published_rank_sums
+from lpbench.reporting.tables.layouts import Column, Layout, layouts
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Printed content of one cell; ``value`` is the number as printed (NaN: nothing to rank)."""
+
+    published: str = ""
+    reproduced: str = ""
+    se: str = ""
+    mark: str = ""
+    bold: bool = False
+    value: float = math.nan
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A laid-out table, ready to be rendered."""
+
+    layout: Layout
+    cells: tuple[tuple[Cell, ...], ...]
+    footer: tuple[tuple[str, tuple[str, ...]], ...]
+    reasons: tuple[str, ...]
+
+
+def print_number(value: float, style: str) -> str:
+    """A number with the digits of the paper: H three significant digits (one from 100 on), L four decimals of 0.1."""
+    if math.isnan(value):
+        return ""
+    if style == "lpct":
+        return f"{10 * value:.3f}"
+    if style == "histoftree":
+        if abs(value) >= 100:
+            return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+        return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    # four digits, but no exponent up to a million: 255500, not 2.555e+05
+    return f"{float(format(value, '.4g')):g}"
+
+
+def build(experiment: str, summary: Summary, cards: Mapping, selection: str = "oracle") -> list[Grid]:
+    """Lay out all tables of an experiment for one selection."""
+    table = summary.table.assign(holm=summary.marked_holm, error=summary.table["se"])
+    if (table["metric"] == "mse").any():
+        table["ratio_error"] = ratio_errors(table, summary.chosen)
+    table = table[table["selection"] == selection]
+    published = published_cells(experiment)
+    published = {(r.dataset, r.mask, r.method, r.epsilon): r.published for r in published.itertuples() if r.panel == ""}
+    grids = []
+    for layout in layouts(experiment, table, cards):
+        rows = table[(table["panel"] == layout.panel) & (table["epsilon"] == layout.epsilon)]
+        grids.append(_grid(experiment, layout, rows, published, summary.reasons))
+    return grids
+
+
+def _grid(experiment: str, layout: Layout, rows: pd.DataFrame, published: Mapping, reasons: pd.DataFrame) -> Grid:
+    found = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
+    reference = {r["dataset"]: r["mean"] for r in rows.to_dict("records") if r["method"].split("[")[0] == "ct_w"}
+    cells = tuple(
+        tuple(_cell(layout, column, dataset, found, published, reference) for column in layout.columns)
+        for _, dataset in layout.datasets
+    )
+    metrics = sorted(set(rows["metric"]) - {""})
+    larger = LARGER_IS_BETTER[metrics[0]] if metrics else False
+    footer = _footer(experiment, layout, cells, published, larger) if len(metrics) == 1 else ()
+    same = (reasons["panel"] == layout.panel) & (reasons["epsilon"] == layout.epsilon)
+    lines = []
+    for reason, part in reasons[same & (reasons["selection"] == "oracle")].groupby("reason"):
+        where = sorted({f"{r.dataset} {r.method}" for r in part.itertuples()})
+        shown = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
+        lines.append(f"{shown}: {reason}")
+    return Grid(layout, cells, footer, tuple(lines))
+
+
+def _cell(layout: Layout, column: Column, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:
+    key = (dataset.split("[")[0], column.paper_mask, column.paper_method, layout.epsilon)
+    printed = ""
+    if column.paper_method and key in published:
+        printed = print_number(published[key], layout.style) or "-"
+    row = found.get((dataset, column.mask, column.method))
+    if row is None or math.isnan(row["mean"]):
+        return Cell(published=printed, reproduced="-")
+    value, error = row["mean"], row["error"]
+    if layout.value == "ratio":
+        value, error = row["ratio"], row["ratio_error"]
+    elif layout.value == "seconds":
+        base = reference.get(dataset, math.nan)
+        value, error = value / base, error / base
+    text = print_number(value, layout.style)
+    mark = "**" if row["holm"] else "*" if row["significant"] else ""
+    best = bool(row["best"]) and layout.value != "seconds"
+    return Cell(printed, text, print_number(error, layout.style), mark, best, float(text or "nan"))
+
+
+def _footer(experiment: str, layout: Layout, cells, published: Mapping, larger: bool):
+    """Rank sums, within the group of columns as in the papers, at printed precision under three tie rules."""
+    if layout.value == "seconds":
+        return ()
+    values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
+    printed = np.array([[_published_value(layout, column, d, published) for column in layout.columns]
+                        for _, d in layout.datasets], dtype=float).reshape(values.shape)  # fmt: skip
+    ran = ~np.isnan(values).all(axis=1)
+    lines = []
+    sums = published_rank_sums(experiment)
+    if len(sums):
+        lines.append(("Rank sum, published", _printed_row(layout, sums, "rank_sum")))
+        # a rank sum over fewer data sets is smaller: recompute the published one over those that ran
+        lines.append(("published cells, same data sets, average ties", _sums(layout, printed[ran], larger, "average")))
+    for ties in ("min", "average", "max"):
+        lines.append((f"Rank sum, reproduced, {ties} ties", _sums(layout, values, larger, ties)))
+    if len(sums) and sums["wins"].notna().any():
+        lines.append(("No. 1, published", _printed_row(layout, sums, "wins")))
+    lines.append(("Best results, reproduced", _per_group(layout, values, lambda v: wins(v, larger_is_better=larger))))
+    marked = [[bool(c.mark) for c in row] for row in cells]
+    counts = np.array(marked, dtype=int).reshape(values.shape).sum(axis=0)
+    lines.append(("Marked results, reproduced", tuple(str(int(c)) for c in counts)))
+    return tuple(lines)
+
+
+def _published_value(layout: Layout, column: Column, dataset: str, published: Mapping) -> float:
+    key = (dataset.split("[")[0], column.paper_mask, column.paper_method, layout.epsilon)
+    return published.get(key, math.nan)
+
+
+def _printed_row(layout: Layout, sums: pd.DataFrame, what: str) -> tuple[str, ...]:
+    sums = sums[sums["epsilon"] == layout.epsilon]
+    known = {(r.mask, r.method): getattr(r, what) for r in sums.itertuples()}
+    values = [known.get((c.paper_mask, c.paper_method), math.nan) for c in layout.columns]
+    return tuple("" if math.isnan(v) else f"{v:g}" for v in values)
+
+
+def _sums(layout: Layout, values: np.ndarray, larger: bool, ties: str) -> tuple[str, ...]:
+    return _per_group(layout, values, lambda v: rank_sums(v, larger_is_better=larger, ties=ties))
+
+
+def _per_group(layout: Layout, values: np.ndarray, statistic) -> tuple[str, ...]:
+    text = [""] * len(layout.columns)
+    for group in dict.fromkeys(c.group for c in layout.columns):
+        index = [k for k, c in enumerate(layout.columns) if c.group == group and c.ranked]
+        if len(index) > 1 and values.shape[0]:
+            for k, value in zip(index, statistic(values[:, index]), strict=True):
+                text[k] = f"{value:g}"
+    return tuple(text)
+
+
+def _legend(grid: Grid, experiment: str, selection: str) -> str:
+    both = "published / reproduced" if len(published_cells(experiment)) else "reproduced"
+    chosen = (
+        "best grid point with hindsight (as in the papers)"
+        if selection == "oracle"
+        else "one setting fixed without test rows (the published numbers, where shown, are the best of a grid)"
+    )
+    return (
+        f"{grid.layout.caption}. Each cell: {both} ± standard error; selection: {selection}, {chosen}. Bold: best; "
+        "`*`: marked by the paper's rule with raw tests; `**`: also after Holm's correction."
+    )
+
+
+def to_markdown(title: str, experiment: str, grids: Sequence[Grid], selection: str, notes: Sequence[str]) -> str:
+    """Render tables as Markdown."""
+    lines = [f"# {title}", ""]
+    for grid in grids:
+        lines += [_legend(grid, experiment, selection), ""]
+        lines += _markdown_list(grid) if len(grid.layout.datasets) == 1 else _markdown_table(grid)
+        lines += ["", *(f"- Not run: {reason}" for reason in grid.reasons), ""]
+    lines += [f"- {note}" for note in notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _markdown_table(grid: Grid) -> list[str]:
+    heads = [f"{c.group} {c.label}".strip() for c in grid.layout.columns]
+    lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
+        lines.append(f"| {label} | " + " | ".join(_markdown_cell(c) for c in row) + " |")
+    return lines + [f"| {label} | " + " | ".join(row) + " |" for label, row in grid.footer]
+
+
+def _markdown_list(grid: Grid) -> list[str]:
+    """One data set reads better from top to bottom; rank sums over one data set say nothing."""
+    lines = [f"| mask | method | {grid.layout.datasets[0][0]} |", "|---|---|---|"]
+    columns = zip(grid.layout.columns, grid.cells[0], strict=True)
+    return lines + [f"| {column.group} | {column.label} | {_markdown_cell(cell)} |" for column, cell in columns]
+
+
+def _markdown_cell(cell: Cell) -> str:
+    # the stars of a mark are escaped: they are no emphasis
+    ours = f"**{cell.reproduced}**" if cell.bold else cell.reproduced
+    ours += f" ±{cell.se}" if cell.se else ""
+    ours += cell.mark.replace("*", r"\*")
+    return f"{cell.published} / {ours}" if cell.published else ours
+
+
+def to_latex(title: str, experiment: str, grids: Sequence[Grid], selection: str) -> str:
+    """Render tables as LaTeX (needs the packages booktabs and graphicx)."""
+    parts = []
+    for grid in grids:
+        columns = grid.layout.columns
+        groups = list(dict.fromkeys(c.group for c in columns))
+        spans = [(g, sum(c.group == g for c in columns)) for g in groups]
+        caption = _escape(f"{title}. {_legend(grid, experiment, selection)}").replace("`", "")
+        lines = [
+            r"\begin{table}",
+            r"\caption{" + caption + "}",
+            r"\resizebox{\textwidth}{!}{%",
+            r"\begin{tabular}{l" + "c" * len(columns) + "}",
+            r"\toprule",
+        ]
+        if any(groups):
+            heads = [rf"\multicolumn{{{n}}}{{c}}{{{_escape(g)}}}" for g, n in spans]
+            lines.append(" & " + " & ".join(heads) + r" \\")
+        lines.append(" & " + " & ".join(_escape(c.label) for c in columns) + r" \\")
+        lines.append(r"\midrule")
+        for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
+            lines.append(f"{_escape(label)} & " + " & ".join(_latex_cell(c) for c in row) + r" \\")
+        if grid.footer:
+            lines.append(r"\midrule")
+        lines += [f"{_escape(label)} & " + " & ".join(row) + r" \\" for label, row in grid.footer]
+        lines += [r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _latex_cell(cell: Cell) -> str:
+    ours = rf"\textbf{{{cell.reproduced}}}" if cell.bold else cell.reproduced
+    ours += rf"{{\tiny$\pm${cell.se}}}" if cell.se else ""
+    ours += f"$^{{{cell.mark}}}$" if cell.mark else ""
+    return f"{cell.published} / {ours}" if cell.published else ours
+
+
+def _escape(text: str) -> str:
+    for character in "&%_#":
+        text = text.replace(character, "\\" + character)
+    symbols = {"±": r"$\pm$", "ρ": r"$\rho$", "λ": r"$\lambda$", "γ": r"$\gamma$", "ε": r"$\varepsilon$"}
+    for symbol, command in symbols.items():
+        text = text.replace(symbol, command)
+    return text

@@ -1,0 +1,143 @@
+"""Collectors: a wrong report is refused with its reason and changes nothing; order and merging do not matter."""
+
+import numpy as np
+import pytest
+
+from lpbench.deployment.collector import REASONS, SUM_STEP, Collector, ProtocolError, Round
+from lpbench.deployment.wire import VERSION, GridPoints, Integers, Reals, pack, seal, user_token
+
+SECRET = b"0123456789abcdef"
+CAMPAIGN, OTHER = b"campaign", b"another."
+FIELDS = (Integers(5), Reals(1), GridPoints(0.25, 100, 2))
+
+
+def report(user, values=(3, 1.5, 0.25, -2.0), number=1, campaign=CAMPAIGN, fields=FIELDS, payload=None, secret=SECRET):
+    payload = pack(fields, np.array([values], dtype=float)).tobytes() if payload is None else payload
+    return seal(campaign, number, user, payload, user_token(secret, user))
+
+
+def collector(keep="rows", number=1, campaign=CAMPAIGN, **options):
+    return Collector(Round(number, campaign, FIELDS, keep), SECRET, **options)
+
+
+GOOD = report(1)
+BAD = {
+    "malformed": [
+        *(b"", b"LP", GOOD[:27], b"QQ" + GOOD[2:], 17, None, "text"),
+        GOOD[:2] + bytes([VERSION + 1]) + GOOD[3:],
+        report(2, payload=bytes([0xFF]) + bytes(10)),
+    ],
+    "wrong_campaign": [report(2, campaign=OTHER)],
+    "out_of_round": [report(2, number=2), report(2, number=0), report(2, number=2, campaign=OTHER)],
+    "over_long": [report(2, payload=bytes(40)), GOOD + b"\x00"],
+    "truncated": [report(2, payload=b"\x00"), GOOD[:-1]],
+    "forged": [report(2, secret=b"guess"), GOOD[:-1] + bytes([GOOD[-1] ^ 1]), GOOD[:19] + b"\x09" + GOOD[20:]],
+    "replayed": [GOOD],
+    "duplicate": [report(1, (4, 0.0, 0.0, 0.0))],
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+@pytest.mark.parametrize("keep", ["rows", "sums"])
+def test_each_wrong_report_is_refused_with_its_reason_and_changes_nothing(reason, keep):
+    place = collector(keep)
+    assert place.add([GOOD]) == [""]
+    before = place.state()
+    for bad in BAD[reason]:
+        assert place.add([bad]) == [reason], bad
+        assert place.state() == before
+    assert place.rejected == {reason: len(BAD[reason])} and reason in REASONS
+    assert place.accepted == 1
+
+
+def test_reports_that_contradict_public_facts_are_impossible():
+    place = collector(possible=lambda users, values: values[:, 0] != users)
+    assert place.add([report(3), report(4)]) == ["impossible", ""]
+    assert place.rejected == {"impossible": 1} and place.accepted == 1
+
+
+def test_reports_of_other_collectors_are_refused():
+    place = collector(shard=1, n_shards=3)
+    assert place.add([report(u) for u in range(5)]) == ["wrong_collector", "", "wrong_collector", "wrong_collector", ""]
+
+
+def test_a_refused_report_does_not_bar_the_user():
+    place = collector()
+    wrong = report(1, payload=bytes([0xFF]) + bytes(10))
+    assert place.add([wrong, GOOD]) == ["malformed", ""]
+
+
+def random_reports(n, seed=0):
+    rng = np.random.default_rng(seed)
+    values = np.column_stack([rng.integers(0, 5, n), rng.laplace(size=n), rng.integers(-9, 9, (n, 2)) * 0.25])
+    return values, [report(i, row) for i, row in enumerate(values)]
+
+
+@pytest.mark.parametrize("keep", ["rows", "sums"])
+def test_order_chunks_and_merging_change_no_bit(keep):
+    values, reports = random_reports(300)
+    states, sums = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        shards = 1 + seed
+        places = [collector(keep, shard=s, n_shards=shards) for s in range(shards)]
+        for chunk in np.array_split(rng.permutation(300), 1 + 10 * seed):
+            for s, place in enumerate(places):
+                assert set(place.add(reports[i] for i in chunk if i % shards == s)) <= {""}
+        for other in rng.permutation(places[1:]):
+            places[0].merge(other)
+        states.append(places[0].state())
+        sums.append(places[0].sums())
+    assert all(state == states[0] for state in states)
+    if keep == "sums":
+        np.testing.assert_array_equal(sums[0], sums[-1])
+        np.testing.assert_array_equal(sums[0][[0, 2, 3]], values.sum(axis=0)[[0, 2, 3]])
+        assert abs(sums[0][1] - values[:, 1].sum()) <= 300 * SUM_STEP
+    else:
+        np.testing.assert_array_equal(places[0].rows()[1], values)
+
+
+def test_categories_are_counted():
+    rng = np.random.default_rng(3)
+    values, fields = (
+        np.column_stack([rng.integers(0, 5, 200), rng.integers(0, 3, (200, 2))]),
+        (Integers(5), Integers(3, 2)),
+    )
+    reports = [report(i, row, fields=fields) for i, row in enumerate(values)]
+    places = [Collector(Round(1, CAMPAIGN, fields, "counts"), SECRET, shard, 2) for shard in range(2)]
+    for shard, place in enumerate(places):
+        assert set(place.add(reports[shard::2])) == {""}
+        assert place.add(reports[shard::2][:3]) == ["replayed"] * 3
+    places[0].merge(places[1])
+    expected = [np.bincount(column, minlength=size) for column, size in zip(values.T, (5, 3, 3), strict=True)]
+    np.testing.assert_array_equal(places[0].counts(), np.concatenate(expected))
+    assert places[0].memory()["reports"] == 8 * 11
+    with pytest.raises(ValueError, match="only whole numbers"):
+        Collector(Round(1, CAMPAIGN, FIELDS, "counts"), SECRET)
+
+
+def test_sums_do_not_overflow():
+    place = Collector(Round(1, CAMPAIGN, (Reals(1),), "sums"), SECRET)
+    place.add(report(i, (2.0**52,), fields=(Reals(1),)) for i in range(100))
+    assert place.sums()[0] == 100 * 2.0**52
+
+
+def test_collectors_that_do_not_fit_are_not_merged():
+    one, two = collector(), collector()
+    one.add([GOOD])
+    two.add([GOOD])
+    with pytest.raises(ProtocolError, match="reported to both"):
+        one.merge(two)
+    for other in (collector(number=2), collector(campaign=OTHER)):
+        with pytest.raises(ProtocolError, match="different rounds"):
+            one.merge(other)
+    assert one.accepted == 1
+
+
+def test_memory_does_not_grow_with_the_sums():
+    _, reports = random_reports(50)
+    rows, sums = collector("rows"), collector("sums")
+    rows.add(reports)
+    sums.add(reports)
+    assert rows.memory() == {"reports": 50 * 4 * 8, "users": 50 * 16}
+    assert sums.memory() == {"reports": 4 * 8, "users": 50 * 16}
