@@ -15,7 +15,7 @@ from lpbench.analysis.rates import (
     slope,
     spearman,
 )
-from lpbench.analysis.scores import check_scores, read_csv, write_csv, write_text
+from lpbench.analysis.scores import check_scores, read_csv, write_csv
 from lpbench.analysis.selection import Selected, Setting, select
 from lpbench.analysis.significance import ALPHA, Marks, better, bolds, holm, signed_rank, stars
 from lpbench.analysis.summary import COMPARISON, SUMMARY_COLUMNS, Summary, is_ranked, summarise
@@ -56,5 +56,4 @@ __all__ = [
     "summarise",
     "wins",
     "write_csv",
-    "write_text",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.errors import DataError
+from lpbench.files import write_text
 from lpbench.problem import METRICS
 
 #: A cell: one method on one scenario at one budget and one place of the horizontal axis.
@@ -231,11 +231,3 @@ _NUMBERS = {
     *("epsilon", "x", "mean", "std", "se", "n", "ratio", "rank", "p_value"),
     *("published", "reproduced", "difference", "relative_difference"),
 }
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write UTF-8 text with LF line ends, replacing the file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    temporary.replace(path)

@@ -31,12 +31,12 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from lpbench.datasets.files import atomic_write
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.preprocess import prepare
 from lpbench.datasets.readers import read_source
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.errors import DataError, MissingDataError
+from lpbench.files import atomic_write
 from lpbench.paths import MANIFESTS
 
 MIRROR_VARIABLE = "LPBENCH_DATA_MIRROR"

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from lpbench.errors import StoreError
 from lpbench.experiments.leases import Claims
+from lpbench.files import atomic_write, write_text
 
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(
@@ -103,10 +104,10 @@ class Store:
         stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
         target = self.path(key)
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
             sink = pa.BufferOutputStream()
             pq.write_table(table.replace_schema_metadata(stored), sink, compression="zstd")
-            _atomic_write(target, sink.getvalue().to_pybytes())
+            with atomic_write(target, durable=True) as file:
+                file.write(sink.getvalue())
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise StoreError(
@@ -162,7 +163,7 @@ class Store:
 
     def write_failure(self, key: str, record: Mapping) -> None:
         """Record why a block did not finish (``status``, ``reason``, ``traceback``, ...)."""
-        _atomic_write(self._failure(key), json.dumps(dict(record), sort_keys=True, indent=1).encode())
+        write_text(json.dumps(dict(record), sort_keys=True, indent=1), self._failure(key))
 
     def read_failure(self, key: str) -> dict | None:
         """Return the recorded failure of a block, if any."""
@@ -170,16 +171,3 @@ class Store:
             return json.loads(self._failure(key).read_text())
         except (FileNotFoundError, ValueError):
             return None
-
-
-def _atomic_write(path: Path, data: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis import Setting, Summary, summarise, write_csv, write_text
+from lpbench.analysis import Setting, Summary, summarise, write_csv
+from lpbench.files import write_text
 from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import write_csv, write_text
+from lpbench.analysis import write_csv
+from lpbench.files import write_text
 from lpbench.reporting.claims import Results, decide
 from lpbench.reporting.differences import CODE_FACTS, explain
 from lpbench.reporting.entries import Entry

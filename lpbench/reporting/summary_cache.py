@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pandas as pd
 
 from lpbench.analysis import SUMMARY_COLUMNS, Summary
 from lpbench.analysis.scores import CELL
+from lpbench.files import atomic_write
 
 #: The summary with the marks after Holm's correction and the reasons of its empty cells.
 TABLE = "summary.parquet"
@@ -52,10 +52,8 @@ def forget(folder: Path) -> None:
 
 
 def _write(frame: pd.DataFrame, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    frame.to_parquet(temporary, compression="zstd", index=False)
-    temporary.replace(path)
+    with atomic_write(path) as file:
+        frame.to_parquet(file, compression="zstd", index=False)
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from lpbench.datasets import describe, load_table, make_problem
-from lpbench.datasets.files import atomic_write
 from lpbench.datasets.sources import load_table as load
 from lpbench.errors import DataError, MissingDataError
+from lpbench.files import atomic_write
 from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
 
 

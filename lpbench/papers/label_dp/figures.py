@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lpbench.analysis import bootstrap, loglog_slope, write_csv, write_text
+from lpbench.analysis import bootstrap, loglog_slope, write_csv
+from lpbench.files import write_text
 from lpbench.papers.label_dp.rates import (
     LARGEST,
     MODEL_NAMES,

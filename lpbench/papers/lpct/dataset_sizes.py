@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import write_csv, write_text
+from lpbench.analysis import write_csv
 from lpbench.datasets import describe
+from lpbench.files import write_text
 from lpbench.reporting.cards import get
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
 from lpbench.reporting.published import names, published_cells

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from lpbench.files import atomic_write
 from lpbench.reporting.figures.compact import compact_png, compact_svg
 
 #: Okabe and Ito's colours: told apart by people with any common colour blindness (yellow is left out, too pale).
@@ -70,7 +70,6 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Write ``name.svg`` and ``name.png`` (or one of them) without dates, small, atomically; closes the figure."""
-    folder.mkdir(parents=True, exist_ok=True)
     # axes of a fixed aspect find their place only in a second pass of the layout
     figure.draw_without_rendering()
     for ax in figure.axes:
@@ -84,9 +83,8 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
         figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
         data = buffer.getvalue()
         small = compact_svg(data.decode()).encode() if suffix == "svg" else compact_png(data)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(small)
-        temporary.replace(path)
+        with atomic_write(path) as file:
+            file.write(small)
         written.append(path)
     plt.close(figure)
     return written

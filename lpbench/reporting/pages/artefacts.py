@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lpbench.analysis import Summary, write_text
+from lpbench.analysis import Summary
+from lpbench.files import write_text
 from lpbench.reporting.development_sets import apart_on_page
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS

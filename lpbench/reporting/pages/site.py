@@ -11,7 +11,8 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from lpbench.analysis import read_csv, write_text
+from lpbench.analysis import read_csv
+from lpbench.files import write_text
 from lpbench.paths import ROOT
 from lpbench.reporting.differences import CODE_FACTS
 from lpbench.reporting.entries import Entry
