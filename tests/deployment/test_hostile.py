@@ -11,7 +11,7 @@ from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
 from lpbench.deployment.lpct import LPCTClient, LPCTCurator
 from lpbench.deployment.wire import payload_bytes, seal, user_token
 from lpbench.estimators import LPCT, HistOfTree
-from tests.protocol.test_histoftree_protocol import SECRET, Y_RANGE, clients_of, sample
+from tests.deployment.test_histoftree_protocol import SECRET, Y_RANGE, clients_of, sample
 
 SEED = 20240608
 #: What a hostile broadcast may say instead of a setting.
