@@ -12,14 +12,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
-from lpbench.partitions import TreePartition
 from lpbench.partitions.cart import GROWN_DEPTH
-from lpbench.partitions.untied_cart import SortedColumns, grow_untied_cart
 
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
-
-#: Samples from which on :func:`grow_untied_cart` is faster than scikit-learn; among few samples cuts often tie, too.
-_MANY_SAMPLES = 700
 
 
 def grow_trees(tree, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]) -> list:
@@ -60,34 +55,8 @@ def _depth(setting: Mapping) -> float:
     return math.inf if depth is None else depth
 
 
-class Sorter:
-    """Sorts the columns of one sample after another; those that are as they were the last time are not sorted again."""
-
-    def __init__(self):
-        self._last: SortedColumns | None = None
-
-    def __call__(self, inputs: np.ndarray) -> SortedColumns:
-        """Sort float32 inputs of shape (n, d) without missing entries."""
-        self._last = SortedColumns.of(inputs, self._last)
-        return self._last
-
-
-class UntiedTree:
-    """A tree of :func:`grow_untied_cart` under the names that scikit-learn's ``tree_`` has."""
-
-    def __init__(self, partition: TreePartition, means: np.ndarray):
-        self._partition = partition
-        self.children_left, self.children_right = partition.left, partition.right
-        self.node_count, self.max_depth = partition.n_nodes, partition.max_depth
-        self.value = means[:, None, None]
-
-    def apply(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the leaf of each of the float32 inputs of shape (m, d)."""
-        return self._partition.apply(inputs)
-
-
 class GrownTree:
-    """The tree of scikit-learn's ``DecisionTreeRegressor``, which is read at several depths.
+    """A tree of scikit-learn's ``DecisionTreeRegressor``, which is read at several depths.
 
     Parameters
     ----------
@@ -97,18 +66,11 @@ class GrownTree:
     seed : int
         Breaks ties.
     max_depth : int or None
-    min_samples_leaf : int
-    sort : Sorter
+    min_samples_leaf : int or float
     """
 
-    def __init__(self, inputs, labels, seed: int, max_depth: int | None, min_samples_leaf: int, sort: Sorter):
+    def __init__(self, inputs, labels, seed: int, max_depth: int | None, min_samples_leaf: float):
         missing = bool(np.isnan(inputs).any())
-        # Leaves of one sample are the place of ties: a single sample may be split off by any feature it is extreme in.
-        if max_depth and len(inputs) >= _MANY_SAMPLES and isinstance(min_samples_leaf, int) and min_samples_leaf > 1:
-            untied = None if missing else grow_untied_cart(sort(inputs), labels, max_depth, min_samples_leaf)
-            if untied is not None:
-                self.tree = UntiedTree(*untied)
-                return
         # For a small sample scikit-learn's checks take as long as the growth. Ours are made by the caller; without
         # theirs a tree does not look for missing entries either.
         with config_context(skip_parameter_validation=True):
@@ -165,14 +127,8 @@ def predict_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
     return np.array([tree.grown.predict(leaves[id(tree.grown)], tree.depth) for tree in trees])
 
 
-def cut_trees(
-    inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping], seed: int, sort: Sorter | None = None
-) -> list[CutTree]:
-    """Grow one tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`).
-
-    ``sort`` is what growths from similar inputs share.
-    """
-    sort = Sorter() if sort is None else sort
+def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping], seed: int) -> list[CutTree]:
+    """Grow one tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`)."""
     grown: dict[tuple, GrownTree] = {}
     cut = []
     for setting in settings:
@@ -181,7 +137,7 @@ def cut_trees(
         depth, least = _depth(setting), setting["min_samples_leaf"]
         limit = None if math.isinf(depth) else max(GROWN_DEPTH, int(depth))
         if (least, limit) not in grown:
-            grown[least, limit] = GrownTree(inputs, labels, seed, limit, least, sort)
+            grown[least, limit] = GrownTree(inputs, labels, seed, limit, least)
         cut.append(CutTree(grown[least, limit], depth))
     return cut
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, expand_grid
-from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, Sorter, cut_trees, predict_all
+from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, predict_all
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -70,7 +70,7 @@ class TreeRegressor(LocalRegressor):
         for g, point in enumerate(points):
             rest = tuple(sorted((k, v) for k, v in point.items() if k not in TREE_PARAMETERS))
             groups.setdefault(rest, []).append(g)
-        values, sort = np.full((len(budgets), len(points)), np.nan), Sorter()
+        values = np.full((len(budgets), len(points)), np.nan)
         for b, epsilon in enumerate(budgets):
             if b > 0 and not self.uses_epsilon:
                 values[b] = values[0]
@@ -81,7 +81,7 @@ class TreeRegressor(LocalRegressor):
                 inputs, labels, _ = model._collect(problem.X_train, problem.y_train, problem.mask)
                 test = np.ascontiguousarray(model._visible(model._to_unit_cube(problem.X_test)), dtype=np.float32)
                 sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
-                trees = cut_trees(inputs, labels, sizes, streams.integer("tree"), sort)
+                trees = cut_trees(inputs, labels, sizes, streams.integer("tree"))
                 values[b, members] = problem.score(model._finish(predict_all(trees, test)))
         return SweepResult(values)
 
