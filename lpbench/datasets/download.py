@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
 import io
 import os
+import sys
 import time
-import urllib.error
-import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import TimeoutError as OutOfTime
+from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-
-from tqdm import tqdm
+from typing import TypeVar
 
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import Location, build_table, cache_folder, source_paths
@@ -26,7 +25,7 @@ OPENML_VARIABLE, OPENML_URL = "LPBENCH_OPENML_URL", "https://www.openml.org"
 UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"
 #: Answers that a second request may not get.
 PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
-CHUNK = 1 << 16
+T = TypeVar("T")
 
 
 class DownloadError(DataError):
@@ -97,54 +96,58 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
     return None, reasons
 
 
-def with_retries(action: Callable[[], None], settings: Settings) -> None:
+def with_retries(action: Callable[[], T], settings: Settings) -> T:
     """Run an action, again after growing pauses while its failures may pass."""
-    for attempt in range(settings.retries + 1):
+    attempt = 0
+    while True:
         try:
             return action()
         except PassingError as error:
             if attempt == settings.retries:
                 raise DownloadError(f"{error} ({attempt + 1} attempts)") from error
             time.sleep(settings.backoff * 2**attempt)
+            attempt += 1
 
 
-def fetch_file(url: str, path: Path, settings: Settings) -> None:
+def fetch_file(url: str, path: Path, settings: Settings, md5: str | None = None) -> None:
     """Download one file; ``path`` appears only when every byte has arrived.
+
+    Parameters
+    ----------
+    url : str
+    path : Path
+    settings : Settings
+    md5 : str, optional
+        Checksum that the server promises.
 
     Raises
     ------
     DownloadError
         With the address and the reason, after the retries.
     """
-    with_retries(lambda: _fetch_once(url, path, settings), settings)
+    with_retries(lambda: _fetch_once(url, path, settings, md5), settings)
 
 
-def _fetch_once(url: str, path: Path, settings: Settings) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": "lpbench"})
+def _fetch_once(url: str, path: Path, settings: Settings, md5: str | None) -> None:
+    # Imported here: runs import this package and never download.
+    import pooch
+    import requests
+
+    bar = settings.progress and sys.stderr.isatty()
+    transfer = pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 16, timeout=settings.timeout)
     try:
-        with urllib.request.urlopen(request, timeout=settings.timeout) as response, atomic_write(path) as file:
-            _copy(response, file, url, path.name, settings)
-    except urllib.error.HTTPError as error:
-        kind = PassingError if error.code in PASSING_STATUS else DownloadError
-        raise kind(f"{url} answered {error.code} {error.reason}") from error
-    except (urllib.error.URLError, TimeoutError, ConnectionError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise PassingError(f"{url} did not answer: {reason or type(error).__name__}") from error
-
-
-def _copy(response, file, url: str, name: str, settings: Settings) -> None:
-    """Copy the body in chunks under a progress bar; a body shorter than announced is a PassingError."""
-    length = response.headers.get("Content-Length")
-    expected, received = int(length) if length else None, 0
-    # disable=None: no bar unless standard error is a terminal.
-    disable = None if settings.progress else True
-    with tqdm(total=expected, unit="B", unit_scale=True, desc=name, disable=disable) as bar:
-        while chunk := response.read(CHUNK):
-            file.write(chunk)
-            received += len(chunk)
-            bar.update(len(chunk))
-    if expected is not None and received != expected:
-        raise PassingError(f"{url} sent {received} of {expected} bytes")
+        with atomic_write(path) as file:
+            transfer(url, file, None)
+            if md5 is not None and (found := pooch.file_hash(file.name, "md5")) != md5:
+                raise PassingError(f"{url} has the checksum {found}, expected {md5}")
+    except requests.HTTPError as error:
+        status = error.response.status_code
+        kind = PassingError if status in PASSING_STATUS else DownloadError
+        raise kind(f"{url} answered {status} {error.response.reason}") from error
+    except (requests.ConnectionError, requests.Timeout) as error:
+        raise PassingError(f"{url} did not answer: {_first_line(error)}") from error
+    except requests.RequestException as error:
+        raise PassingError(f"{url} was not transferred: {_first_line(error)}") from error
 
 
 def fetch_uci(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
@@ -179,25 +182,30 @@ def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def fetch_openml(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
-    """Download a data set by id with the ``openml`` package and keep its ARFF file."""
-    with_retries(lambda: _fetch_openml_once(source["id"], paths["data"], settings), settings)
+    """Ask OpenML for a data set by id and download its ARFF file, which has a checksum."""
+    url, md5 = with_retries(lambda: _openml_file(source["id"], settings), settings)
+    fetch_file(url, paths["data"], settings, md5)
 
 
-def _fetch_openml_once(data_id: int, path: Path, settings: Settings) -> None:
+def _openml_file(data_id: int, settings: Settings) -> tuple[str, str | None]:
+    """Return the address and the MD5 checksum of the ARFF file of a data set."""
     # Imported here: it takes seconds and sets up folders in the user's home.
     import openml
     import requests
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # openml treats whatever lies in its cache as complete, so each attempt gets an empty one.
-        with TemporaryDirectory(dir=path.parent) as scratch, _openml_configured(settings, scratch):
-            dataset = openml.datasets.get_dataset(data_id, download_data=True)
-            os.replace(str(dataset.data_file), path)
-    except (requests.RequestException, openml.exceptions.OpenMLHashException) as error:
+        # openml sets no timeout on its requests; the threads of a pool do not outlive the program.
+        with _openml_configured(settings), ThreadPool(1) as pool:
+            dataset = pool.apply_async(openml.datasets.get_dataset, (data_id,)).get(settings.timeout)
+    except OutOfTime as error:
+        raise PassingError(f"{settings.openml_url} did not answer in {settings.timeout:g} seconds") from error
+    except requests.RequestException as error:
         raise PassingError(f"{settings.openml_url}: {_first_line(error)}") from error
     except (openml.exceptions.PyOpenMLError, KeyError, ValueError) as error:
         raise DownloadError(f"{settings.openml_url}: {_first_line(error)}") from error
+    if not dataset.url:
+        raise DownloadError(f"{settings.openml_url}: data set {data_id} has no file")
+    return dataset.url, dataset.md5_checksum
 
 
 def _first_line(error: Exception) -> str:
@@ -205,34 +213,18 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _openml_configured(settings: Settings, scratch: str) -> Iterator[None]:
-    """Point openml at the server and an empty cache, take ARFF (it has a checksum), one attempt, with a timeout.
+def _openml_configured(settings: Settings) -> Iterator[None]:
+    """Point openml at the server and at an empty cache (it takes whatever lies there as complete), with one attempt."""
+    from openml import config
 
-    openml sets no timeout on its requests, so the sessions of ``requests`` get one while it downloads.
-    """
-    import openml
-    import requests
-
-    plain, skip_parquet = requests.Session.request, os.environ.get("OPENML_SKIP_PARQUET")
-    config = {key: getattr(openml.config, key) for key in ("server", "retry_policy", "connection_n_retries")}
-    root = openml.config._root_cache_directory
-
-    def timed(self, *args, **kwargs):
-        kwargs["timeout"] = kwargs.get("timeout") or settings.timeout
-        return plain(self, *args, **kwargs)
-
-    try:
-        requests.Session.request = timed  # type: ignore[method-assign]
-        os.environ["OPENML_SKIP_PARQUET"] = "true"
-        openml.config.server = f"{settings.openml_url.rstrip('/')}/api/v1/xml"
-        openml.config.set_retry_policy("human", n_retries=1)
-        openml.config.set_root_cache_directory(scratch)
-        yield
-    finally:
-        requests.Session.request = plain  # type: ignore[method-assign]
-        os.environ.pop("OPENML_SKIP_PARQUET")
-        if skip_parquet is not None:
-            os.environ["OPENML_SKIP_PARQUET"] = skip_parquet
-        for key, value in config.items():
-            setattr(openml.config, key, value)
-        openml.config.set_root_cache_directory(root)
+    before = config.get_config_as_dict()
+    with TemporaryDirectory() as scratch:
+        try:
+            config.server = f"{settings.openml_url.rstrip('/')}/api/v1/xml"
+            config.set_retry_policy(before["retry_policy"], n_retries=1)
+            config.set_root_cache_directory(scratch)
+            yield
+        finally:
+            config.server = before["server"]
+            config.set_retry_policy(before["retry_policy"], n_retries=before["connection_n_retries"])
+            config.set_root_cache_directory(before["cachedir"])

@@ -76,7 +76,7 @@ def test_a_slow_answer_is_tried_again(server, tmp_path):
     [
         (Answer(b"no", status=404), "answered 404", 1),
         (Answer(b"no", status=403), "answered 403", 1),
-        (Answer(b"x" * 1000, send_bytes=500), "sent 500 of 1000 bytes", 3),
+        (Answer(b"x" * 1000, send_bytes=500), "500 bytes read, 500 more expected", 3),
         (Answer(b"late", delay=SLOW), "did not answer", 3),
         (Answer(b"oops", status=500), "answered 500", 3),
     ],
@@ -161,15 +161,22 @@ def test_slow_openml_is_tried_again(server, workshop):
     assert server.requests[path] >= 2
 
 
+def test_an_openml_that_keeps_silent_is_given_up(server, workshop, capsys):
+    workshop.manifest(sources=MANIFEST["sources"][1:2])
+    server.add_openml(7, ARFF)
+    server.add("/api/v1/xml/data/7", Answer(b"late", delay=SLOW))
+    assert run(server, retries=0, timeout=IMPATIENT) == 1
+    assert "did not answer in 0.5 seconds" in capsys.readouterr().out
+
+
 def test_openml_settings_are_put_back(server, workshop):
     import openml
-    import requests
 
-    before = openml.config.server, openml.config._root_cache_directory, requests.Session.request
+    before = openml.config.get_config_as_dict()
     workshop.manifest()
     server.add_openml(7, ARFF)
     run(server)
-    assert (openml.config.server, openml.config._root_cache_directory, requests.Session.request) == before
+    assert openml.config.get_config_as_dict() == before
 
 
 @pytest.mark.parametrize(
