@@ -55,7 +55,7 @@ def test_histoftree_block(benchmark, record, mask):
         pytest.skip(str(error))
     model, grid = method("histoftree_max_edge")
     if mask == "personalized":
-        grid |= {"n_private": ["all"]}
+        grid |= {"n_grid_features": ["all"]}
     model = model.for_problem(problem)
     points = expand_grid(model.resolve_grid(grid, problem))
     streams = method_streams(2025, "abalone", mask, 0)

@@ -71,7 +71,7 @@ def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, 
     return Rate(sampling, gain * r / (beta + d * r), "N eps")
 
 
-def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_private: int) -> np.ndarray:
+def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_protected: int) -> np.ndarray:
     """Minimax order of the excess risk under semi-feature LDP with aligned masks (H Theorem 4.2, (10)).
 
     Parameters
@@ -80,17 +80,17 @@ def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_private: int) -> n
         Sample size and budget; they broadcast.
     alpha : float
         Hölder exponent.
-    d, n_private : int
+    d, n_protected : int
         Number of features and of protected ones (s*).
     """
     n, signal = np.asarray(n, dtype=float), np.expm1(epsilon)
-    private = (n * signal**2) ** (-semi_feature_exponent(alpha, d, n_private))
+    private = (n * signal**2) ** (-semi_feature_exponent(alpha, d, n_protected))
     return np.maximum(private, n ** (-2 * alpha / (2 * alpha + d)))
 
 
-def semi_feature_exponent(alpha: float, d: int, n_private: int) -> float:
+def semi_feature_exponent(alpha: float, d: int, n_protected: int) -> float:
     """Exponent of n (e^eps - 1)^2 in H Theorem 4.2: 2 alpha / (2 alpha + d + s*)."""
-    return 2 * alpha / (2 * alpha + d + n_private)
+    return 2 * alpha / (2 * alpha + d + n_protected)
 
 
 def public_data_order(n_private, n_public, epsilon, *, alpha: float, d: int, margin: float, gamma: float) -> np.ndarray:

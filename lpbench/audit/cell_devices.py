@@ -73,7 +73,7 @@ def _both_rounds(setting: Setting, epsilon: float, mask: np.ndarray, tree: TreeP
 def _cell_message(setting, tree, mask, values, cells, codes, budget) -> Message:
     """Round 2: the cell by GRR over V, or the bits of V by randomised response (the other bits are 0)."""
     records, labels = values
-    n_cells, n_all = codes.size, setting.bins**setting.n_private * tree.n_leaves(setting.depth)
+    n_cells, n_all = codes.size, setting.bins**setting.n_grid_features * tree.n_leaves(setting.depth)
     one_hot = np.eye(n_cells, dtype=bool)[cells]
 
     def where(value, n, streams):
@@ -106,7 +106,7 @@ def _rounds(record, label, mask, n: int, streams) -> Rounds:
 
 
 def _split(rounds: Rounds, setting: Setting) -> Split:
-    return rounds.split(protection_order(OTHERS_MASK), setting.n_private)
+    return rounds.split(protection_order(OTHERS_MASK), setting.n_grid_features)
 
 
 @lru_cache(maxsize=32)
@@ -155,8 +155,8 @@ def _places(setting: Setting, tree: TreePartition, column: int) -> np.ndarray:
     """One position between any two neighbouring cuts of a feature, whether they are of the grid or of the tree."""
     order = protection_order(OTHERS_MASK)
     cuts = np.arange(1, setting.bins) / setting.bins
-    if column not in order[: setting.n_private]:
-        position = np.sort(order[setting.n_private :]).tolist().index(column)
+    if column not in order[: setting.n_grid_features]:
+        position = np.sort(order[setting.n_grid_features :]).tolist().index(column)
         cuts = tree.threshold[tree.feature == position]
     edges = np.unique(np.concatenate([[0.0], cuts, [1.0]]))
     return (edges[:-1] + edges[1:]) / 2

@@ -17,24 +17,24 @@ import numpy as np
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 
 
-def default_n_private(n_features: int) -> int:
+def default_n_protected(n_features: int) -> int:
     """Return s* = ceil(ln sqrt(d)), the number of sensitive features of H sec. 5.2 (at least 1)."""
     return max(1, math.ceil(math.log(math.sqrt(n_features))))
 
 
-def aligned(n: int, d: int, generator: np.random.Generator, *, n_private: int | None = None) -> np.ndarray:
-    """All users protect the first ``n_private`` features (None: s*) and no other."""
-    return np.broadcast_to(np.arange(d) < _n_private(n_private, d), (n, d)).copy()
+def aligned(n: int, d: int, generator: np.random.Generator, *, n_protected: int | None = None) -> np.ndarray:
+    """All users protect the first ``n_protected`` features (None: s*) and no other."""
+    return np.broadcast_to(np.arange(d) < _n_protected(n_protected, d), (n, d)).copy()
 
 
 def personalized(
-    n: int, d: int, generator: np.random.Generator, *, n_private: int | None = None, personalized_index: int = 1
+    n: int, d: int, generator: np.random.Generator, *, n_protected: int | None = None, personalized_index: int = 1
 ) -> np.ndarray:
     """User i protects feature l iff i <= n / 10^floor(l / s*) (H sec. 5.2).
 
     Parameters
     ----------
-    n_private : int, optional
+    n_protected : int, optional
         s* (None: ceil(ln sqrt(d))).
     personalized_index : {0, 1}
         First value of l. The paper counts from 1, which gives only s*-1 features that everybody protects (none where
@@ -42,7 +42,7 @@ def personalized(
     """
     if personalized_index not in (0, 1):
         raise ConfigurationError(f"personalized_index={personalized_index!r} must be 0 or 1")
-    block = (np.arange(d) + personalized_index) // max(1, _n_private(n_private, d))
+    block = (np.arange(d) + personalized_index) // max(1, _n_protected(n_protected, d))
     return _first_users(n, generator, 10.0 ** -block.astype(float))
 
 
@@ -110,14 +110,14 @@ def make_mask(name: str, n: int, d: int, generator: np.random.Generator, params:
     return MASKS[name](n, d, generator, **params)
 
 
-def _n_private(n_private: int | None, d: int) -> int:
-    if n_private is None:
-        return default_n_private(d)
-    if isinstance(n_private, bool) or not isinstance(n_private, int) or not 0 <= n_private <= d:
+def _n_protected(n_protected: int | None, d: int) -> int:
+    if n_protected is None:
+        return default_n_protected(d)
+    if isinstance(n_protected, bool) or not isinstance(n_protected, int) or not 0 <= n_protected <= d:
         raise ConfigurationError(
-            f"n_private={n_private!r} must be a whole number from 0 to {d} (or null: ceil(ln sqrt d))"
+            f"n_protected={n_protected!r} must be a whole number from 0 to {d} (or null: ceil(ln sqrt d))"
         )
-    return n_private
+    return n_protected
 
 
 def _first_users(n: int, generator: np.random.Generator, share: np.ndarray) -> np.ndarray:

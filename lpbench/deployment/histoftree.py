@@ -220,13 +220,13 @@ class HistOfTreeCurator:
         rounds = Rounds(X, self._labels, self._mask, hi - lo, self._streams, UserDraws.none(len(X), self.d))
         self._setting = self.model._setting(self.model.get_params(deep=False), self._mask, self.model.epsilon)
         setting = self._setting
-        self._split = rounds.split(protection_order(self._mask), setting.n_private)
+        self._split = rounds.split(protection_order(self._mask), setting.n_grid_features)
         [(self._tree, _)] = self._split.trees(setting.rule, setting.split_score, self._labels, [setting.depth])
-        self._n_cells = setting.bins**setting.n_private * self._tree.n_leaves(setting.depth)
+        self._n_cells = setting.bins**setting.n_grid_features * self._tree.n_leaves(setting.depth)
         if self._n_cells > MOST_CELLS:
             raise ConfigurationError(
                 f"{self._n_cells} cells are more than the {MOST_CELLS} that a report may name; use fewer bins, a "
-                "smaller n_private or depth"
+                "smaller n_grid_features or depth"
             )
         settings = {
             "after": campaign_of(self.first).hex(), "grid": self._split.grid_columns.tolist(),

@@ -8,7 +8,9 @@ from lpbench.selectors import parse_selector
 
 #: Symbols of the papers for parameters that appear in names.
 SYMBOLS = {
-    "n_private": "s",
+    "n_grid_features": "s",
+    "n_protected": "s*",
+    "n_private": "n_P",
     "bins": "t",
     "depth": "p",
     "label_share": "ρ",
@@ -56,6 +58,5 @@ def describe_params(params: Mapping) -> list[str]:
 def mask_title(mask: str) -> str:
     """Printed name of a mask, empty where only its parameters tell masks apart: ``s* = 2``."""
     name, params = parse_selector(mask) if mask else ("", {})
-    starred = {("s*" if k == "n_private" else SYMBOLS.get(k, k)): v for k, v in params.items()}
-    parts = [MASK_TITLES.get(name, name), *(f"{k} = {v}" for k, v in starred.items())]
+    parts = [MASK_TITLES.get(name, name), *(f"{SYMBOLS.get(k, k)} = {v}" for k, v in params.items())]
     return ", ".join(p for p in parts if p)

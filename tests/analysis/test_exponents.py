@@ -67,10 +67,10 @@ def test_unknown_rows_are_refused():
 def test_semi_feature_order_has_the_stated_slopes():
     n = np.array([1e4, 1e6])
     for s in (1, 3):
-        values = semi_feature_order(n, 0.5, alpha=1.0, d=5, n_private=s)
+        values = semi_feature_order(n, 0.5, alpha=1.0, d=5, n_protected=s)
         assert np.diff(np.log(values)) / np.diff(np.log(n)) == pytest.approx(-semi_feature_exponent(1.0, 5, s))
     # A large budget leaves the non-private term.
-    assert semi_feature_order(1e4, 20.0, alpha=1.0, d=5, n_private=3) == pytest.approx(1e4 ** (-2 / 7))
+    assert semi_feature_order(1e4, 20.0, alpha=1.0, d=5, n_protected=3) == pytest.approx(1e4 ** (-2 / 7))
 
 
 def test_public_data_order_has_the_stated_slopes_at_both_ends():

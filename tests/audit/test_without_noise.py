@@ -98,6 +98,6 @@ def test_adaptive_partition():
     leaf = model.tree_.apply(X[:200, model.tree_columns_])
     # The bound takes as many cells as it may; queries are users, whose cells hold at least themselves.
     cell = leaf * model.bins_ + grid_digits(X[:200, model.grid_columns_], model.bins_)[:, 0]
-    assert model.n_private_ == 1 and np.unique(cell).size > 20
+    assert model.n_grid_features_ == 1 and np.unique(cell).size > 20
     expected = np.array([Y[:200][cell == own].mean() for own in cell])
     np.testing.assert_allclose(model.predict(X[:200]), expected, atol=1e-9)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpbench.datasets import make_mask, make_problem
-from lpbench.datasets.masks import default_n_private
+from lpbench.datasets.masks import default_n_protected
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.seeds import Streams
 
@@ -19,20 +19,20 @@ def draw(name, n, d, seed=1, **params):
 
 @pytest.mark.parametrize(("d", "expected"), [(1, 1), (2, 1), (5, 1), (8, 2), (27, 2), (68, 3), (107, 3), (3000, 5)])
 def test_number_of_sensitive_features(d, expected):
-    assert default_n_private(d) == expected  # ceil(ln sqrt d)
+    assert default_n_protected(d) == expected  # ceil(ln sqrt d)
 
 
 def test_aligned():
     np.testing.assert_array_equal(draw("aligned", 3, 8), [[1, 1, 0, 0, 0, 0, 0, 0]] * 3)
-    np.testing.assert_array_equal(draw("aligned", 2, 4, n_private=3), [[1, 1, 1, 0]] * 2)
-    assert not draw("aligned", 2, 4, n_private=0).any()
+    np.testing.assert_array_equal(draw("aligned", 2, 4, n_protected=3), [[1, 1, 1, 0]] * 2)
+    assert not draw("aligned", 2, 4, n_protected=0).any()
 
 
 def test_personalized_counts_as_printed():
     """W_i^l = 1 iff i <= n / 10^floor(l / s*), l = 1..d."""
-    mask = draw("personalized", 1000, 7, n_private=2)
+    mask = draw("personalized", 1000, 7, n_protected=2)
     np.testing.assert_array_equal(mask.sum(axis=0), [1000, 100, 100, 10, 10, 1, 1])
-    shifted = draw("personalized", 1000, 7, n_private=2, personalized_index=0)
+    shifted = draw("personalized", 1000, 7, n_protected=2, personalized_index=0)
     np.testing.assert_array_equal(shifted.sum(axis=0), [1000, 1000, 100, 100, 10, 10, 1])
     assert (draw("personalized", 1000, 5).sum(axis=0) == [100, 10, 1, 0, 0]).all()  # s* = 1
 
@@ -76,9 +76,9 @@ def test_masks_that_protect_more_contain_those_that_protect_less():
     ("name", "params", "reason"),
     [
         ("alined", {}, "aligned"),
-        ("aligned", {"n_privat": 1}, "n_private"),
-        ("aligned", {"n_private": 6}, "n_private=6 must be a whole number from 0 to 5"),
-        ("aligned", {"n_private": True}, "whole number"),
+        ("aligned", {"n_protecte": 1}, "n_protected"),
+        ("aligned", {"n_protected": 6}, "n_protected=6 must be a whole number from 0 to 5"),
+        ("aligned", {"n_protected": True}, "whole number"),
         ("power_law", {"gamma": -1.0}, "gamma=-1.0 must be >= 0"),
         ("personalized", {"personalized_index": 2}, "must be 0 or 1"),
         ("label_only", {"gamma": 1}, "gamma"),

@@ -169,7 +169,7 @@ def test_refusals_of_the_curator():
     with pytest.raises(ConfigurationError, match="constants='tight'"):
         HistOfTreeCurator(HistOfTree(constants="tight", y_range=Y_RANGE), 3, SECRET)
     X, y, mask = sample(5)
-    curator = HistOfTreeCurator(HistOfTree(n_private=3, bins=60, y_range=Y_RANGE), 3, SECRET)
+    curator = HistOfTreeCurator(HistOfTree(n_grid_features=3, bins=60, y_range=Y_RANGE), 3, SECRET)
     with pytest.raises(ProtocolError, match="round 2 opens"):
         curator.collector(2)
     with pytest.raises(ProtocolError, match="nobody"):

@@ -33,12 +33,12 @@ def problem(mask="personalized", n=120, m=60, **mask_params):
 @pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
 @pytest.mark.parametrize("mechanism", ["grr", "rr"])
 @pytest.mark.parametrize(
-    ("mask", "params"), [("aligned", {"n_private": 2}), ("power_law", {"gamma": 1.0}), ("label_only", {})]
+    ("mask", "params"), [("aligned", {"n_protected": 2}), ("power_law", {"gamma": 1.0}), ("label_only", {})]
 )
 def test_without_noise_it_is_the_partition_estimate(rule, mechanism, mask, params):
     """H eq. (3): the mean label of the training rows in the cell, whatever the mask hides."""
     X, y, mask = sample(mask=mask, **params)
-    model = HistOfTree(math.inf, n_private=2, bins=3, depth=3, rule=rule, mechanism=mechanism, y_range=RANGE)
+    model = HistOfTree(math.inf, n_grid_features=2, bins=3, depth=3, rule=rule, mechanism=mechanism, y_range=RANGE)
     model.fit(X, y, mask=mask)
     points = np.vstack([X, np.random.default_rng(9).random((100, 5))])
 
@@ -59,7 +59,7 @@ def test_without_noise_it_is_the_partition_estimate(rule, mechanism, mask, param
 @pytest.mark.parametrize("rule", ["max_edge", "cart"])
 def test_the_aligned_case_is_equation_6(rule):
     """Reports, sums and labels written down for an aligned mask alone, with the same draws."""
-    X, y, mask = sample(mask="aligned", n_private=2)
+    X, y, mask = sample(mask="aligned", n_protected=2)
     epsilon, share, bins = 2.0, 0.6, 2
     model = HistOfTree(epsilon, bins=bins, depth=3, label_share=share, rule=rule, y_range=RANGE, random_state=4)
     model.fit(X, y, mask=mask)
@@ -89,7 +89,7 @@ def grid_for(estimator, mask):
     if isinstance(estimator, AdHistOfTree):
         return {"constant": [0.01, 1.0], "bins_offset": [-1, 0, 1], "label_share": [0.5, 0.9]}
     grid = {"depth": [0, 1, 3, 4], "bins": [1, 3], "label_share": [0.5, 0.9]}
-    return grid | ({"n_private": [0, 2, "s*"]} if mask == "power_law" else {})
+    return grid | ({"n_grid_features": [0, 2, "s*"]} if mask == "power_law" else {})
 
 
 @pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
@@ -113,7 +113,7 @@ def test_a_sweep_shares_trees_and_cells_that_are_equal(rule, partly, monkeypatch
     mask[:, [1, 3]] = True
     mask[:70, 2] = partly
     scenario = replace(scenario, mask=mask)
-    grid = {"depth": [0, 2, 4], "bins": [1, 2, 3], "n_private": [0, 1, 2, 3]}
+    grid = {"depth": [0, 2, 4], "bins": [1, 2, 3], "n_grid_features": [0, 1, 2, 3]}
     arguments = (scenario, [0.7, 4.0], grid, Streams(3))
     expected = LocalEstimator.sweep(model, *arguments).values
     splits = []
@@ -124,7 +124,7 @@ def test_a_sweep_shares_trees_and_cells_that_are_equal(rule, partly, monkeypatch
         assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
     shared = ([2, 3] if partly else [1, 2, 3]) if rule == "cart" else [0, 1, 2, 3]
     assert splits == 2 * shared
-    by_point = expected.reshape(2, 3, 3, 4)  # budget, bins, depth, n_private
+    by_point = expected.reshape(2, 3, 3, 4)  # budget, bins, depth, n_grid_features
     assert (by_point[:, :, :, 0] == by_point[:, :1, :, 0]).all(), "without grid features there is one cell"
 
 
@@ -146,7 +146,7 @@ def test_the_partition_reads_public_features_only():
     X, y, mask = sample(mask="power_law")
     hidden = np.where(mask, np.random.default_rng(5).random(X.shape), X)
     for rule in ("max_edge", "cart", "random"):
-        model = HistOfTree(1.0, n_private=1, depth=4, rule=rule, y_range=RANGE, random_state=0)
+        model = HistOfTree(1.0, n_grid_features=1, depth=4, rule=rule, y_range=RANGE, random_state=0)
         first, second = (model.fit(Z, y, mask=mask).tree_ for Z in (X, hidden))
         assert (first.feature == second.feature).all() and (first.threshold == second.threshold).all()
 
@@ -155,7 +155,7 @@ def test_a_random_tree_depends_neither_on_the_data_nor_on_the_mask():
     trees = []
     for seed, name in enumerate(["power_law", "label_only"]):
         X, y, mask = sample(mask=name, seed=seed)
-        model = HistOfTree(n_private=1, depth=4, rule="random", y_range=RANGE, random_state=7)
+        model = HistOfTree(n_grid_features=1, depth=4, rule="random", y_range=RANGE, random_state=7)
         trees.append(model.fit(X, y, mask=mask).tree_)
     assert (trees[0].feature == trees[1].feature).all() and trees[0].n_leaves() == 16
 
@@ -166,7 +166,7 @@ def test_a_random_tree_depends_neither_on_the_data_nor_on_the_mask():
         ("aligned", {"bins": 2}, 2.0, "semi_feature_ldp"),
         ("aligned", {"bins": 1, "label_share": 0.7}, 1.4, "semi_feature_ldp"),
         ("aligned", {"bins": 1, "label_share": 1.0}, 2.0, "semi_feature_ldp"),
-        ("aligned", {"bins": 1, "label_share": 0.7, "n_private": 0}, 1.4, "semi_feature_ldp"),
+        ("aligned", {"bins": 1, "label_share": 0.7, "n_grid_features": 0}, 1.4, "semi_feature_ldp"),
         ("power_law", {"bins": 1}, 2.0, "semi_feature_ldp"),
         ("label_only", {"label_share": 0.25}, 0.5, "label_ldp"),
         ("all_private", {"label_share": 0.25}, 2.0, "ldp"),
@@ -184,7 +184,7 @@ def test_the_guarantee_is_what_was_spent(mask, settings, spent, model_name):
 
 
 def test_bits_count_the_label_the_public_features_and_the_cell():
-    X, y, mask = sample(mask="aligned", n_private=2)
+    X, y, mask = sample(mask="aligned", n_protected=2)
     fitted = HistOfTree(2.0, bins=4, depth=2, y_range=RANGE).fit(X, y, mask=mask)
     assert fitted.guarantee_.bits_up == 64 * (1 + 3) + math.log2(16)
     assert fitted.set_params(mechanism="rr").fit(X, y, mask=mask).guarantee_.bits_up == 64 * 4 + 16
@@ -202,7 +202,9 @@ def test_the_whole_budget_for_the_label_is_refused_where_cells_are_randomised(ma
 
 
 @pytest.mark.parametrize("mask", ["aligned", "power_law", "label_only", "all_private"])
-@pytest.mark.parametrize("settings", [{"bins": 1}, {"bins": 2}, {"n_private": 0, "depth": 5}, {"bins": 1, "depth": 0}])
+@pytest.mark.parametrize(
+    "settings", [{"bins": 1}, {"bins": 2}, {"n_grid_features": 0, "depth": 5}, {"bins": 1, "depth": 0}]
+)
 @pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
 def test_tight_constants_spend_on_the_label_what_no_cell_needs(mask, settings, rule):
     """They change nothing where some cell is randomised, and are ``label_share=1`` where none is."""
@@ -230,7 +232,9 @@ def test_labels_carry_laplace_noise_of_their_share_of_the_budget():
     X, y, _ = sample()
     unit = Streams(3).generator("label").laplace(size=len(y)).mean()
     for epsilon, share in ((1.0, 0.5), (4.0, 0.9)):
-        model = HistOfTree(epsilon, n_private=5, bins=1, label_share=share, clip=False, random_state=3, y_range=RANGE)
+        model = HistOfTree(
+            epsilon, n_grid_features=5, bins=1, label_share=share, clip=False, random_state=3, y_range=RANGE
+        )
         scale = (RANGE[1] - RANGE[0]) / (share * epsilon)
         assert np.allclose(model.fit(X, y).predict(X[:3]), y.mean() + scale * unit)
 
@@ -240,9 +244,9 @@ def test_the_default_grid_holds_the_features_that_everybody_protects():
     mask[:, 3] = True
     fitted = HistOfTree(y_range=RANGE).fit(X, y, mask=mask)
     assert fitted.grid_columns_.tolist() == [0, 3] and fitted.tree_columns_.tolist() == [1, 2, 4]
-    assert HistOfTree(y_range=RANGE).fit(X, y).n_private_ == 5
-    assert HistOfTree(y_range=RANGE, n_private="s*").fit(X, y, mask=mask).n_private_ == 1
-    assert HistOfTree(y_range=RANGE, n_private=3).fit(X, y, mask=mask).grid_columns_.tolist() == [0, 3, 1]
+    assert HistOfTree(y_range=RANGE).fit(X, y).n_grid_features_ == 5
+    assert HistOfTree(y_range=RANGE, n_grid_features="s*").fit(X, y, mask=mask).n_grid_features_ == 1
+    assert HistOfTree(y_range=RANGE, n_grid_features=3).fit(X, y, mask=mask).grid_columns_.tolist() == [0, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -250,9 +254,10 @@ def test_the_default_grid_holds_the_features_that_everybody_protects():
 )
 def test_all_stands_for_the_values_of_the_personalised_tables(d, expected):
     scenario = Problem(np.zeros((3, d)), np.zeros(3), np.zeros((3, d)), np.zeros(3))
-    resolved = HistOfTree().resolve_grid({"depth": [1], "n_private": ["all"]}, scenario)
-    assert resolved == {"depth": [1], "n_private": expected}
-    assert HistOfTree().resolve_grid({"n_private": ["all", 40, "s*"]}, scenario)["n_private"] == [*expected, 40, "s*"]
+    resolved = HistOfTree().resolve_grid({"depth": [1], "n_grid_features": ["all"]}, scenario)
+    assert resolved == {"depth": [1], "n_grid_features": expected}
+    named = HistOfTree().resolve_grid({"n_grid_features": ["all", 40, "s*"]}, scenario)
+    assert named["n_grid_features"] == [*expected, 40, "s*"]
     assert HistOfTree().resolve_grid([{"depth": 1}], scenario) == [{"depth": 1}]
 
 
@@ -279,8 +284,8 @@ def test_partitions_of_more_cells_than_memory_holds_work():
         ({"depth": -1}, "depth=-1"),
         ({"label_share": 0.0}, "label_share=0.0"),
         ({"label_share": 1.5}, "label_share=1.5"),
-        ({"n_private": 6}, "n_private=6"),
-        ({"n_private": "two"}, "n_private='two'"),
+        ({"n_grid_features": 6}, "n_grid_features=6"),
+        ({"n_grid_features": "two"}, "n_grid_features='two'"),
         ({"rule": "cut"}, "rule='cut'"),
         ({"mechanism": "oue"}, "mechanism='oue'"),
         ({"split_score": "best"}, "split_score='best'"),
@@ -320,7 +325,7 @@ def test_it_learns_from_public_and_protected_features():
     rng = np.random.default_rng(0)
     X = rng.random((8000, 4))
     y = 4 * X[:, 0] + 3 * X[:, 2] + rng.uniform(-1.7, 1.7, size=8000)
-    mask = make_mask("aligned", 6000, 4, rng, {"n_private": 1})
+    mask = make_mask("aligned", 6000, 4, rng, {"n_protected": 1})
     model = HistOfTree(20.0, bins=4, depth=4, label_share=0.5, y_range=(-2, 9), random_state=0)
     residual = model.fit(X[:6000], y[:6000], mask=mask).predict(X[6000:]) - y[6000:]
     assert np.mean(residual**2) < 1.3 < np.var(y) / 2

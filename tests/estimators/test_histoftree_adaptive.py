@@ -59,7 +59,7 @@ def test_corner_cases_of_section_4_3():
     assert choose_partition(nobody, 1.0)[0] == 0
     # Private users and a public sample (H: "s = 0 is the optimal choice").
     assert choose_partition(np.repeat(np.arange(500) < 400, 4).reshape(500, 4), 1.0)[0] == 0
-    aligned = make_mask("aligned", 10_000, 5, rng, {"n_private": 2})
+    aligned = make_mask("aligned", 10_000, 5, rng, {"n_protected": 2})
     assert choose_partition(aligned, 4.0)[0] <= 2
     assert choose_partition(aligned, 16.0)[1] > choose_partition(aligned, 0.5)[1]
 
@@ -67,8 +67,8 @@ def test_corner_cases_of_section_4_3():
 @pytest.mark.parametrize("epsilon", [1e-3, 1e6, math.inf])
 def test_extreme_budgets_choose_something(epsilon):
     mask = make_mask("power_law", 300, 100, np.random.default_rng(0), {"gamma": 1.0})
-    n_private, depth, bins = choose_partition(mask, epsilon)
-    assert 0 <= n_private < 100 and 1 <= depth <= 9 and bins >= 1
+    n_grid_features, depth, bins = choose_partition(mask, epsilon)
+    assert 0 <= n_grid_features < 100 and 1 <= depth <= 9 and bins >= 1
     assert choose_partition(mask[:1], epsilon)[1] == 1
 
 
@@ -76,15 +76,15 @@ def test_it_is_histoftree_at_the_chosen_setting():
     rng = np.random.default_rng(0)
     X, mask = rng.random((400, 5)), make_mask("power_law", 400, 5, rng, {"gamma": 2.0})
     y = np.clip(X.sum(axis=1), 0, 5)
-    n_private, depth, bins = choose_partition(mask, 8.0, 0.1)
+    n_grid_features, depth, bins = choose_partition(mask, 8.0, 0.1)
     for offset in (-1, 0, 1):
         adaptive = AdHistOfTree(8.0, constant=0.1, bins_offset=offset, y_range=(0, 5), random_state=0)
         fixed = HistOfTree(
-            8.0, n_private=n_private, depth=depth, bins=max(1, bins + offset), label_share=0.5, y_range=(0, 5),
-            random_state=0,
+            8.0, n_grid_features=n_grid_features, depth=depth, bins=max(1, bins + offset), label_share=0.5,
+            y_range=(0, 5), random_state=0,
         )  # fmt: skip
         assert (adaptive.fit(X, y, mask=mask).predict(X) == fixed.fit(X, y, mask=mask).predict(X)).all()
-        assert (adaptive.n_private_, adaptive.depth_) == (n_private, depth)
+        assert (adaptive.n_grid_features_, adaptive.depth_) == (n_grid_features, depth)
         assert adaptive.guarantee_ == fixed.guarantee_
 
 

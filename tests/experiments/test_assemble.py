@@ -43,7 +43,7 @@ def test_a_block_without_a_budget_is_shown_at_every_budget(filled):
 
 @pytest.mark.parametrize(
     ("axis", "value", "expected"),
-    [(None, None, np.nan), ("epsilon", None, [1.0, 2.0]), ("dataset.n", 70, 70.0), ("mask.n_private", 3, 3.0)],
+    [(None, None, np.nan), ("epsilon", None, [1.0, 2.0]), ("dataset.n", 70, 70.0), ("mask.n_protected", 3, 3.0)],
 )
 def test_place_on_the_axis(filled, axis, value, expected):
     store, entry = filled

@@ -36,7 +36,7 @@ def experiment(**group):
         ({"block_epsilon": [2.0, 4.0]}, "block_epsilon"),
         ({"block_epsilon": [1.0, 0.0]}, "epsilon=0.0"),
         ({"x": "dataset"}, "x='dataset'"),
-        ({"x": "mask.n_private"}, "values"),
+        ({"x": "mask.n_protected"}, "values"),
         ({"method": ["private_majority"]}, "classification"),
         ({"method": ["private_mean[colour=1]"]}, "colour"),
     ],
@@ -99,9 +99,9 @@ def test_import_closure_follows_imports_and_ignores_siblings():
 
 
 def test_a_swept_mask_parameter_becomes_x():
-    plan = plan_experiment(experiment(method=["histoftree_max_edge"], x="mask.n_private", values=[1, 2]))
+    plan = plan_experiment(experiment(method=["histoftree_max_edge"], x="mask.n_protected", values=[1, 2]))
     assert [e.x_value for e in plan.entries] == [1, 2]
-    assert [e.block.mask_params["n_private"] for e in plan.entries] == [1, 2]
+    assert [e.block.mask_params["n_protected"] for e in plan.entries] == [1, 2]
 
 
 @pytest.mark.parametrize("name", sorted(registry.experiments()))

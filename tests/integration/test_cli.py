@@ -45,7 +45,7 @@ def test_no_argument_tells_a_newcomer_what_to_do(capsys):
         ("method.params.label_share=1.5", "label_share"),
         ("method.params.colour=1", "colour"),
         ("dataset.params.splitt=random", "splitt"),
-        ("mask.params.n_privat=1", "n_privat"),
+        ("mask.params.n_protecte=1", "n_protecte"),
     ],
 )
 def test_bad_argument_is_one_clear_sentence(results, capsys, argument, named):

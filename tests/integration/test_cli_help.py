@@ -75,7 +75,7 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("epsilom=2", "epsilon"),
         ("runner.wrkers=2", "runner.workers"),
         ("method.parms.depth=2", "method.params"),
-        ("mask.params.n_privat=1", "mask.params.n_private"),
+        ("mask.params.n_protecte=1", "mask.params.n_protected"),
         ("dataset.params.splitt=random tracking=none", "split"),
         ("method.params.lable_share=1 tracking=none", "label_share"),
     ],

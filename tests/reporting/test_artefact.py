@@ -112,7 +112,7 @@ def test_stated_setting_off_the_grid_is_found_out():
     scores = scores_of(body, lambda key: 1.0)
     card = {"tuning_free": {"depth": 3}, "grid": {"depth": [1, 2]}}
     settings = stated_settings(body, scores, {"histoftree_max_edge": card})
-    assert not settings["", "aligned[n_private=1]", "histoftree_max_edge"].on_grid
+    assert not settings["", "aligned[n_protected=1]", "histoftree_max_edge"].on_grid
     card = {"tuning_free": '{"depth":2}', "grid": {"depth": [1, 2]}}
     assert stated_settings(body, scores, {"hist": card})["", "all_private", "hist"].on_grid
 

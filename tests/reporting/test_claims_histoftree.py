@@ -14,7 +14,7 @@ REPLICATIONS = {"replications": 8, "noise": 0.002}
 
 def protected(key) -> int:
     """Number of protected features of a simulated cell: 0 for LabelDT, 5 for Hist."""
-    return {"label_dt": 0, "hist": 5}.get(bare(key["method"]), parse_selector(key["mask"])[1].get("n_private", 0))
+    return {"label_dt": 0, "hist": 5}.get(bare(key["method"]), parse_selector(key["mask"])[1].get("n_protected", 0))
 
 
 def cost(key) -> float:
@@ -87,7 +87,7 @@ def test_h4_needs_both_sides_of_the_u(tmp_path):
 
 
 def figure2d(key, best="moves", adaptive=1.0) -> float:
-    s = parse_selector(key["method"])[1].get("n_private")
+    s = parse_selector(key["method"])[1].get("n_grid_features")
     ideal = 1 if best == "fixed" or key["x"] > 1 else 2
     loss = (adaptive - 1) if s is None else 0.02 * abs(s - ideal)
     return (1.1 + 0.3 / (1 + key["x"])) * (1 + loss)

@@ -97,13 +97,14 @@ class Design:
         order = np.argsort(-masks.counts, kind="stable")
         everybody = (masks.counts == masks.n)[None]
         setting = model._setting(model.get_params(deep=False), everybody, model.epsilon)
-        s = setting.n_private
+        s = setting.n_grid_features
         design = cls(clone(model), setting, order[:s], np.sort(order[s:]))
         shown = (setting.bins + 1) ** s
         if max(setting.bins**s * 2**setting.depth, shown) > MOST_CELLS or design.n_kinds > MOST_KINDS:
             raise ConfigurationError(
-                f"bins={setting.bins}, n_private={s} and depth={setting.depth} on {order.size} features need more than "
-                f"{MOST_CELLS} cells or {MOST_KINDS} kinds of users; use fewer bins, or a smaller n_private or depth"
+                f"bins={setting.bins}, n_grid_features={s} and depth={setting.depth} on {order.size} features need "
+                f"more than {MOST_CELLS} cells or {MOST_KINDS} kinds of users; use fewer bins, or a "
+                "smaller n_grid_features or depth"
             )
         return design
 
@@ -246,8 +247,8 @@ class CellStream:
     def __init__(self, design: Design, tree: TreePartition):
         self.design, self.tree = design, tree
         setting = design.setting
-        self.n_leaves, self._n_codes = tree.n_leaves(setting.depth), setting.bins**setting.n_private
-        self._n_shown = (setting.bins + 1) ** setting.n_private
+        self.n_leaves, self._n_codes = tree.n_leaves(setting.depth), setting.bins**setting.n_grid_features
+        self._n_shown = (setting.bins + 1) ** setting.n_grid_features
         cells = self._n_codes * self.n_leaves
         #: Of the cells reported: users, labels, choices, choices times labels.
         self._reported = [ExactSums(cells) for _ in range(4)]
@@ -255,7 +256,7 @@ class CellStream:
         self._possible = [ExactSums(self._n_shown * self.n_leaves) for _ in range(2)]
         #: Of the leaves possible, by the number of possible leaves: users, labels.
         self._shared = [ExactSums(self.n_leaves * (self.n_leaves + 1)) for _ in range(2)]
-        self._patterns = np.zeros(2**setting.n_private, dtype=bool)
+        self._patterns = np.zeros(2**setting.n_grid_features, dtype=bool)
 
     def add(self, cells: np.ndarray, labels: np.ndarray, X: np.ndarray, mask: np.ndarray) -> None:
         """Take reports of round 2 together with those of round 1 of the same users; all of m rows.
@@ -353,7 +354,7 @@ class CellStream:
             raise ConfigurationError("nobody has reported a cell")
         frozen = CellStream(self.design, self.tree)
         frozen.merge(self)
-        setting, s = self.design.setting, self.design.setting.n_private
+        setting, s = self.design.setting, self.design.setting.n_grid_features
         patterns = np.flatnonzero(self._patterns)[:, None] >> np.arange(s)[::-1] & 1 > 0
         zeros = np.zeros(patterns.shape)
         model = clone(self.design.model)

@@ -65,7 +65,7 @@ def histoftree_users(streams: Streams, block: int) -> tuple[np.ndarray, np.ndarr
 def stream_histoftree(users: int, seed: int) -> Iterator[Progress]:
     """Both rounds at epsilon = 1: everybody protects the first feature, and one in ten the second."""
     streams = Streams(seed).child("stream", method="histoftree")
-    model = HistOfTree(1.0, n_private=1, bins=4, depth=4, y_range=(-3.0, 5.5), random_state=streams)
+    model = HistOfTree(1.0, n_grid_features=1, bins=4, depth=4, y_range=(-3.0, 5.5), random_state=streams)
 
     def mask_of(block: int) -> np.ndarray:
         mask = np.zeros((BLOCK, 5), dtype=bool)

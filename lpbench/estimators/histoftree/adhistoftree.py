@@ -48,7 +48,7 @@ def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: fl
 
     Returns
     -------
-    n_private, depth, bins : int
+    n_grid_features, depth, bins : int
         s*, p* and t* = round(2^(p*/(d - s*))), at least 1.
     """
     public = PublicMask.of(mask)
@@ -63,13 +63,13 @@ def _minimise_bound(mask: PublicMask, epsilon: float, constant: float) -> tuple[
         noise = math.log(n) / n * np.exp2(depths * (d + s) / (d - s)) * delta
         noise = np.zeros_like(noise) if math.isinf(epsilon) else noise / epsilon**2
     bound = noise + constant * np.exp2(-2.0 * depths / (d - s))
-    n_private, which = np.unravel_index(np.argmin(bound), bound.shape)
+    n_grid_features, which = np.unravel_index(np.argmin(bound), bound.shape)
     depth = int(depths[which])
-    return int(n_private), depth, max(1, round(2.0 ** (depth / (d - n_private))))
+    return int(n_grid_features), depth, max(1, round(2.0 ** (depth / (d - n_grid_features))))
 
 
 class AdHistOfTree(CellRegressor):
-    """HistOfTree with n_private, depth and bins chosen from the mask, the sample size and the budget (H eq. (15)).
+    """HistOfTree whose partition is chosen from the mask, the sample size and the budget (HistOfTree eq. (15)).
 
     The choice reads nothing protected and costs no privacy. A choice whose cells numbers cannot count (huge budgets)
     is refused: an error in ``fit``, a skipped point with the reason in ``sweep``.
@@ -123,10 +123,10 @@ class AdHistOfTree(CellRegressor):
             raise ConfigurationError(f"constant={constant!r} must be a finite number > 0")
         if isinstance(offset, bool) or not isinstance(offset, (int, np.integer)):
             raise ConfigurationError(f"bins_offset={offset!r} must be a whole number")
-        n_private, depth, bins = choose_partition(mask, epsilon, constant)
+        n_grid_features, depth, bins = choose_partition(mask, epsilon, constant)
         names = ("label_share", "rule", "mechanism", "split_score")
         setting = Setting(
-            n_private=n_private,
+            n_grid_features=n_grid_features,
             depth=depth,
             bins=max(1, bins + int(offset)),
             **{name: params[name] for name in names},

@@ -54,10 +54,10 @@ class CellRegressor(LocalRegressor):
         if params["constants"] == "paper":
             return setting
         public = PublicMask.of(mask)
-        hidden = public.array[:, public.order[setting.n_private :]]
+        hidden = public.array[:, public.order[setting.n_grid_features :]]
         # Neither max-edge nor CART cuts a feature that nobody shows: it would leave empty children.
         uncertain = hidden.any(axis=0) & (~hidden.all(axis=0) | (setting.rule == "random"))
-        one_bin = setting.bins == 1 or setting.n_private == 0
+        one_bin = setting.bins == 1 or setting.n_grid_features == 0
         one_leaf = setting.depth == 0 or not uncertain.any()
         return replace(setting, label_share=1.0) if one_bin and one_leaf else setting
 
@@ -91,7 +91,7 @@ class CellRegressor(LocalRegressor):
 
         label_budget, cell_budget = setting.budgets(epsilon)
         labels = rounds.labels(label_budget)
-        split = rounds.split(protection_order(mask), setting.n_private)
+        split = rounds.split(protection_order(mask), setting.n_grid_features)
         [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
         [leaves] = split.leaves(tree, depths, setting.rule)
         grid = split.grid(setting.bins)
@@ -104,7 +104,7 @@ class CellRegressor(LocalRegressor):
         """Keep what prediction needs, all of it the curator's; ``cells`` is the pair of UserGrid and UserLeaves."""
         grid, leaves = cells
         self.tree_, self.grid_columns_, self.tree_columns_ = tree, split.grid_columns, split.tree_columns
-        self.n_private_, self.depth_, self.bins_ = setting.n_private, setting.depth, setting.bins
+        self.n_grid_features_, self.depth_, self.bins_ = setting.n_grid_features, setting.depth, setting.bins
         self._grid, self._leaf_means, self._reports = grid, leaves.means(labels), reports
 
     def predict(self, X) -> np.ndarray:
@@ -115,7 +115,7 @@ class CellRegressor(LocalRegressor):
         return self._finish(predict_cells(self._reports, query, leaves, self._leaf_means))
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid, streams: Streams) -> SweepResult:
-        """Score the whole grid in one pass: one tree per (budget, label share, n_private) serves every depth.
+        """Score the whole grid in one pass: one tree per (budget, label share, n_grid_features) serves every depth.
 
         A point whose partition has too many cells is skipped with the reason; see the base class for the rest.
         """
@@ -144,8 +144,8 @@ class CellRegressor(LocalRegressor):
 class HistOfTree(CellRegressor):
     """HistOfTree under semi-feature LDP with public masks (H eqs. (6) and (9)).
 
-    The ``n_private`` most protected features (ranked by the number of users who protect them, ties by index) are cut
-    into ``bins`` equal bins each, the others by a tree of depth ``depth`` that is grown from privatised labels and
+    The ``n_grid_features`` most protected features (ranked by the number of users who protect them, ties by index) are
+    cut into ``bins`` equal bins each, the others by a tree of depth ``depth`` that is grown from privatised labels and
     public features. ``epsilon`` is divided into ``label_share * epsilon`` for the label and the rest for the cell.
 
     Points on which H is silent: predictions are clipped to ``y_range``; a cell whose estimated count is not positive
@@ -156,7 +156,7 @@ class HistOfTree(CellRegressor):
     ----------
     epsilon : float, default 1.0
         Budget of a user over both rounds; inf means no privacy, H eq. (3).
-    n_private : int, "s*" or None, default None
+    n_grid_features : int, "s*" or None, default None
         Features in the grid, s. None: as many as are protected by *everybody*, which is s* for an aligned mask and d
         without a mask. ``"s*"``: ceil(ln sqrt d), whatever the mask.
     bins : int, default 2
@@ -185,7 +185,7 @@ class HistOfTree(CellRegressor):
 
     Attributes
     ----------
-    n_private_, depth_, bins_ : int
+    n_grid_features_, depth_, bins_ : int
         The setting that was used.
     grid_columns_, tree_columns_ : int ndarrays
         Features in the grid (most protected first) and in the tree.
@@ -201,7 +201,7 @@ class HistOfTree(CellRegressor):
         self,
         epsilon=1.0,
         *,
-        n_private=None,
+        n_grid_features=None,
         bins=2,
         depth=2,
         label_share=0.7,
@@ -215,7 +215,7 @@ class HistOfTree(CellRegressor):
         random_state=None,
     ):
         self.epsilon = epsilon
-        self.n_private = n_private
+        self.n_grid_features = n_grid_features
         self.bins = bins
         self.depth = depth
         self.label_share = label_share
@@ -229,30 +229,30 @@ class HistOfTree(CellRegressor):
         self.random_state = random_state
 
     def resolve_grid(self, grid, problem: Problem):
-        """Replace ``n_private: "all"`` by 0, ..., min(d - 1, 2 s*), the values of the personalised tables.
+        """Replace ``n_grid_features: "all"`` by 0, ..., min(d - 1, 2 s*), the values of the personalised tables.
 
         The paper does not say which s it searched.
         """
-        if not isinstance(grid, Mapping) or "all" not in grid.get("n_private", ()):
+        if not isinstance(grid, Mapping) or "all" not in grid.get("n_grid_features", ()):
             return grid
         d = problem.X_train.shape[1]
         everything = list(range(min(d - 1, 2 * sensitive_count(d)) + 1))
-        named = [s for s in grid["n_private"] if s != "all" and s not in everything]
-        return {**grid, "n_private": everything + named}
+        named = [s for s in grid["n_grid_features"] if s != "all" and s not in everything]
+        return {**grid, "n_grid_features": everything + named}
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
-        n_private, d = params["n_private"], mask.shape[1]
-        if n_private is None:
-            n_private = PublicMask.of(mask).protected_by_all
-        elif n_private == "s*":
-            n_private = sensitive_count(d)
-        elif isinstance(n_private, bool) or not isinstance(n_private, (int, np.integer)) or not 0 <= n_private <= d:
+        count, d = params["n_grid_features"], mask.shape[1]
+        if count is None:
+            count = PublicMask.of(mask).protected_by_all
+        elif count == "s*":
+            count = sensitive_count(d)
+        elif isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 0 <= count <= d:
             raise ConfigurationError(
-                f"n_private={n_private!r} must be a whole number from 0 to {d}, 's*' (ceil ln sqrt d) or None (as many "
-                "features as everybody protects)"
+                f"n_grid_features={count!r} must be a whole number from 0 to {d}, 's*' (ceil ln sqrt d) or None "
+                "(as many features as everybody protects)"
             )
         names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score")
-        setting = Setting(n_private=int(n_private), **{name: params[name] for name in names})
+        setting = Setting(n_grid_features=int(count), **{name: params[name] for name in names})
         return self._divide(setting, params, mask)
 
 

@@ -51,7 +51,7 @@ class Setting:
 
     Attributes
     ----------
-    n_private : int
+    n_grid_features : int
         s, number of features in the grid.
     depth : int
         p, depth of the tree.
@@ -64,7 +64,7 @@ class Setting:
     split_score : {"weighted", "algorithm1"}
     """
 
-    n_private: int
+    n_grid_features: int
     depth: int
     bins: int
     label_share: float
@@ -82,11 +82,12 @@ class Setting:
         for name, known in (("rule", RULES), ("mechanism", MECHANISMS), ("split_score", SCORES)):
             if getattr(self, name) not in known:
                 raise ConfigurationError(f"{name}={getattr(self, name)!r} must be one of {known}")
-        log2_cells = self.n_private * math.log2(self.bins) + self.depth
+        log2_cells = self.n_grid_features * math.log2(self.bins) + self.depth
         if log2_cells > MAX_LOG2_CELLS:
             raise TooManyCellsError(
-                f"bins={self.bins} on n_private={self.n_private} features and a tree of depth={self.depth} are up to "
-                f"2^{log2_cells:.0f} cells, more than 2^{MAX_LOG2_CELLS}; use fewer bins or a smaller n_private"
+                f"bins={self.bins} on n_grid_features={self.n_grid_features} features and a tree of depth={self.depth} "
+                f"are up to 2^{log2_cells:.0f} cells, more than 2^{MAX_LOG2_CELLS}; use fewer bins or a smaller "
+                "n_grid_features"
             )
 
     def budgets(self, epsilon: float) -> tuple[float, float]:
@@ -124,9 +125,9 @@ class Rounds:
         """Round 1, on the device: add Laplace noise of scale R / budget (H eq. (4) with M = R / 2)."""
         return self.y + (self.label_range / budget) * self.draws.label
 
-    def split(self, order: np.ndarray, n_private: int) -> Split:
-        """Divide the features: the first ``n_private`` of ``order`` to the grid, the others to the tree."""
-        return Split(self, order[:n_private], np.sort(order[n_private:]))
+    def split(self, order: np.ndarray, n_grid_features: int) -> Split:
+        """Divide the features: the first ``n_grid_features`` of ``order`` to the grid, the others to the tree."""
+        return Split(self, order[:n_grid_features], np.sort(order[n_grid_features:]))
 
     def grid(self, columns, bins: int) -> UserGrid:
         """The users' cells of a grid with ``bins`` bins on each of the features ``columns``."""

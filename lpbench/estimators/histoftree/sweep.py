@@ -76,9 +76,9 @@ def _tree_start(setting: Setting, mask: PublicMask) -> int:
     protected: the personalised rule and scikit-learn's break ties differently.
     """
     if setting.rule != "cart":
-        return setting.n_private
+        return setting.n_grid_features
     never_cut = mask.protected_by_all if mask.partly_protected else mask.protected_by_all - 1
-    return max(setting.n_private, never_cut)
+    return max(setting.n_grid_features, never_cut)
 
 
 class _SecondRound:
@@ -113,7 +113,7 @@ class _SecondRound:
 
 @dataclass(frozen=True)
 class _Stack:
-    """Depths of a tree and grids (n_private, bins) whose second rounds are run together, each depth with each grid."""
+    """Depths of a tree and grids (n_grid_features, bins) whose second rounds run together."""
 
     depths: tuple[int, ...]
     grids: tuple[tuple[int, int], ...]
@@ -138,9 +138,9 @@ def _stacks(jobs: Sequence[Job], depths: Sequence[int], n: int) -> Iterator[tupl
 
 
 def _grid_of(setting: Setting) -> tuple[int, int]:
-    """n_private and bins; one cell is one cell, but the bits of randomised response are keyed by its digits."""
-    one_cell = setting.n_private == 0 or (setting.bins == 1 and setting.mechanism == "grr")
-    return (0, 1) if one_cell else (setting.n_private, setting.bins)
+    """n_grid_features and bins; one cell is one cell, but the bits of randomised response are keyed by its digits."""
+    one_cell = setting.n_grid_features == 0 or (setting.bins == 1 and setting.mechanism == "grr")
+    return (0, 1) if one_cell else (setting.n_grid_features, setting.bins)
 
 
 class _Grids:
@@ -163,12 +163,12 @@ class _Grids:
             self._stacks[key] = together[0].copies(key[1]), together[1].copies(key[1])
         return self._stacks[key]
 
-    def _grid(self, n_private: int, bins: int) -> tuple[UserGrid, Query]:
-        if (n_private, bins) not in self._one:
-            columns = self._order[:n_private]
+    def _grid(self, n_grid_features: int, bins: int) -> tuple[UserGrid, Query]:
+        if (n_grid_features, bins) not in self._one:
+            columns = self._order[:n_grid_features]
             grid = self._rounds.grid(columns, bins)
-            self._one[n_private, bins] = grid, grid.locate(self._X_test[:, columns])
-        return self._one[n_private, bins]
+            self._one[n_grid_features, bins] = grid, grid.locate(self._X_test[:, columns])
+        return self._one[n_grid_features, bins]
 
 
 def _group(items: Sequence[V], key: Callable[[V], K]) -> list[tuple[K, list[V]]]:

@@ -17,7 +17,7 @@ NOISE = 1.0
 
 def _by_mask(results: Results, name: str) -> list[Line]:
     """HistOfTree's curves, few protected features first."""
-    return sorted(results.lines(name, METHOD), key=lambda line: line.parameter("n_private", 0))
+    return sorted(results.lines(name, METHOD), key=lambda line: line.parameter("n_protected", 0))
 
 
 def _exceeds(line: Line, high: int, low: int) -> bool:
@@ -33,7 +33,7 @@ def falls_with_epsilon(results: Results) -> Verdict:
         rho = spearman(line.x, line.mean)
         verdicts.append(rho <= -0.9 and _exceeds(line, 0, -1))
         ends = f"{line.mean[0]:.3f} to {line.mean[-1]:.3f} (se {np.hypot(line.se[0], line.se[-1]):.3f})"
-        parts.append(f"s* = {line.parameter('n_private')}: Spearman {rho:.2f}, {ends}")
+        parts.append(f"s* = {line.parameter('n_protected')}: Spearman {rho:.2f}, {ends}")
     return Verdict.of(all(verdicts), *parts)
 
 
@@ -42,7 +42,7 @@ def between_label_ldp_and_ldp(results: Results) -> Verdict:
     """At epsilon 1 to 8, LabelDT, s* = 1, ..., 4, Hist: each beats the next (one-sided paired test, level 0.05)."""
     name = "histoftree/figure2a"
     order = [results.line(name, "label_dt"), *_by_mask(results, name), results.line(name, "hist")]
-    labels = ["LabelDT", *(f"s*={line.parameter('n_private')}" for line in order[1:-1]), "Hist"]
+    labels = ["LabelDT", *(f"s*={line.parameter('n_protected')}" for line in order[1:-1]), "Hist"]
     failed, tests = [], 0
     for k, epsilon in enumerate(order[0].x):
         if not 1 <= epsilon <= 8:
@@ -65,7 +65,7 @@ def falls_with_n(results: Results) -> Verdict:
     slopes = np.array([loglog_slope(line.x, line.mean) for line in lines])
     excess = [loglog_slope(line.x, np.maximum(line.mean - NOISE, 1e-12)) for line in lines]
     parts = [
-        f"s* = {line.parameter('n_private')}: slope {s:.4f} (of the excess over the noise {e:.3f})"
+        f"s* = {line.parameter('n_protected')}: slope {s:.4f} (of the excess over the noise {e:.3f})"
         for line, s, e in zip(lines, slopes, excess, strict=True)
     ]
     return Verdict.of(bool((slopes < 0).all() and (np.diff(slopes) >= 0).all()), *parts)
@@ -118,7 +118,7 @@ def falls_with_gamma(results: Results) -> Verdict:
 
 
 def _name(line: Line) -> str:
-    selected = line.parameter("n_private")
+    selected = line.parameter("n_grid_features")
     return "adaptive" if selected is None else f"s = {selected}"
 
 
@@ -126,10 +126,10 @@ def _name(line: Line) -> str:
 def adaptive_is_near_the_best(results: Results) -> Verdict:
     """The best s varies with gamma, and the adaptive choice is within 5 % of the best s at every gamma."""
     name = "histoftree/figure2d"
-    fixed = sorted(results.lines(name, METHOD), key=lambda line: line.parameter("n_private"))
+    fixed = sorted(results.lines(name, METHOD), key=lambda line: line.parameter("n_grid_features"))
     adaptive = results.line(name, "adhistoftree_max_edge")
     means = np.stack([line.mean for line in fixed])
-    best = [fixed[k].parameter("n_private") for k in means.argmin(axis=0)]
+    best = [fixed[k].parameter("n_grid_features") for k in means.argmin(axis=0)]
     excess = adaptive.mean / means.min(axis=0) - 1
     choice = ", ".join(f"{s} at {g:g}" for s, g in zip(best, adaptive.x, strict=True))
     return Verdict.of(

@@ -19,7 +19,7 @@ from lpbench.selectors import parse_selector
 _DEFAULTS: dict[str, Any] = {
     "dataset": "sine_sum[n=24]",
     "n_selected": 2,
-    "masks": {"a": "aligned[n_private=2]", "b": "power_law[gamma=2]", "c": "power_law[gamma=0.5]"},
+    "masks": {"a": "aligned[n_protected=2]", "b": "power_law[gamma=2]", "c": "power_law[gamma=0.5]"},
 }
 _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalised, spread"}
 

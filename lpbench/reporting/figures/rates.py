@@ -34,7 +34,7 @@ def draw_semi_feature_rates(experiment: Mapping, folder: Path) -> None:
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):
-            title, protected = _EXTREMES.get(line.base, ("HistOfTree", line.parameter("n_private")))
+            title, protected = _EXTREMES.get(line.base, ("HistOfTree", line.parameter("n_protected")))
             exponent = semi_feature_exponent(1.0, 5, protected)
             _draw_excess(ax, k, line, line.mean - SINE_NOISE, exponent, f"{title}, s* = {protected}")
         text = "excess over the label noise, slopes of Theorem 4.2 dashed"

@@ -58,9 +58,9 @@ def streamed(model, X, y, mask, streams, chunk, places=1):
 MODELS = {
     "aligned": (HistOfTree(2.0, bins=2, depth=3, y_range=Y_RANGE), False),
     "personal": (HistOfTree(2.0, bins=3, depth=2, y_range=Y_RANGE), True),
-    "large grid": (HistOfTree(3.0, n_private=2, bins=3, depth=2, y_range=Y_RANGE), True),
-    "no tree": (HistOfTree(2.0, n_private=3, bins=2, depth=2, y_range=Y_RANGE), True),
-    "no grid": (HistOfTree(2.0, n_private=0, depth=3, y_range=Y_RANGE), True),
+    "large grid": (HistOfTree(3.0, n_grid_features=2, bins=3, depth=2, y_range=Y_RANGE), True),
+    "no tree": (HistOfTree(2.0, n_grid_features=3, bins=2, depth=2, y_range=Y_RANGE), True),
+    "no grid": (HistOfTree(2.0, n_grid_features=0, depth=3, y_range=Y_RANGE), True),
     "one bin": (HistOfTree(2.0, bins=1, depth=2, y_range=Y_RANGE), True),
     "random": (HistOfTree(1.0, bins=2, depth=2, rule="random", y_range=Y_RANGE), True),
     "label only": (HistOfTree(1.0, bins=1, depth=2, label_share=1.0, y_range=Y_RANGE), False),
@@ -149,7 +149,7 @@ def test_memory_does_not_depend_on_the_number_of_users():
         ({"y_range": None}, "y_range=None"),
         ({"rule": "cart"}, "rule='cart' cannot be streamed"),
         ({"mechanism": "rr"}, "mechanism='rr' cannot be streamed"),
-        ({"n_private": 3, "bins": 50}, "cells"),
+        ({"n_grid_features": 3, "bins": 50}, "cells"),
     ],
 )
 def test_what_sums_cannot_serve_is_refused(change, named):
