@@ -15,7 +15,7 @@ LEVEL        ?= bitwise
 OPTIONS = --results $(RESULTS) --seed $(SEED) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines reproduce quick verify test test-all lint audit bench stream datasets report ui lock clean
+.PHONY: help install engines reproduce quick verify test test-all lint wheel audit bench stream datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -59,6 +59,9 @@ lint: $(STAMP) ## Style and static checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+wheel: $(STAMP) ## Build sdist and wheel, and use the wheel outside the checkout
+	$(BIN)/python scripts/wheel_smoke.py
 
 audit: $(STAMP) ## Privacy audit of every method
 	$(BIN)/lpbench audit --results $(RESULTS)

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from lpbench.errors import ConfigurationError
 
-#: Root of the checkout (the package is installed in editable mode by the Makefile).
-ROOT = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parent
+#: Whether the package runs from a checkout, as the Makefile installs it, or from a wheel.
+IN_CHECKOUT = (_PACKAGE.parent / "pyproject.toml").is_file() and (_PACKAGE.parent / "conf").is_dir()
+#: The checkout; installed from a wheel, the folder of the package where ``setup.py`` put the same files.
+ROOT = _PACKAGE.parent if IN_CHECKOUT else _PACKAGE / "_project"
 CONF = ROOT / "conf"
 MANIFESTS = ROOT / "datasets"
 PUBLISHED = ROOT / "results" / "published"
@@ -22,6 +25,23 @@ OWN_VARIABLE = "LPBENCH_PATH"
 MANIFEST_VARIABLE = "LPBENCH_DATASETS"
 #: Entry-point group of packages that bring such a folder.
 OWN_GROUP = "lpbench.plugins"
+#: Command that fetches the data sets.
+DOWNLOAD = "make datasets" if IN_CHECKOUT else "python -m lpbench.datasets"
+#: Environment variables with the folder of the results, and with that of downloaded and parsed data.
+RESULTS_VARIABLE, CACHE_VARIABLE = "LPBENCH_RESULTS", "LPBENCH_CACHE"
+
+
+def results_folder() -> Path:
+    """Folder of the results: the environment's, else ``results`` in the checkout, else in the working folder."""
+    return Path(os.environ.get(RESULTS_VARIABLE) or (ROOT if IN_CHECKOUT else Path.cwd()) / "results")
+
+
+def cache_folder() -> Path:
+    """Folder of downloads and parsed tables: the environment's, else ``datasets/cache``, else the user's own cache."""
+    if os.environ.get(CACHE_VARIABLE):
+        return Path(os.environ[CACHE_VARIABLE])
+    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return MANIFESTS / "cache" if IN_CHECKOUT else users / "lpbench"
 
 
 def own_folders() -> list[Path]:

@@ -28,7 +28,7 @@ from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times, timing_table
-from lpbench.paths import ROOT
+from lpbench.paths import IN_CHECKOUT, ROOT
 from lpbench.selectors import parse_selector
 from lpbench.tracking import rebuild, tracking_uri
 
@@ -272,6 +272,8 @@ def environment() -> dict:
 
 def git_commit() -> str:
     """Short commit of the checkout, with ``+changes`` if the work tree differs; ``unknown`` outside git."""
+    if not IN_CHECKOUT:  # the repository around an installed package is somebody else's
+        return "unknown"
     try:
         command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()

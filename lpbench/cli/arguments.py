@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 import functools
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
 from lpbench.errors import ConfigurationError
-from lpbench.paths import CONF, OWN_FOLDER, ROOT
+from lpbench.paths import CONF, OWN_FOLDER, ROOT, results_folder
 
 QUICK_REPLICATIONS = 2
 #: Seconds that a quick run gives a cell, and any other one.
@@ -102,7 +101,7 @@ def _whole(least: int):
 
 
 def _results(parser: argparse.ArgumentParser, default: Path | None = None, text: str = "") -> None:
-    default = default or Path(os.environ.get("LPBENCH_RESULTS", str(ROOT / "results")))
+    default = default or results_folder()
     text = text or "results folder (default: $LPBENCH_RESULTS, else results/)"
     parser.add_argument("--results", type=Path, default=default, metavar="DIR", help=text)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from lpbench.cli.arguments import CELL_TIMEOUT, QUICK_CELL_TIMEOUT, QUICK_REPLICATIONS
 from lpbench.errors import unknown_name
 from lpbench.experiments import catalogue as registry
+from lpbench.paths import DOWNLOAD
 from lpbench.pipeline import (
     Result,
     Settings,
@@ -73,7 +74,7 @@ def _print_result(result: Result, seconds: float, target: Path) -> None:
         print(outcome.line())
     if result.plan.missing:
         print(describe_missing(result.plan.missing))
-        print("Set LPBENCH_DATA_MIRROR to a folder with the files, or run `make datasets`; then run the same command.")
+        print(f"Set LPBENCH_DATA_MIRROR to a folder with the files, or run `{DOWNLOAD}`; then run the same command.")
     print(f"report: {target / 'report.md'}")
 
 

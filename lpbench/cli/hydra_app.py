@@ -27,7 +27,7 @@ from lpbench.experiments.catalogue import MethodSpec
 from lpbench.experiments.plan import Plan, plan_experiment, plan_single
 from lpbench.experiments.single import run_single
 from lpbench.experiments.store import Store
-from lpbench.paths import CONF, ROOT
+from lpbench.paths import CONF, results_folder
 from lpbench.pipeline import (
     Settings,
     describe_missing,
@@ -67,7 +67,7 @@ class TrackAtEnd(Callback):
 
 
 # at import: the jobs of a launcher resolve their configuration in processes that only import this module
-OmegaConf.register_new_resolver("lpbench_root", lambda: str(ROOT), replace=True)
+OmegaConf.register_new_resolver("lpbench_results", lambda: str(results_folder()), replace=True)
 
 
 def register() -> None:

@@ -22,7 +22,7 @@ from lpbench.cli.commands import select_experiments
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
-from lpbench.paths import ROOT
+from lpbench.paths import ROOT, results_folder
 from lpbench.pipeline import Result, Settings, describe_missing, publish, run_experiments
 from lpbench.selectors import parse_selector
 
@@ -54,7 +54,7 @@ def verify(args: argparse.Namespace) -> int:
     for experiment in experiments:
         _summary_file(args.against, experiment["name"])  # before hours of work that nothing can be compared with
     settings = Settings(
-        results_dir=(args.results or ROOT / "results" / "verify" / args.level).resolve(),
+        results_dir=(args.results or results_folder() / "verify" / args.level).resolve(),
         seed=SEED if args.level == "bitwise" else SEED + 1 if args.seed is None else args.seed,
         replications=args.replications,
         workers=args.workers,

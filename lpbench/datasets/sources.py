@@ -37,10 +37,9 @@ from lpbench.datasets.readers import read_source
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.errors import DataError, MissingDataError
 from lpbench.files import atomic_write
-from lpbench.paths import MANIFESTS
+from lpbench.paths import CACHE_VARIABLE, DOWNLOAD, IN_CHECKOUT, MANIFESTS, cache_folder
 
 MIRROR_VARIABLE = "LPBENCH_DATA_MIRROR"
-CACHE_VARIABLE = "LPBENCH_CACHE"
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,6 @@ def mirror_folder() -> Path | None:
     """Folder with the raw files, or None where the environment variable is not set."""
     value = os.environ.get(MIRROR_VARIABLE)
     return Path(value) if value else None
-
-
-def cache_folder() -> Path:
-    """Folder for downloads and parsed tables (``datasets/cache`` unless ``LPBENCH_CACHE`` is set)."""
-    return Path(os.environ.get(CACHE_VARIABLE) or MANIFESTS / "cache")
 
 
 def source_paths(source: Mapping, folder: Path) -> dict[str, Path]:
@@ -104,11 +98,12 @@ def how_to_get(manifest: Manifest) -> str:
     """Say in one line where the data may be had and where to put them, without paths of this machine."""
     ways = []
     if any(source["kind"] in ("openml", "uci") for source in manifest.sources):
-        ways.append("run `make datasets` on a machine with network access")
+        ways.append(f"run `{DOWNLOAD}` on a machine with network access")
     ways += [source["instructions"].strip() for source in manifest.sources if source["kind"] == "manual"]
     files = [" and ".join(s["files"].values()) for s in manifest.sources if s["kind"] == "file"]
     if files:
-        cache = f"${CACHE_VARIABLE}/files" if os.environ.get(CACHE_VARIABLE) else "datasets/cache/files"
+        usual = "datasets/cache/files" if IN_CHECKOUT else "~/.cache/lpbench/files"
+        cache = f"${CACHE_VARIABLE}/files" if os.environ.get(CACHE_VARIABLE) else usual
         beside = "" if manifest.folder == MANIFESTS else f", or {' or '.join(files)} seen from its manifest's folder"
         ways.append(f"its place is {' or '.join(files)} under ${MIRROR_VARIABLE} or {cache}{beside}")
     return "; ".join(ways)
