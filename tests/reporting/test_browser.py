@@ -119,6 +119,4 @@ def test_the_probe_sees_what_is_wrong(tmp_path):
 def test_committed_pages(tmp_path, dark):
     folder = ROOT / "results" / "reproduced"
     check(*visit(folder, tmp_path, dark), dark)
-    assert all(p.stat().st_size < 1_000_000 for p in folder.glob("*.html"))
-    shown = [p for p in folder.rglob("*") if p.suffix in (".html", ".svg")]
-    assert sum(p.stat().st_size for p in shown) < 5_000_000
+    assert all(p.stat().st_size < 1_000_000 for p in folder.rglob("*.*"))

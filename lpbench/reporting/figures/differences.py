@@ -63,8 +63,7 @@ def _panel(ax: Axes, layout: Layout, values: np.ndarray, accuracy: bool) -> None
     for (row, column), value in np.ndenumerate(number):
         if not math.isnan(value):
             text = f"{value:+.1f}" if accuracy else f"{value:+.0f}" if abs(value) < 1000 else f"×{value / 100 + 1:.0f}"
-            # the shades are light or dark whatever the page's colours, so the ink is named rather than inherited
-            ink = "#010101" if abs(shade[row, column]) < 0.75 else "#fefefe"
+            ink = "black" if abs(shade[row, column]) < 0.75 else "white"
             ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink)
     columns = [c for c in layout.columns if c.paper_method]
     names = [f"{c.group}\n{c.label}" if c.group else c.label for c in columns]

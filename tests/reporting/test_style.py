@@ -1,0 +1,42 @@
+"""Files of figures: the same bytes on every run, and text that stays text."""
+
+import xml.etree.ElementTree as ET
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from lpbench.reporting.figures import style
+
+
+def _draw(folder):
+    with style.look():
+        figure, ax = plt.subplots()
+        ax.plot([0, 1, 3], [1 / 3, -0.001, 2 / 3], marker="o", label="a < b")
+        ax.scatter(np.linspace(0, 3, 500), np.linspace(0, 1, 500), rasterized=True)
+        ax.set(title="an ε", xlabel="$x^1$")
+        ax.legend()
+        return style.save(figure, folder, "figure")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return _draw(tmp_path_factory.mktemp("figures"))
+
+
+def test_same_bytes_on_every_run(files, tmp_path):
+    for first, second in zip(files, _draw(tmp_path), strict=True):
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_svg_is_well_formed_and_keeps_its_text(files):
+    text = files[0].read_text(encoding="utf-8")
+    ET.fromstring(text)
+    assert "a &lt; b" in text and "an ε" in text and "dc:date" not in text
+
+
+def test_the_users_own_settings_come_back():
+    before = plt.rcParams["svg.fonttype"]
+    with style.look():
+        assert plt.rcParams["svg.fonttype"] == "none"
+    assert plt.rcParams["svg.fonttype"] == before
