@@ -1,8 +1,8 @@
 """Mechanisms that break their promise, each in a way that has been shipped somewhere, and some that keep more than it.
 
 The auditor must catch every one of :data:`KNOWN_BAD` and none of :data:`KNOWN_GOOD`: an auditor that cries wolf is as
-useless as a blind one. Several errors are those of released code (:mod:`lpbench.papers.released`), rebuilt here from
-their description.
+useless as a blind one. Several errors are those of released code (:mod:`lpbench.papers.lpct.deviations`), rebuilt
+here from their description.
 """
 
 from __future__ import annotations

@@ -10,11 +10,15 @@ from lpbench.audit.empirical import detectable
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.table import EPSILON, FALSE_ALARM, Row, failure_per_row
 from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES
-from lpbench.papers.released import DEVIATIONS, REPOSITORY
 
 
 def page(
-    rows: Sequence[tuple[str, Row]], samples: int, seed: int, costs: Sequence[Cost], wire: Mapping[str, WireCost]
+    rows: Sequence[tuple[str, Row]],
+    samples: int,
+    seed: int,
+    costs: Sequence[Cost],
+    wire: Mapping[str, WireCost],
+    released: Mapping[str, Sequence] | None = None,
 ) -> str:
     """Write the page.
 
@@ -26,6 +30,9 @@ def page(
         What the protocols were measured to cost.
     wire : mapping of method -> WireCost
         What each method puts on the wire.
+    released : mapping of repository -> deviations
+        Where released code departs from its paper (:class:`lpbench.reporting.paper.Deviation`); those without a
+        bearing on the privacy loss are left out.
     """
     parts = [
         "# Privacy audit",
@@ -43,17 +50,27 @@ def page(
         "None may be accused.",
         _mechanisms([row for kind, row in rows if kind == "good"], KNOWN_GOOD, "what it spends", "accused"),
         "## Deviations in released code",
-        f"Facts about files of the public repository {REPOSITORY} at the commits named (both where the record does "
-        "not tell them apart), described and not copied; they say nothing about other versions. The last column names "
-        "the mechanism above that rebuilds the deviation.",
-        _table(
-            ["where", "commit", "what the file does", "privacy loss", "rebuilt as"],
-            [[d.place, d.commit, d.fact, d.loss, f"`{d.known_bad}`" if d.known_bad else ""] for d in DEVIATIONS],
-        ),
+        *(part for repository, deviations in (released or {}).items() for part in _deviations(repository, deviations)),
         "## What the protocols cost",
         _costs(costs),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _deviations(repository: str, deviations: Sequence) -> list[str]:
+    return [
+        f"Facts about files of the public repository {repository} at the commits named (both where the record does "
+        "not tell them apart), described and not copied; they say nothing about other versions. The last column names "
+        "the mechanism above that rebuilds the deviation.",
+        _table(
+            ["where", "commit", "what the file does", "privacy loss", "rebuilt as"],
+            [
+                [d.place, d.commit, d.fact, d.loss, f"`{d.known_bad}`" if d.known_bad else ""]
+                for d in deviations
+                if d.loss
+            ],
+        ),
+    ]
 
 
 def _introduction(samples: int, seed: int) -> str:

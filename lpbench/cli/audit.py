@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from lpbench.audit.costs import measure_methods, measure_protocols
 from lpbench.audit.page import page
 from lpbench.audit.table import EPSILON, Row, audit, subjects, write_csv
+from lpbench.reporting.paper import papers
 
 SAMPLES = 1_000_000
 
@@ -39,6 +40,7 @@ def run(results_dir: Path, samples: int = SAMPLES, seed: int = 2025, workers: in
     target = Path(results_dir) / "reproduced"
     target.mkdir(parents=True, exist_ok=True)
     write_csv([row for kind, row in result if kind == "method"], target / "audit.csv")
-    text = page(result, samples, seed, measure_protocols(seed), measure_methods(EPSILON, seed))
+    released = {p.repository: p.deviations for p in papers() if p.deviations}
+    text = page(result, samples, seed, measure_protocols(seed), measure_methods(EPSILON, seed), released)
     (target / "audit.md").write_text(text, encoding="utf-8")
     return result

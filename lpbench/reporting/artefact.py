@@ -15,7 +15,7 @@ from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.development_sets import FILE as APART
 from lpbench.reporting.development_sets import apart_markdown, compare_apart
-from lpbench.reporting.drawings import DRAWINGS, write_drawing
+from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.rates import RATE_FIGURES, REPLACES
 from lpbench.reporting.figures.standard import draw_field
@@ -76,7 +76,7 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
         _write_apart(experiment, summary, apart, folder, leaf)
     if name.startswith(EQUIVALENT) and get(experiment, "kind") == "figure":
         draw_equivalence(experiment, summary.table, methods, folder, leaf)
-    if name in DRAWINGS:
+    if drawing_of(name) is not None:
         write_drawing(experiment, folder, DRAWING_SEED)
     if name in RATE_FIGURES and (folder / "scores.parquet").is_file():
         RATE_FIGURES[name](experiment, folder)

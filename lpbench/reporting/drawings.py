@@ -1,32 +1,18 @@
-"""Pictures that explain: masks, partitions, pruning, distributions. Drawn from the library's own objects."""
+"""Pictures that explain, such as masks, partitions and distributions: found among the papers' drawings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from lpbench.errors import unknown_name
-from lpbench.papers.histoftree.drawings import draw_masks
-from lpbench.papers.lpct.dataset_sizes import write_facts
-from lpbench.papers.lpct.drawings import (
-    draw_contours,
-    draw_partition,
-    draw_pruning,
-    draw_ranges,
-    draw_two_partitions,
-)
 from lpbench.reporting.cards import get
+from lpbench.reporting.paper import paper_of, papers
 
-#: Experiment -> function(experiment, folder, seed) that draws it.
-DRAWINGS: Mapping[str, Callable] = {
-    "histoftree/figure1": draw_masks,
-    "lpct/figure1": draw_partition,
-    "lpct/figure2": draw_pruning,
-    "lpct/figure3": draw_contours,
-    "lpct/figure8": draw_ranges,
-    "lpct/figure9": draw_two_partitions,
-    "lpct/table1": write_facts,
-}
+
+def drawing_of(name: str) -> Callable[..., list[Path]] | None:
+    """Return the function(experiment, folder, seed) that draws an experiment's picture; None if it has none."""
+    return paper_of(name).drawings.get(name)
 
 
 def write_drawing(experiment, folder: Path, seed: int) -> list[Path]:
@@ -45,6 +31,7 @@ def write_drawing(experiment, folder: Path, seed: int) -> list[Path]:
         No drawing is registered under the experiment's name.
     """
     name = get(experiment, "name")
-    if name not in DRAWINGS:
-        raise unknown_name("drawing", name, DRAWINGS)
-    return DRAWINGS[name](experiment, Path(folder), seed)
+    draw = drawing_of(name)
+    if draw is None:
+        raise unknown_name("drawing", name, [d for paper in papers() for d in paper.drawings])
+    return draw(experiment, Path(folder), seed)

@@ -11,16 +11,13 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import read_csv, representatives
+from lpbench.analysis.claims import NotRunError
 from lpbench.analysis.scores import CELL, canonical_params
 from lpbench.reporting.summary_cache import kept_scores
 from lpbench.selectors import parse_selector
 
 #: Variant of a method that stands for it in verdicts where several were run: the one that made the published curves.
 PREFERRED_VARIANT = "published_code"
-
-
-class NotRunError(Exception):
-    """A verdict needs results that are not there; the message says which."""
 
 
 @dataclass(frozen=True)

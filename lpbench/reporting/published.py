@@ -11,8 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from lpbench.errors import DataError
-from lpbench.paths import PUBLISHED
+from lpbench.papers.published_files import names, read
 
 #: Columns of a table of published cells. ``dataset`` and ``mask`` are empty where they do not tell cells apart.
 COLUMNS = ["panel", "dataset", "mask", "method", "epsilon", "x", "published", "starred", "note"]
@@ -20,23 +19,6 @@ COLUMNS = ["panel", "dataset", "mask", "method", "epsilon", "x", "published", "s
 HISTOFTREE_TABLES = {"histoftree/table1": (1, 2.0), "histoftree/table2": (2, 1.0), "histoftree/table3": (3, 4.0)}
 #: L's figures whose values were read off the drawing, and what their horizontal axis is.
 LPCT_FIGURES = {"lpct/figure4a": "figure4a", "lpct/figure5a": "figure5a", "lpct/figure7c": "figure7c"}
-
-
-@cache
-def read(name: str) -> pd.DataFrame:
-    """Read one file of ``results/published``; every value is a text, as printed."""
-    path = PUBLISHED / name
-    if not path.is_file():
-        raise DataError(f"the published numbers are not there: {path} is missing; check out results/published again")
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
-
-
-@cache
-def names(kind: str, paper: str) -> dict[tuple[str, str], str]:
-    """Map (published name, rule) to our name; ``kind`` is dataset, method or series."""
-    rows = read("names.csv")
-    rows = rows[(rows["kind"] == kind) & (rows["paper"] == paper)]
-    return {(r.published, r.rule): r.ours for r in rows.itertuples()}
 
 
 def published_cells(experiment: str) -> pd.DataFrame:
@@ -196,3 +178,9 @@ def published_rank_sums(experiment: str) -> pd.DataFrame:
             "wins": rows["wins"].astype(float).tolist() if paper == "L" else np.nan,
         }
     )
+
+
+def wide_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Published cells as data sets x methods, columns in the order of the paper."""
+    order = list(dict.fromkeys(cells["method"]))
+    return cells.pivot(index="dataset", columns="method", values="published")[order]

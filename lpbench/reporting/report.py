@@ -11,20 +11,14 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.files import write_text
-from lpbench.reporting.claims import Results, decide
-from lpbench.reporting.differences import CODE_FACTS, explain
+from lpbench.reporting.claims import decide
+from lpbench.reporting.differences import explain
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.errata import errata
+from lpbench.reporting.evidence import Results
+from lpbench.reporting.paper import errata, papers
 from lpbench.reporting.streaming import streaming_section
 from lpbench.reporting.timing import timing_section
 
-#: Folder of experiments -> title of its part of the report.
-PAPERS = {
-    "histoftree": "HistOfTree (AISTATS 2025)",
-    "lpct": "LPCT (JMLR 2024)",
-    "label_dp": "Limits of label differential privacy",
-    "extensions": "Beyond the papers",
-}
 #: How many groups of differences of an artefact are listed, the largest first.
 LARGEST = 8
 #: How many methods that did not run are named; more are counted.
@@ -121,11 +115,11 @@ def _verdicts(claims: pd.DataFrame) -> str:
 
 def _artefacts(entries: Sequence[Entry]) -> list[str]:
     parts = []
-    papers = list(dict.fromkeys([*PAPERS, *(e.paper for e in entries)]))
-    for paper in papers:
+    titles = {p.name: p.title for p in papers()}
+    for paper in dict.fromkeys([*titles, *(e.paper for e in entries)]):
         mine = [e for e in entries if e.paper == paper and e.was_run]
         if mine:
-            parts.append(f"## {PAPERS.get(paper, paper)}")
+            parts.append(f"## {titles.get(paper, paper)}")
             parts += [_artefact(e) for e in mine]
     return parts
 
@@ -238,8 +232,11 @@ def _errata() -> str:
     for row in errata():
         cells = (row["paper"], row["where"], row["what"], row["computation"])
         lines.append("| " + " | ".join(c.replace("|", r"\|") for c in cells) + " |")
-    lines += ["", "The public code of LPCT differs from its text in these points (facts about public files):", ""]
-    return "\n".join(lines + [f"- {fact}" for fact in CODE_FACTS])
+    for paper in papers():
+        if paper.deviations:
+            text = f"The public code of {paper.short} differs from its text in these points (facts about public files):"
+            lines += ["", text, "", *(f"- {d.fact} ({d.place}; {d.commit})" for d in paper.deviations)]
+    return "\n".join(lines)
 
 
 def _environment(environment: Mapping) -> str:

@@ -22,7 +22,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateMean
 from lpbench.estimators.histoftree.rounds import Rounds
 from lpbench.experiments import catalogue as registry
-from lpbench.papers.released import DEVIATIONS
+from lpbench.papers.lpct.deviations import DEVIATIONS
 from lpbench.privacy import BitVector, DiscreteLaplace, Exponential, FiniteMechanism, Laplace, RandomizedResponse
 from lpbench.seeds import Streams
 from tests.audit.test_leaks import MASK, Y_RANGE

@@ -8,9 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import write_csv
+from lpbench.analysis.claims import Claim, Verdict
 from lpbench.reporting.artefact import summarise_experiment
-from lpbench.reporting.claims import DECIDERS, Results, Verdict
 from lpbench.reporting.comparison import compare
+from lpbench.reporting.evidence import Results
+from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, scores_of
 
 
@@ -28,4 +30,9 @@ def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: 
     """Make results of some experiments by a formula and decide one claim."""
     for experiment in experiments.values():
         put(folder, experiment, scores_of(experiment, mean, **options))
-    return DECIDERS[claim](Results(folder))
+    return claim_of(claim).verdict(Results(folder))
+
+
+def claim_of(name: str) -> Claim:
+    """The claim of a name, of whichever paper."""
+    return next(c for paper in papers() for c in paper.claims if c.name == name)

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from lpbench.reporting.claim_registry import Verdict, decider
-from lpbench.reporting.claims import CLAIM_COLUMNS, DECIDERS, NotRunError, Results, decide
-from lpbench.reporting.published import read
+from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.papers.published_files import read, stated_claims
+from lpbench.reporting.claims import CLAIM_COLUMNS, decide
+from lpbench.reporting.evidence import Results
+from lpbench.reporting.paper import papers
 from tests.reporting.fake import bare, experiment, parse_selector, scores_of
-from tests.reporting.store import put, verdict
+from tests.reporting.store import claim_of, put, verdict
 
 REPLICATIONS = {"replications": 8, "noise": 0.002}
 
@@ -158,7 +160,7 @@ def tables(tmp_path_factory):
     ],
 )
 def test_tables(tables, claim, case, expected):
-    got = DECIDERS[claim](tables[case])
+    got = claim_of(claim).verdict(tables[case])
     assert got.verdict == expected, got
 
 
@@ -183,17 +185,23 @@ def test_claims_without_results_are_not_run(tmp_path):
 def test_paired_claim_says_that_scores_are_missing(tmp_path):
     body = experiment("histoftree/figure2a")
     put(tmp_path, body, scores_of(body, figure2a, replications=2), with_scores=False)
-    with pytest.raises(NotRunError, match=r"scores\.parquet"):
-        DECIDERS["H2"](Results(tmp_path))
+    found = claim_of("H2").verdict(Results(tmp_path))
+    assert found.verdict == "not_run" and "scores.parquet" in found.evidence
 
 
-def test_every_claim_of_the_first_two_papers_has_a_decider():
-    wanted = {c for c in read("claims.csv")["claim"] if c[0] in "HL"}
-    assert wanted <= set(DECIDERS)
+def test_every_claim_has_a_decider():
+    assert all(claim.decide for paper in papers() for claim in paper.claims)
 
 
-def test_registry_refuses_a_second_decider_and_an_unknown_verdict():
-    with pytest.raises(ValueError, match="two deciders"):
-        decider("H1")(lambda results: None)
+def test_a_second_decider_an_unknown_claim_and_an_unknown_verdict_are_refused():
+    first, second, stray = Deciders(), Deciders(), Deciders()
+    for deciders, claim in ((first, "H1"), (second, "H1"), (stray, "H99")):
+        deciders(claim)(lambda results: Verdict("holds", ""))
+    with pytest.raises(ValueError, match="H1 has two deciders"):
+        first("H1")(lambda results: Verdict("holds", ""))
+    with pytest.raises(ValueError, match="H1 has two deciders"):
+        stated_claims("H", first, second)
+    with pytest.raises(ValueError, match="H99 has a decider and no row"):
+        stated_claims("H", stray)
     with pytest.raises(ValueError, match="verdict='maybe'"):
         Verdict("maybe", "")

@@ -11,11 +11,11 @@ from lpbench.analysis.exponents import table_i
 from lpbench.papers.label_dp.claims import furthest, is_zero, jointly
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import ROWS, rate_markdown, rate_table
-from lpbench.reporting.claims import DECIDERS, NotRunError, Results
+from lpbench.reporting.evidence import Results
 from lpbench.reporting.figures.rates import RATE_FIGURES
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of
-from tests.reporting.store import put
+from tests.reporting.store import claim_of, put
 
 NAME = "label_dp/table1"
 
@@ -77,7 +77,7 @@ def classes(key) -> float:
 
 @pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5"])
 def test_curves_that_follow_the_theorems_satisfy_the_claims(folder, claim):
-    found = DECIDERS[claim](Results(folder))
+    found = claim_of(claim).verdict(Results(folder))
     assert found.verdict == "holds", found.evidence
 
 
@@ -101,7 +101,7 @@ def test_curves_that_follow_the_theorems_satisfy_the_claims(folder, claim):
     ],
 )
 def test_curves_that_contradict_a_claim_fail_it(folder, tmp_path, claim, change):
-    assert DECIDERS[claim](altered(folder, tmp_path, change)).verdict == "fails"
+    assert claim_of(claim).verdict(altered(folder, tmp_path, change)).verdict == "fails"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_curves_that_contradict_a_claim_fail_it(folder, tmp_path, claim, change)
 )
 def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
     put(tmp_path, *noisy("label_dp/classes", mean))
-    found = DECIDERS["Z6"](Results(tmp_path))
+    found = claim_of("Z6").verdict(Results(tmp_path))
     assert found.verdict == wanted
     if wanted == "holds":
         assert "better up to K = 8" in found.evidence
@@ -123,8 +123,7 @@ def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
 
 @pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5", "Z6"])
 def test_claims_are_not_decided_without_results(tmp_path, claim):
-    with pytest.raises(NotRunError):
-        DECIDERS[claim](Results(tmp_path))
+    assert claim_of(claim).verdict(Results(tmp_path)).verdict == "not_run"
 
 
 def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lpbench.reporting.claims import DECIDERS, Results
+from lpbench.reporting.evidence import Results
 from tests.reporting.fake import bare, scores_of
-from tests.reporting.store import put, verdict
+from tests.reporting.store import claim_of, put, verdict
 
 LPCT, P, Q, PRUNE, RANDOM = "lpct_max_edge", "lpct_p", "lpct_q", "lpct_prune_max_edge", "lpct_random"
 OPTIONS = {"metric": "accuracy", "replications": 12, "noise": 0.003, "points": ({"depth": 1},)}
@@ -232,6 +232,6 @@ def test_l18(tmp_path, psgd, expected):
     scores = scores_of(experiment, lambda k: 0.8, **OPTIONS)
     scores["seconds"] = np.where(scores["method"].str.startswith("psgd"), psgd, 1.0)
     put(tmp_path, experiment, scores)
-    got = DECIDERS["L18"](Results(tmp_path))
+    got = claim_of("L18").verdict(Results(tmp_path))
     assert got.verdict == expected, got
     assert "over 100 GB: email" in got.evidence

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.claims import Results
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.evidence import Results
 from lpbench.reporting.summary_cache import CHOSEN, TABLE, forget, kept
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
 

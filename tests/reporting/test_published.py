@@ -6,9 +6,10 @@ import pytest
 from lpbench.papers.histoftree.errata import histoftree_tie_rules
 from lpbench.papers.lpct.claims_tables import published_above_bound
 from lpbench.papers.lpct.errata import lpct_reachable, printed_eta_range
+from lpbench.papers.published_files import read
 from lpbench.paths import PUBLISHED
-from lpbench.reporting.errata import errata
-from lpbench.reporting.published import published_cells, published_rank_sums, read
+from lpbench.reporting.paper import errata
+from lpbench.reporting.published import published_cells, published_rank_sums
 
 TABLES = {f"histoftree/table{k}": 120 for k in (1, 2, 3)}
 COUNTS = TABLES | {"lpct/table1": 33, "lpct/table2": 363, "lpct/table3": 121}

@@ -1,0 +1,18 @@
+"""HistOfTree (AISTATS 2025): private decision trees whose users protect different features; letter H."""
+
+from lpbench.papers.histoftree import claims_figures, claims_tables
+from lpbench.papers.histoftree.drawings import draw_masks
+from lpbench.papers.histoftree.errata import ERRATA
+from lpbench.papers.published_files import stated_claims
+from lpbench.reporting.paper import Paper
+
+PAPER = Paper(
+    name="histoftree",
+    title="HistOfTree (AISTATS 2025)",
+    short="HistOfTree",
+    letter="H",
+    order=1,
+    claims=stated_claims("H", claims_figures.decider, claims_tables.decider),
+    errata=ERRATA,
+    drawings={"histoftree/figure1": draw_masks},
+)

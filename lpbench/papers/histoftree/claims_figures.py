@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import ALPHA, better, loglog_slope, spearman
-from lpbench.reporting.claim_registry import Verdict, decider
+from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.reporting.evidence import Line, Results
+
+decider = Deciders()
 
 METHOD = "histoftree_max_edge"
 #: A difference of means counts as real beyond this many standard errors.

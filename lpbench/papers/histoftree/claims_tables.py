@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import ALPHA, rank_sums, signed_rank, wins
-from lpbench.reporting.claim_registry import Verdict, decider
-from lpbench.reporting.evidence import NotRunError, Results
+from lpbench.analysis.claims import Deciders, NotRunError, Verdict
+from lpbench.reporting.evidence import Results
 from lpbench.reporting.published import HISTOFTREE_TABLES
+
+decider = Deciders()
 
 RIVALS = ("par_dt", "hist", "krr")
 PROPOSED = {

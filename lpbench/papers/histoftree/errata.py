@@ -8,8 +8,8 @@ import pandas as pd
 
 from lpbench.analysis import rank_sums
 from lpbench.datasets import describe
-from lpbench.reporting.erratum import Erratum, wide_table
-from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells, published_rank_sums
+from lpbench.reporting.paper import Erratum
+from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells, published_rank_sums, wide_table
 
 
 def histoftree_tie_rules() -> dict[str, dict[str, int]]:
@@ -102,17 +102,17 @@ def _personal_masks() -> str:
 
 
 ERRATA = (
-    Erratum("H", "Tables 1-3, rank sums", "two tie rules in one row, so the halves cannot be compared", _tie_rules),
-    Erratum("H", "Tables 1-3, Hist", "Hist ignores the mask, so both halves must agree", _hist_pairs),
-    Erratum("H", "Tables 1-2", "values repeated from one budget to the next", _copied_values),
-    Erratum("H", "Tables 1-3", "error grows with the budget", _growing_ratios),
-    Erratum("H", "Table 1", "a star on part of a printed tie", _partial_stars),
-    Erratum("H", "App. C.2, RED", "4,898 instances are those of white wine", _own_sizes("red_wine", "white_wine")),
+    Erratum("Tables 1-3, rank sums", "two tie rules in one row, so the halves cannot be compared", _tie_rules),
+    Erratum("Tables 1-3, Hist", "Hist ignores the mask, so both halves must agree", _hist_pairs),
+    Erratum("Tables 1-2", "values repeated from one budget to the next", _copied_values),
+    Erratum("Tables 1-3", "error grows with the budget", _growing_ratios),
+    Erratum("Table 1", "a star on part of a printed tie", _partial_stars),
+    Erratum("App. C.2, RED", "4,898 instances are those of white wine", _own_sizes("red_wine", "white_wine")),
     Erratum(
-        "H", "App. C.2, AQU and FIS", "the same sentence (908 chemicals) describes both; FIS has 6 inputs, not 7",
+        "App. C.2, AQU and FIS", "the same sentence (908 chemicals) describes both; FIS has 6 inputs, not 7",
         _own_sizes("aquatic_toxicity", "fish_toxicity"),
     ),
-    Erratum("H", "App. C.2, DAK", "10 features count the date and the target", _own_sizes("istanbul_stock")),
-    Erratum("H", "App. C.2, POR", "315 x 12 is not the set the authors' copy holds", _own_sizes("portfolio")),
-    Erratum("H", "Sec. 5.2, masks", "counted from 1 as printed, one sensitive feature is missing", _personal_masks),
+    Erratum("App. C.2, DAK", "10 features count the date and the target", _own_sizes("istanbul_stock")),
+    Erratum("App. C.2, POR", "315 x 12 is not the set the authors' copy holds", _own_sizes("portfolio")),
+    Erratum("Sec. 5.2, masks", "counted from 1 as printed, one sensitive feature is missing", _personal_masks),
 )  # fmt: skip

@@ -11,6 +11,7 @@ import itertools
 import numpy as np
 
 from lpbench.analysis import Interval, bootstrap
+from lpbench.analysis.claims import Deciders, NotRunError, Verdict
 from lpbench.analysis.rates import LEVEL
 from lpbench.papers.label_dp.rates import (
     LARGEST,
@@ -18,8 +19,9 @@ from lpbench.papers.label_dp.rates import (
     is_constant,
     slope_difference,
 )
-from lpbench.reporting.claim_registry import Verdict, decider
-from lpbench.reporting.evidence import Line, NotRunError, Results
+from lpbench.reporting.evidence import Line, Results
+
+decider = Deciders()
 
 NAME = "label_dp/table1"
 VOTES = {"label_ldp": "label_ldp_vote", "ldp": "ldp_vote", "label_cdp": "label_cdp_vote", "cdp": "cdp_vote"}

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from lpbench.analysis.exponents import table_i
-from lpbench.reporting.erratum import Erratum
+from lpbench.reporting.paper import Erratum
 
 #: Smoothness, dimension and moment at which exponents are compared.
 BETA, D, P = 0.5, 1, 4.0
@@ -59,9 +59,9 @@ def _mean_budget() -> str:
 
 
 ERRATA = (
-    Erratum("Z", "Theorem 8, eq. (25)", "the noise of a cell mean is printed as 2/(n eps) without T", _laplace_scale),
-    Erratum("Z", "Theorem 10", "k ~ (N eps^2)^a lacks a factor eps^-2 and misses the rate for eps < 1", _neighbours),
-    Erratum("Z", "Theorem 12", "the exponent of eps N in h lacks a factor p - 1 (right for p = 2 only)", _width),
-    Erratum("Z", "Theorem 13, eq. (33)", "exp(eps n / 4) spends half of the budget", _vote_budget),
-    Erratum("Z", "Theorem 14, eq. (38)", "noise 6T/(n_0 eps) spends under two thirds of the budget", _mean_budget),
+    Erratum("Theorem 8, eq. (25)", "the noise of a cell mean is printed as 2/(n eps) without T", _laplace_scale),
+    Erratum("Theorem 10", "k ~ (N eps^2)^a lacks a factor eps^-2 and misses the rate for eps < 1", _neighbours),
+    Erratum("Theorem 12", "the exponent of eps N in h lacks a factor p - 1 (right for p = 2 only)", _width),
+    Erratum("Theorem 13, eq. (33)", "exp(eps n / 4) spends half of the budget", _vote_budget),
+    Erratum("Theorem 14, eq. (38)", "noise 6T/(n_0 eps) spends under two thirds of the budget", _mean_budget),
 )

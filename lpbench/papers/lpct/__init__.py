@@ -1,0 +1,35 @@
+"""LPCT (JMLR 2024): locally private classification trees with public data; letter L."""
+
+from lpbench.papers.lpct import claims_figures4_5, claims_figures6_10, claims_tables
+from lpbench.papers.lpct.dataset_sizes import write_facts
+from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
+from lpbench.papers.lpct.drawings import (
+    draw_contours,
+    draw_partition,
+    draw_pruning,
+    draw_ranges,
+    draw_two_partitions,
+)
+from lpbench.papers.lpct.errata import ERRATA
+from lpbench.papers.published_files import stated_claims
+from lpbench.reporting.paper import Paper
+
+PAPER = Paper(
+    name="lpct",
+    title="LPCT (JMLR 2024)",
+    short="LPCT",
+    letter="L",
+    order=2,
+    claims=stated_claims("L", claims_figures4_5.decider, claims_figures6_10.decider, claims_tables.decider),
+    errata=ERRATA,
+    repository=REPOSITORY,
+    deviations=DEVIATIONS,
+    drawings={
+        "lpct/figure1": draw_partition,
+        "lpct/figure2": draw_pruning,
+        "lpct/figure3": draw_contours,
+        "lpct/figure8": draw_ranges,
+        "lpct/figure9": draw_two_partitions,
+        "lpct/table1": write_facts,
+    },
+)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import spearman
+from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.papers.lpct.lines import LPCT, ONLY_P, ONLY_Q, PRUNE, against, by_epsilon, gap, line, log_slope
-from lpbench.reporting.claim_registry import Verdict, decider
 from lpbench.reporting.evidence import Results
+
+decider = Deciders()
 
 _AGAINST_BUDGET = ("lpct/figure4a", "lpct/figure4b")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import better, spearman
+from lpbench.analysis.claims import Deciders, NotRunError, Verdict
 from lpbench.papers.lpct.lines import (
     LPCT,
     NON_PRIVATE,
@@ -19,8 +20,9 @@ from lpbench.papers.lpct.lines import (
     lines,
     log_slope,
 )
-from lpbench.reporting.claim_registry import Verdict, decider
-from lpbench.reporting.evidence import Line, NotRunError, Results
+from lpbench.reporting.evidence import Line, Results
+
+decider = Deciders()
 
 #: Change of accuracy over the flat part of a curve that still counts as flat.
 FLAT = 0.01

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import rank_sums
+from lpbench.analysis.claims import Deciders, NotRunError, Verdict
 from lpbench.datasets import describe
-from lpbench.reporting.claim_registry import Verdict, decider
-from lpbench.reporting.evidence import NotRunError, Results
+from lpbench.reporting.evidence import Results
 from lpbench.reporting.published import published_cells
+
+decider = Deciders()
 
 TABLE = "lpct/table2"
 EPSILONS = (0.5, 2.0, 8.0)

@@ -8,8 +8,9 @@ import pandas as pd
 from lpbench.analysis import rank_sums
 from lpbench.datasets import describe
 from lpbench.papers.lpct.claims_tables import published_above_bound
-from lpbench.reporting.erratum import Erratum, wide_table
-from lpbench.reporting.published import published_cells, published_rank_sums, read
+from lpbench.papers.published_files import read
+from lpbench.reporting.paper import Erratum
+from lpbench.reporting.published import published_cells, published_rank_sums, wide_table
 
 LPCT_RANKED = [
     *("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "ct_q"),
@@ -109,13 +110,13 @@ def _eta() -> str:
 
 
 ERRATA = (
-    Erratum("L", "Table 2, rank sums", "do not follow from the cells under any tie rule", _lpct_rank_sums),
-    Erratum("L", "Table 2(b), rank sums", "the row is that of (a)", _copied_rank_sums),
-    Erratum("L", "Table 2, No. 1", "not the number of stars (perhaps of bold cells)", _wins_against_stars),
-    Erratum("L", "Table 2, PGLM", "the column is the same in (a) and (b)", _copied_pglm),
-    Erratum("L", "Table 2(c), Email", "the only row without a star, and its best cell stands apart", _outlier),
-    Erratum("L", "Sec. 7.2", "CT-W is called an upper bound", _above_bound),
-    Erratum("L", "Table 1, Census", "n_P and n_Q exchanged", _census),
-    Erratum("L", "App. C.1, Rice", "the 300 sampled rows are called public, the sizes make them private", _rice),
-    Erratum("L", "Sec. 6.1", "eta_P as printed is no probability", _eta),
+    Erratum("Table 2, rank sums", "do not follow from the cells under any tie rule", _lpct_rank_sums),
+    Erratum("Table 2(b), rank sums", "the row is that of (a)", _copied_rank_sums),
+    Erratum("Table 2, No. 1", "not the number of stars (perhaps of bold cells)", _wins_against_stars),
+    Erratum("Table 2, PGLM", "the column is the same in (a) and (b)", _copied_pglm),
+    Erratum("Table 2(c), Email", "the only row without a star, and its best cell stands apart", _outlier),
+    Erratum("Sec. 7.2", "CT-W is called an upper bound", _above_bound),
+    Erratum("Table 1, Census", "n_P and n_Q exchanged", _census),
+    Erratum("App. C.1, Rice", "the 300 sampled rows are called public, the sizes make them private", _rice),
+    Erratum("Sec. 6.1", "eta_P as printed is no probability", _eta),
 )

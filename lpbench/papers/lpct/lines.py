@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbench.analysis import ALPHA, better, bootstrap, holm, slope
+from lpbench.analysis.claims import NotRunError
 from lpbench.analysis.rates import Interval
-from lpbench.reporting.evidence import Line, NotRunError, Results
+from lpbench.reporting.evidence import Line, Results
 from lpbench.selectors import parse_selector
 
 LPCT, ONLY_P, ONLY_Q = "lpct_max_edge", "lpct_p", "lpct_q"

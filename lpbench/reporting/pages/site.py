@@ -13,30 +13,18 @@ import pandas as pd
 
 from lpbench.analysis import read_csv
 from lpbench.files import write_text
-from lpbench.paths import ROOT
-from lpbench.reporting.differences import CODE_FACTS
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.errata import errata
 from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.artefacts import Place, artefact, links
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.markdown import bullets, inline, sections
 from lpbench.reporting.pages.tables import SELECTIONS, in_errors
-from lpbench.reporting.published import read
-from lpbench.reporting.report import PAPERS, in_order, not_run_for, not_run_lines
+from lpbench.reporting.paper import Page, Paper, errata, papers
+from lpbench.reporting.report import in_order, not_run_for, not_run_lines
 
-#: Folder of experiments -> letter of the paper in claims and errata.
-LETTERS = {"histoftree": "H", "lpct": "L", "label_dp": "Z"}
 VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not decided"}
 #: Relative difference within which a cell counts as met.
 TOLERANCE = 0.1
-#: Experiments that have a page of their own: starts of their names, and its title.
-TUNING_FREE = ("extensions/tuning_free", "extensions/ablation")
-TITLES = PAPERS | {"tuning_free": "Without tuning"}
-#: What links between the pages call them, where the title is long.
-SHORT = {"histoftree": "HistOfTree", "lpct": "LPCT", "label_dp": "Label DP"}
-#: What the methods that are not in the papers do, and why they are private.
-NOTES = ROOT / "docs" / "methods_notes.md"
 
 
 def write_pages(
@@ -77,8 +65,13 @@ def write_pages(
 
 
 def page_of(entry: Entry) -> str:
-    """Page of an experiment: its paper, or the one of the methods without tuning."""
-    return "tuning_free" if entry.name.startswith(TUNING_FREE) else entry.paper
+    """Name of an experiment's page: its paper's, or one of the paper's further pages."""
+    return next((p.name for p in _pages() if entry.name.startswith(p.experiments)), entry.paper)
+
+
+def _pages() -> list[Page]:
+    """Pages besides the papers' own."""
+    return [page for paper in papers() for page in paper.pages]
 
 
 class _Site:
@@ -86,12 +79,16 @@ class _Site:
 
     def __init__(self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping):
         self.entries, self.missing, self.environment = entries, missing, environment
-        rules = {row["claim"]: row["judged_by"] for row in read("claims.csv").to_dict("records")}
+        rules = {claim.name: claim.judged_by for paper in papers() for claim in paper.claims}
         self.claims = [c | {"rule": rules.get(c["claim"], "")} for c in claims]
-        known = dict.fromkeys([*TITLES, *map(page_of, entries)])
-        self.papers = [p for p in known if any(page_of(e) == p for e in entries)]
-        self.pages = [(f"{p}.html", TITLES.get(p, p)) for p in self.papers]
-        self.links = [(f"{p}.html", SHORT.get(p, TITLES.get(p, p))) for p in self.papers]
+        self.known = {p.name: p for p in papers()}
+        extra = {p.name: p.title for p in _pages()}
+        titles = {name: p.title for name, p in self.known.items()} | extra
+        short = {name: p.short for name, p in self.known.items()} | extra
+        pages = dict.fromkeys([*titles, *map(page_of, entries)])
+        self.papers = [p for p in pages if any(page_of(e) == p for e in entries)]
+        self.pages = [(f"{p}.html", titles.get(p, p)) for p in self.papers]
+        self.links = [(f"{p}.html", short.get(p, p)) for p in self.papers]
         self.floor = floors(entries, cards)
         self.cards = cards
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
@@ -123,10 +120,10 @@ class _Site:
 
     def _paper_page(self, paper: str, title: str, place: Place) -> dict:
         mine = [e for e in self.entries if page_of(e) == paper]
-        if paper == "tuning_free":
-            # The comparisons first, then what each ingredient is worth.
-            mine.sort(key=lambda e: not e.name.startswith(TUNING_FREE[0]))
-        letter = LETTERS.get(paper, "")
+        page = next((p for p in _pages() if p.name == paper), Page(paper, title, ()))
+        mine.sort(key=lambda e: [not e.name.startswith(start) for start in page.experiments])
+        known = self.known.get(paper, Paper(paper, title))
+        letter = known.letter
         names = {e.name for e in mine}
         shown = [self.shown[e.name] | links(e, place, self.cards) for e in mine if e.was_run]
         return {
@@ -138,9 +135,9 @@ class _Site:
             "absent": [e for e in mine if not e.was_run],
             "wins": [r for r in self.wins if r["artefact"] in names],
             "errata": [e for e in self.errata if e["paper"] == letter],
-            "facts": CODE_FACTS if paper == "lpct" else (),
-            "note": sections(NOTES.read_text(encoding="utf-8"))[1]
-            if paper == "tuning_free" and NOTES.is_file()
+            "facts": [f"{d.fact} ({d.place}; {d.commit})" for d in known.deviations],
+            "note": sections(page.notes.read_text(encoding="utf-8"))[1]
+            if page.notes is not None and page.notes.is_file()
             else [],
         }
 
@@ -150,7 +147,7 @@ class _Site:
             "verdict": _verdict(self.claims, self.entries),
             "claims": self.claims,
             "tolerance": TOLERANCE,
-            "page_of": {letter: f"{paper}.html" for paper, letter in LETTERS.items() if paper in self.papers},
+            "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
             "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
             "wins": self.wins,
             "not_run": bullets(not_run_lines(self.entries, self.missing)),
@@ -159,7 +156,7 @@ class _Site:
         }
 
     def _row(self, paper: str, page: str, title: str) -> dict:
-        letter = LETTERS.get(paper, "")
+        letter = self.known[paper].letter if paper in self.known else ""
         mine = [e for e in self.entries if page_of(e) == paper]
         claims = [c for c in self.claims if c["paper"] == letter]
         decided = {f"{v}_claims": [c for c in claims if c["verdict"] == v] for v in VERDICTS}

@@ -1,0 +1,51 @@
+"""Reader of ``results/published``: the printed numbers, names and claims of the papers that ship with lpbench."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+
+from lpbench.analysis.claims import Claim, Decider, Deciders
+from lpbench.errors import DataError
+from lpbench.paths import PUBLISHED
+
+
+@cache
+def read(name: str) -> pd.DataFrame:
+    """Read one file of ``results/published``; every value is a text, as printed."""
+    path = PUBLISHED / name
+    if not path.is_file():
+        raise DataError(f"the published numbers are not there: {path} is missing; check out results/published again")
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+@cache
+def names(kind: str, letter: str) -> dict[tuple[str, str], str]:
+    """Map (published name, rule) to our name; ``kind`` is dataset, method or series."""
+    rows = read("names.csv")
+    rows = rows[(rows["kind"] == kind) & (rows["paper"] == letter)]
+    return {(r.published, r.rule): r.ours for r in rows.itertuples()}
+
+
+def stated_claims(letter: str, *deciders: Deciders) -> tuple[Claim, ...]:
+    """Return a paper's rows of ``claims.csv`` as claims, each with its decider.
+
+    Raises
+    ------
+    ValueError
+        A claim has two deciders, or a decider has no claim.
+    """
+    found: dict[str, Decider] = {}
+    for part in deciders:
+        if twice := found.keys() & part.keys():
+            raise ValueError(f"claim {min(twice)} has two deciders")
+        found |= part
+    rows = read("claims.csv")
+    rows = rows[rows["paper"] == letter]
+    if unknown := found.keys() - set(rows["claim"]):
+        raise ValueError(f"claim {min(unknown)} has a decider and no row in claims.csv")
+    return tuple(
+        Claim(r["claim"], r["artefact"], r["statement"], r["judged_by"], found.get(r["claim"]))
+        for r in rows.to_dict("records")
+    )
