@@ -22,12 +22,12 @@ from lpbench.audit.world import (
     real_message,
     repeat,
 )
-from lpbench.deployment.wire import Integers
 from lpbench.estimators.histoftree.cell_reports import bit_reports, category_reports
 from lpbench.estimators.histoftree.histoftree import protection_order
 from lpbench.estimators.histoftree.rounds import Rounds, Setting, Split
 from lpbench.partitions import TreePartition
 from lpbench.privacy import GRR, Laplace, RandomizedResponse
+from lpbench.privacy.payload import Integers
 
 REAL_BITS = 64.0
 

@@ -8,9 +8,9 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import Y_RANGE, real_message
-from lpbench.deployment.wire import Integers
 from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.privacy import Exponential, Laplace, exponential_choices
+from lpbench.privacy.payload import Integers
 
 #: Samples in a cube of the audited data sets.
 N_CUBE = 8

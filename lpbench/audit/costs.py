@@ -1,25 +1,11 @@
-"""What the protocol costs, measured on serialised reports: bits up and down, and what the curator must hold."""
+"""Records of what protocols and methods cost: bits up and down, bytes on the wire, memory of the curator.
+
+They are measured where the wire is, in :mod:`lpbench.deployment.costs`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-
-from lpbench.audit.devices import audited_methods, method_randomizer
-from lpbench.audit.randomizers import Randomizer
-from lpbench.deployment.client import Client
-from lpbench.deployment.collector import Collector, Round
-from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
-from lpbench.deployment.lpct import LPCTClient, LPCTCurator
-from lpbench.deployment.wire import Reals, pack, payload_bits, seal, user_token
-from lpbench.estimators import LPCT, HistOfTree
-from lpbench.seeds import Streams
-
-_SECRET = bytes(16)
-#: Users of the measured protocols, and of the collectors that are fed transcripts of each method.
-N_USERS, N_SENDERS = 1000, 64
 
 
 @dataclass(frozen=True)
@@ -50,55 +36,10 @@ class Cost:
     curator_bytes: int
     kept: str
 
-
-def measure_protocols(seed: int) -> list[Cost]:
-    """Run HistOfTree (d = 8, s = 2, t = 2, p = 4) and LPCT (d = 8, depth 4) with real clients, and measure."""
-    rng = np.random.default_rng(seed)
-    X, y = rng.random((N_USERS, 8)), rng.random(N_USERS)
-    costs = []
-    for mechanism in ("grr", "rr"):
-        costs += _histoftree(
-            HistOfTree(1.0, bins=2, depth=4, mechanism=mechanism, y_range=(0.0, 1.0), random_state=0), X, y
-        )
-    for name, options in (("laplace", {}), ("discrete", {"noise": "discrete"}), ("rr", {"mechanism": "rr"})):
-        model = LPCT(1.0, depth=4, min_samples_leaf=0, random_state=0, **options)
-        curator = LPCTCurator(model, X[:50], y[:50] > 0.5, [False, True], _SECRET)
-        clients = [LPCTClient(i, user_token(_SECRET, i), 1.0, X[i], int(y[i] > 0.5)) for i in range(N_USERS)]
-        costs.append(_round(f"LPCT ({name})", curator.collector(), curator.first, clients))
-    return costs
-
-
-def _histoftree(model: HistOfTree, X: np.ndarray, y: np.ndarray) -> list[Cost]:
-    name = f"HistOfTree ({model.mechanism})"
-    mask = np.arange(X.shape[1]) < 2
-    curator = HistOfTreeCurator(model, X.shape[1], _SECRET)
-    clients = [HistOfTreeClient(i, user_token(_SECRET, i), model.epsilon, X[i], y[i], mask) for i in range(len(X))]
-    first = curator.collector(1)
-    costs = [_round(name, first, curator.first, clients)]
-    curator.close_labels(first)
-    return [*costs, _round(name, curator.collector(2), curator.second, clients)]
-
-
-def _round(name: str, collector: Collector, broadcast: bytes, clients: Sequence[Client]) -> Cost:
-    reports = [client.answer(broadcast) for client in clients]
-    refused = set(collector.add(reports)) - {""}
-    if refused:
-        raise RuntimeError(f"{name}: honest reports were refused: {refused}")
-    return _cost(name, collector, reports, 8 * len(broadcast))
-
-
-def _cost(name: str, collector: Collector, reports: Sequence[bytes], bits_down: int) -> Cost:
-    rules = collector.round
-    return Cost(
-        name,
-        len(reports),
-        rules.number,
-        payload_bits(rules.fields),
-        len(reports[0]),
-        bits_down,
-        collector.memory()["reports"],
-        rules.keep,
-    )
+    @property
+    def envelope_bytes(self) -> int:
+        """Bytes of a report around its payload."""
+        return self.report_bytes - -(-self.payload_bits // 8)
 
 
 @dataclass(frozen=True)
@@ -117,35 +58,3 @@ class WireCost:
     user_bytes: int
     curator_bytes: float
     keep: str
-
-
-def measure_methods(epsilon: float, seed: int) -> dict[str, WireCost]:
-    """Serialise transcripts of every method and collect them; one that does not fit its fields is an error."""
-    return {name: randomizer_cost(method_randomizer(name, epsilon), seed) for name in audited_methods()}
-
-
-def randomizer_cost(randomizer: Randomizer, seed: int) -> WireCost:
-    """Serialise transcripts of one method, round by round, and collect them."""
-    sent_bytes, held = 0, 0.0
-    for number in range(1, randomizer.rounds + 1):
-        reports, collector = _collect_round(randomizer, number, Streams(seed).child("wire", round=number))
-        sent_bytes += len(reports[0])
-        held += collector.memory()["reports"] / (N_SENDERS if randomizer.keep == "rows" else 1)
-    return WireCost(sent_bytes, held, randomizer.keep)
-
-
-def _collect_round(randomizer: Randomizer, number: int, streams: Streams) -> tuple[list[bytes], Collector]:
-    messages = [m for m in randomizer.messages if m.round == number]
-    # What is public goes along with the first message, as it is.
-    public = int(randomizer.public_bits / 64) if number == 1 else 0
-    fields = (*([Reals(public)] if public else []), *(f for m in messages for f in m.fields))
-    sent = [np.zeros((N_SENDERS, public))]
-    sent += [np.asarray(m.send(0, N_SENDERS, streams), dtype=float).reshape(N_SENDERS, -1) for m in messages]
-    collector = Collector(Round(number, b"audit...", fields, randomizer.keep), _SECRET)
-    reports = [
-        seal(b"audit...", number, user, payload.tobytes(), user_token(_SECRET, user))
-        for user, payload in enumerate(pack(fields, np.hstack(sent)))
-    ]
-    if set(collector.add(reports)) != {""}:
-        raise RuntimeError(f"{randomizer.name}: transcripts of round {number} do not survive the wire")
-    return reports, collector

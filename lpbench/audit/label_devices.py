@@ -8,10 +8,10 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import LABELS, N_FEATURES, SHOWN, USER_MASK, Y_RANGE, real_message, repeat, unprotected
-from lpbench.deployment.wire import Integers
 from lpbench.estimators.label_dp.vote import MECHANISMS as VOTES
 from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
 from lpbench.privacy import GRR, Laplace, grr_reports
+from lpbench.privacy.payload import Integers
 
 #: Classes of the audited classification problems.
 N_CLASSES = 3

@@ -23,7 +23,7 @@ from lpbench.estimators.lpct.votes import VoteMechanism
 
 
 @dataclass(frozen=True)
-class Client:
+class ReportSource:
     """A function whose results are what devices send.
 
     Attributes
@@ -43,17 +43,17 @@ class Client:
 
 @dataclass
 class Tape:
-    """Results of the client functions, in the order of the calls."""
+    """Results of the report sources, in the order of the calls."""
 
     results: list = field(default_factory=list)
 
 
-def _label_vote(model) -> list[Client]:
+def _label_vote(model) -> list[ReportSource]:
     kind = "BitVector" if model.mechanism == "bit_vector" else "GRR"
-    return [Client(f"lpbench.privacy.{kind}.sum_of_reports")]
+    return [ReportSource(f"lpbench.privacy.{kind}.sum_of_reports")]
 
 
-def _histogram(model) -> list[Client]:
+def _histogram(model) -> list[ReportSource]:
     def reconcile(fitted, recorded, fresh):
         inner = getattr(fitted, "histogram_", fitted)
         inner = inner if isinstance(inner, (models.Hist, models.PHIST)) else fitted
@@ -63,34 +63,34 @@ def _histogram(model) -> list[Client]:
         return other, noise + (sums - other) / scale
 
     if getattr(model, "noise", "laplace") == "discrete":
-        return [Client("lpbench.estimators.baselines.hist.GridSums.lookup_on_grid")]
-    return [Client("lpbench.estimators.baselines.hist.GridSums.lookup", reconcile)]
+        return [ReportSource("lpbench.estimators.baselines.hist.GridSums.lookup_on_grid")]
+    return [ReportSource("lpbench.estimators.baselines.hist.GridSums.lookup", reconcile)]
 
 
-def _moments(model) -> list[Client]:
+def _moments(model) -> list[ReportSource]:
     def reconcile(fitted, recorded, fresh):
         scale = np.sqrt(recorded.n) * fitted._mechanism(recorded.n).sigma
         fresh.noise_gram = recorded.noise_gram + (recorded.gram - fresh.gram) / scale
         fresh.noise_cross = recorded.noise_cross + (recorded.cross - fresh.cross) / scale
         return fresh
 
-    return [Client("lpbench.estimators.baselines.pglm.Moments.collect", reconcile)]
+    return [ReportSource("lpbench.estimators.baselines.pglm.Moments.collect", reconcile)]
 
 
-def _cells(model) -> list[Client]:
+def _cells(model) -> list[ReportSource]:
     reports = "rounds.category_reports" if model.mechanism == "grr" else "cell_reports.bit_reports"
     return [
-        Client("lpbench.estimators.histoftree.rounds.Rounds.labels"),
-        Client(f"lpbench.estimators.histoftree.{reports}"),
+        ReportSource("lpbench.estimators.histoftree.rounds.Rounds.labels"),
+        ReportSource(f"lpbench.estimators.histoftree.{reports}"),
     ]
 
 
-def _paths(*paths: str) -> Callable[[object], list[Client]]:
-    return lambda model: [Client(f"lpbench.estimators.{path}") for path in paths]
+def _paths(*paths: str) -> Callable[[object], list[ReportSource]]:
+    return lambda model: [ReportSource(f"lpbench.estimators.{path}") for path in paths]
 
 
 #: Estimator class -> function of an instance that lists where its reports are made.
-CLIENTS: dict[type, Callable[[object], list[Client]]] = {
+REPORT_SOURCES: dict[type, Callable[[object], list[ReportSource]]] = {
     models.HistOfTree: _cells,
     models.AdHistOfTree: _cells,
     models.LabelDT: _paths("baselines.trees.noisy_labels"),
@@ -98,7 +98,7 @@ CLIENTS: dict[type, Callable[[object], list[Client]]] = {
     models.KRR: _paths("baselines.krr.noisy_labels", "baselines.krr.KRR._obfuscate"),
     models.PrivateMean: _paths("baselines.private_mean.noisy_labels"),
     models.PrivateMajority: _paths("baselines.private_majority.grr_reports"),
-    models.LabelLDPKNN: lambda model: [Client("lpbench.privacy.Laplace.randomize")],
+    models.LabelLDPKNN: lambda model: [ReportSource("lpbench.privacy.Laplace.randomize")],
     models.LabelLDPVote: _label_vote,
     models.LPCT: _paths("lpct.lpct.noisy_votes"),
     models.LPCTPrune: _paths("lpct.pruning.noisy_votes"),
@@ -109,7 +109,7 @@ CLIENTS: dict[type, Callable[[object], list[Client]]] = {
     models.PGLM: _moments,
     models.ResidualGP: _paths("tuning_free.residual_gp.answers"),
     models.CalibratedScore: _paths("tuning_free.calibrated_score.vote_reports"),
-    models.PSGD: lambda model: [Client("lpbench.estimators.psgd.passes.LinearPass._visit", step="weights")],
+    models.PSGD: lambda model: [ReportSource("lpbench.estimators.psgd.passes.LinearPass._visit", step="weights")],
     # Trusted curators: what is released stands for the reports.
     models.LabelCDPVote: _paths("label_dp.vote.exponential_choices"),
     models.CDPVote: _paths("label_dp.vote.exponential_choices"),
@@ -141,11 +141,11 @@ def replay(
     calls : int
         How many results were replayed.
     """
-    clients, tape = CLIENTS[type(model)](model), Tape()
+    sources, tape = REPORT_SOURCES[type(model)](model), Tape()
     original, replayed, other = clone(model), clone(model), clone(model)
-    with _recording(clients, tape):
+    with _recording(sources, tape):
         expected = outputs(original.fit(**first), queries)
-    with _replaying(clients, tape, replayed):
+    with _replaying(sources, tape, replayed):
         found = outputs(replayed.fit(**second), queries)
     return expected, found, outputs(other.fit(**second), queries), len(tape.results)
 
@@ -156,57 +156,57 @@ def outputs(model, queries: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _recording(clients: Sequence[Client], tape: Tape) -> Iterator[None]:
-    def wrap(client, function):
+def _recording(sources: Sequence[ReportSource], tape: Tape) -> Iterator[None]:
+    def wrap(source, function):
         @wraps(function)
         def recorded(*args, **kwargs):
-            if client.step is None:
+            if source.step is None:
                 tape.results.append(function(*args, **kwargs))
                 return tape.results[-1]
-            before = getattr(args[0], client.step)
+            before = getattr(args[0], source.step)
             result = function(*args, **kwargs)
-            tape.results.append(getattr(args[0], client.step) - before)
+            tape.results.append(getattr(args[0], source.step) - before)
             return result
 
         return recorded
 
-    with _patched(clients, wrap):
+    with _patched(sources, wrap):
         yield
 
 
 @contextmanager
-def _replaying(clients: Sequence[Client], tape: Tape, model) -> Iterator[None]:
+def _replaying(sources: Sequence[ReportSource], tape: Tape, model) -> Iterator[None]:
     position = iter(list(tape.results))
 
-    def wrap(client, function):
+    def wrap(source, function):
         @wraps(function)
         def replayed(*args, **kwargs):
             recorded = next(position)
-            if client.step is not None:
-                setattr(args[0], client.step, getattr(args[0], client.step) + recorded)
+            if source.step is not None:
+                setattr(args[0], source.step, getattr(args[0], source.step) + recorded)
                 return None
-            if client.reconcile is None:
+            if source.reconcile is None:
                 return recorded
-            return client.reconcile(model, recorded, function(*args, **kwargs))
+            return source.reconcile(model, recorded, function(*args, **kwargs))
 
         return replayed
 
-    with _patched(clients, wrap):
+    with _patched(sources, wrap):
         yield
     if next(position, None) is not None:
         raise AssertionError("the second fit asked for fewer reports than the first")
 
 
 @contextmanager
-def _patched(clients: Sequence[Client], wrap) -> Iterator[None]:
+def _patched(sources: Sequence[ReportSource], wrap) -> Iterator[None]:
     with ExitStack() as stack:
-        for client in clients:
-            owner_path, _, name = client.path.rpartition(".")
+        for source in sources:
+            owner_path, _, name = source.path.rpartition(".")
             owner = resolve_name(owner_path)
             attribute = vars(owner)[name]
             if isinstance(attribute, (classmethod, staticmethod)):
                 # A bound class method keeps its class; a replacement must not be bound again.
-                stack.enter_context(patch.object(owner, name, staticmethod(wrap(client, getattr(owner, name)))))
+                stack.enter_context(patch.object(owner, name, staticmethod(wrap(source, getattr(owner, name)))))
             else:
-                stack.enter_context(patch.object(owner, name, wrap(client, attribute)))
+                stack.enter_context(patch.object(owner, name, wrap(source, attribute)))
         yield

@@ -9,7 +9,6 @@ from lpbench.audit.costs import Cost, WireCost
 from lpbench.audit.empirical import detectable
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.table import EPSILON, FALSE_ALARM, Row, failure_per_row
-from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES
 
 
 def page(
@@ -117,7 +116,7 @@ def _costs(costs: Sequence[Cost]) -> str:
     ]
     return (
         "Measured on serialised reports of 8 features and 16 tree cells; the envelope takes "
-        f"{HEADER_BYTES + TAG_BYTES} bytes of each. *Curator* is what must be held of the reports until the round is "
+        f"{costs[0].envelope_bytes} bytes of each. *Curator* is what must be held of the reports until the round is "
         "closed, beside 16 bytes for every user who has reported.\n\n"
         + _table(header, body)
         + "\n\nH A.2 counts d + 1 real numbers for round 1 (the wire adds one bit per feature, which says what is "

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import block_diag
 
-from lpbench.audit.exact import message_losses
-from lpbench.deployment.wire import Field, payload_bits
+from lpbench.audit.losses import message_losses
 from lpbench.privacy import MODELS, Mechanism
+from lpbench.privacy.payload import Field, payload_bits
 from lpbench.seeds import Streams
 
 #: Users simulated by one call of the client code.

@@ -12,10 +12,10 @@ from lpbench.audit.devices import builds
 from lpbench.audit.exact import Channel
 from lpbench.audit.randomizers import Message, Randomizer, asked_once
 from lpbench.audit.world import LABELS, N_OTHERS, OTHERS_MASK, PUBLIC, SHOWN, USER_MASK, Y_RANGE, real_message, repeat
-from lpbench.deployment.wire import Integers
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free.interview import Question, answers, effects_at
 from lpbench.privacy import Laplace
+from lpbench.privacy.payload import Integers
 
 #: Bins of the joint report, which is audited whether or not the method would ask for it at the audited budget.
 BINS = 2

@@ -11,8 +11,8 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import N_FEATURES, silent
-from lpbench.deployment.wire import Integers
 from lpbench.estimators.tuning_free.calibrated_score import vote_reports
+from lpbench.privacy.payload import Integers
 
 #: Cells and classes of the audited world; the channel of the report depends on their product alone.
 N_CELLS, N_CLASSES = 4, 2

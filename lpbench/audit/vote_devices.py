@@ -11,11 +11,10 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import LABELS, N_FEATURES, Y_RANGE, repeat, silent, unprotected
-from lpbench.deployment.lpct import vote_fields
-from lpbench.deployment.wire import GridPoints, Reals, grid_reach
 from lpbench.estimators.baselines.pglm import unit_rows
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
 from lpbench.privacy import DiscreteLaplace, Laplace
+from lpbench.privacy.payload import GridPoints, Reals, grid_reach, table_fields
 
 #: Cells of the audited partitions; two are enough for the worst case.
 N_CELLS = 2
@@ -35,7 +34,9 @@ def vote_messages(mechanism: VoteMechanism, n_cells: int, round: int = 1) -> lis
         return mechanism.randomize(repeat(tables[value], n), rng).reshape(n, -1)
 
     inputs = tables.reshape(len(tables), -1)
-    return [Message(mechanism.half, inputs.astype(np.float64), send, vote_fields(mechanism, inputs.shape[1]), round)]
+    return [
+        Message(mechanism.half, inputs.astype(np.float64), send, table_fields(mechanism.half, inputs.shape[1]), round)
+    ]
 
 
 def votes(claimed: float, messages: Sequence[Message], bits_down: float = 0.0) -> Randomizer:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.deployment.wire import Reals
 from lpbench.privacy import Laplace
+from lpbench.privacy.payload import Reals
 from lpbench.seeds import Streams
 
 #: Public range of the label, and its audited values.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from lpbench.audit.costs import measure_methods, measure_protocols
 from lpbench.audit.page import page
 from lpbench.audit.table import EPSILON, Row, audit, subjects, write_csv
+from lpbench.deployment.costs import measure_methods, measure_protocols
 from lpbench.reporting.paper import papers
 
 SAMPLES = 1_000_000

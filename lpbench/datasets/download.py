@@ -141,9 +141,9 @@ def _fetch_once(url: str, path: Path, settings: Settings, md5: str | None) -> No
             if md5 is not None and (found := pooch.file_hash(file.name, "md5")) != md5:
                 raise PassingError(f"{url} has the checksum {found}, expected {md5}")
     except requests.HTTPError as error:
-        status = error.response.status_code
-        kind = PassingError if status in PASSING_STATUS else DownloadError
-        raise kind(f"{url} answered {status} {error.response.reason}") from error
+        answer: requests.Response = error.response  # type: ignore[assignment]
+        kind = PassingError if answer.status_code in PASSING_STATUS else DownloadError
+        raise kind(f"{url} answered {answer.status_code} {answer.reason}") from error
     except (requests.ConnectionError, requests.Timeout) as error:
         raise PassingError(f"{url} did not answer: {_first_line(error)}") from error
     except requests.RequestException as error:

@@ -10,7 +10,8 @@ import numpy as np
 
 from lpbench.deployment.broadcast import Broadcast, campaign_of
 from lpbench.deployment.collector import ProtocolError
-from lpbench.deployment.wire import Field, pack, seal
+from lpbench.deployment.wire import seal
+from lpbench.privacy.payload import Field, pack
 
 
 def fresh_generator() -> np.random.Generator:

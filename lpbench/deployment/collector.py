@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbench.deployment.wire import VERSION, Envelope, Field, Integers, open_envelope, payload_bytes, unpack
+from lpbench.deployment.wire import VERSION, Envelope, open_envelope
 from lpbench.errors import LpbenchError
+from lpbench.privacy.payload import Field, Integers, payload_bytes, unpack
 
 #: Why a report may be refused.
 REASONS = {

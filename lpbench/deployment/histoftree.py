@@ -16,13 +16,13 @@ from sklearn.base import clone
 from lpbench.deployment.broadcast import Broadcast, campaign_of
 from lpbench.deployment.client import Client, fresh_generator, numbers, whole
 from lpbench.deployment.collector import Collector, ProtocolError, Round
-from lpbench.deployment.wire import LARGEST_REAL, Field, Integers, Reals
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, bit_reports, category_reports
 from lpbench.estimators.histoftree.histoftree import CellRegressor, protection_order
 from lpbench.estimators.histoftree.rounds import MECHANISMS, Rounds, Split
 from lpbench.estimators.histoftree.user_cells import ReportDraws, UserGrid, UserLeaves
 from lpbench.privacy import RandomizedResponse
+from lpbench.privacy.payload import LARGEST_REAL, Field, Integers, Reals
 from lpbench.seeds import Streams
 
 NAME = "histoftree"

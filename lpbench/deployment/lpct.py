@@ -15,27 +15,16 @@ from sklearn.base import clone
 from lpbench.deployment.broadcast import Broadcast, campaign_of
 from lpbench.deployment.client import Client, fresh_generator, numbers, whole
 from lpbench.deployment.collector import Collector, ProtocolError, Round
-from lpbench.deployment.wire import Field, GridPoints, Integers, Reals, grid_reach
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes, regression_function
-from lpbench.privacy import DiscreteLaplace, RandomizedResponse
+from lpbench.privacy.payload import table_fields
 
 NAME = "lpct"
 KINDS = ("laplace", "rr", "discrete")
 #: Classes beyond which a client does not answer.
 MOST_CLASSES = 1 << 12
-
-
-def vote_fields(mechanism: VoteMechanism, entries: int) -> tuple[Field, ...]:
-    """Payload of a table with the given number of entries."""
-    half = mechanism.half
-    if isinstance(half, RandomizedResponse):
-        return (Integers(2, entries),)
-    if isinstance(half, DiscreteLaplace):
-        return (GridPoints(half.step, grid_reach(1.0, half.scale, half.step), entries),)
-    return (Reals(entries),)
 
 
 class LPCTClient(Client):
@@ -72,7 +61,7 @@ class LPCTClient(Client):
         mechanism = VoteMechanism(settings["budget"], settings["kind"])
         cell = tree.leaf_index()[tree.apply(self._x)]
         table = one_hot_votes(cell, self._code, tree.n_leaves(), n_classes)
-        return vote_fields(mechanism, table[0].size), mechanism.randomize(table, self._rng).ravel()
+        return table_fields(mechanism.half, table[0].size), mechanism.randomize(table, self._rng).ravel()
 
 
 class Sums(Protocol):
@@ -119,7 +108,7 @@ class LPCTCurator:
         n_classes = self.model.classes_.size
         settings = {"budget": float(model.epsilon), "kind": self._mechanism.kind, "n_classes": n_classes}
         self.first = Broadcast({"protocol": NAME, "round": 1, **settings}, self._tree).encode()
-        self._fields = vote_fields(self._mechanism, self._public.size)
+        self._fields = table_fields(self._mechanism.half, self._public.size)
 
     def collector(self, shard: int = 0, n_shards: int = 1) -> Collector:
         """Return an empty collector."""

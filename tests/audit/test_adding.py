@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from lpbench.audit import Channel, Message, asked_once, exact_loss, lower_bound, randomizer_of
-from lpbench.audit.costs import randomizer_cost
-from lpbench.audit.exact import channel_losses
+from lpbench.audit.losses import channel_losses
 from lpbench.audit.world import real_message
-from lpbench.deployment.wire import Integers
+from lpbench.deployment.costs import randomizer_cost
 from lpbench.estimators import PrivateMean
 from lpbench.privacy import GRR, Laplace, grr_reports
+from lpbench.privacy.payload import Integers
 from lpbench.seeds import Streams
 
 PAGE = Path(__file__).parents[2] / "docs" / "privacy.md"

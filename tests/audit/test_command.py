@@ -3,11 +3,11 @@
 import pytest
 
 from lpbench.audit import table
-from lpbench.audit.costs import measure_methods, measure_protocols
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.cli import arguments
 from lpbench.cli import audit as command
+from lpbench.deployment.costs import measure_methods, measure_protocols
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.audit.exact import (
-    bit_channel,
-    channel_losses,
-    exact_loss,
-    message_losses,
-    product_channel,
-)
+from lpbench.audit.exact import exact_loss
+from lpbench.audit.losses import bit_channel, channel_losses, message_losses, product_channel
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.privacy import (
     GRR,

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from lpbench import estimators as models
 from lpbench.audit.devices import audited_methods
-from lpbench.audit.leaks import CLIENTS, UNPROTECTED, Client, outputs, replay
+from lpbench.audit.leaks import REPORT_SOURCES, UNPROTECTED, ReportSource, outputs, replay
 from lpbench.estimators.lpct.tables import Samples
 from lpbench.experiments.catalogue import method
 from lpbench.partitions import grid_digits
@@ -84,7 +84,7 @@ def test_other_raw_data_with_the_same_reports_give_the_same_model(name):
     first, second = two_samples(model, differs)
     original, replayed, other, calls = replay(model.set_params(random_state=7), first, second, QUERIES)
     assert calls > 0
-    if any(client.reconcile for client in CLIENTS[type(model)](model)):
+    if any(source.reconcile for source in REPORT_SOURCES[type(model)](model)):
         np.testing.assert_allclose(replayed, original, atol=1e-7)
     else:
         np.testing.assert_array_equal(replayed, original)
@@ -93,9 +93,9 @@ def test_other_raw_data_with_the_same_reports_give_the_same_model(name):
 
 def test_every_method_is_checked_or_says_why_not():
     checked = {type(model) for model, _ in CASES.values()}
-    assert checked == CLIENTS.keys()
+    assert checked == REPORT_SOURCES.keys()
     for selector in audited_methods():
-        assert method(selector).estimator_class in {*CLIENTS, *UNPROTECTED}, f"{selector}: no leak check"
+        assert method(selector).estimator_class in {*REPORT_SOURCES, *UNPROTECTED}, f"{selector}: no leak check"
 
 
 class TreeOnRawLabels(models.LabelDT):
@@ -132,7 +132,7 @@ class CellsOfRawFeatures(models.HistOfTree):
     ids=["raw labels", "raw partition", "raw cells"],
 )
 def test_leaky_estimators_are_caught(leaky, differs, parent, monkeypatch):
-    monkeypatch.setitem(CLIENTS, type(leaky), CLIENTS[parent])
+    monkeypatch.setitem(REPORT_SOURCES, type(leaky), REPORT_SOURCES[parent])
     first, second = two_samples(leaky, differs)
     original, replayed, _, _ = replay(leaky.set_params(random_state=7), first, second, QUERIES)
     assert (original != replayed).any()
@@ -144,8 +144,8 @@ def test_a_fit_that_asks_for_other_reports_is_caught(monkeypatch):
             super().fit(X, y)
             return self if y[0] < 0.5 else super().fit(X, y)
 
-    clients = [Client("lpbench.estimators.baselines.private_mean.noisy_labels")]
-    monkeypatch.setitem(CLIENTS, Asks, lambda model: clients)
+    sources = [ReportSource("lpbench.estimators.baselines.private_mean.noisy_labels")]
+    monkeypatch.setitem(REPORT_SOURCES, Asks, lambda model: sources)
     high, low = np.full(5, 0.9), np.full(5, 0.1)
     X = np.zeros((5, 1))
     with pytest.raises(AssertionError, match="fewer reports"):

@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 
 from lpbench.audit import devices
-from lpbench.audit.costs import measure_methods, measure_protocols
 from lpbench.audit.devices import EXTRA, audited_methods, builds, randomizer_of
 from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD
 from lpbench.audit.table import COLUMNS, FALSE_ALARM, audit, failure_per_row, problems, subjects, write_csv
+from lpbench.deployment.costs import measure_methods, measure_protocols
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateMean
 from lpbench.estimators.histoftree.rounds import Rounds

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lpbench.deployment.collector import REASONS, SUM_STEP, Collector, ProtocolError, Round
-from lpbench.deployment.wire import VERSION, GridPoints, Integers, Reals, pack, seal, user_token
+from lpbench.deployment.wire import VERSION, seal, user_token
+from lpbench.privacy.payload import GridPoints, Integers, Reals, pack
 
 SECRET = b"0123456789abcdef"
 CAMPAIGN, OTHER = b"campaign", b"another."

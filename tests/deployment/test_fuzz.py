@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from lpbench.deployment.collector import REASONS, Collector, Round
-from lpbench.deployment.wire import Integers, Reals, pack, seal, user_token
+from lpbench.deployment.wire import seal, user_token
+from lpbench.privacy.payload import Integers, Reals, pack
 
 SECRET = b"0123456789abcdef"
 FIELDS = {1: (Reals(1), Integers(2, 3), Reals(3)), 2: (Integers(37),)}

@@ -9,8 +9,9 @@ from lpbench.deployment.broadcast import Broadcast, campaign_of
 from lpbench.deployment.collector import REASONS, ProtocolError
 from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
 from lpbench.deployment.lpct import LPCTClient, LPCTCurator
-from lpbench.deployment.wire import payload_bytes, seal, user_token
+from lpbench.deployment.wire import seal, user_token
 from lpbench.estimators import LPCT, HistOfTree
+from lpbench.privacy.payload import payload_bytes
 from tests.deployment.test_histoftree_protocol import SECRET, Y_RANGE, clients_of, sample
 
 SEED = 20240608

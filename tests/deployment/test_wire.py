@@ -9,24 +9,20 @@ from hypothesis import strategies as st
 
 from lpbench.deployment.broadcast import Broadcast, decode_tree, encode_tree
 from lpbench.deployment.collector import ProtocolError
-from lpbench.deployment.wire import (
-    HEADER_BYTES,
+from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES, open_envelope, seal, user_token
+from lpbench.partitions import grow_max_edge
+from lpbench.privacy import DiscreteLaplace
+from lpbench.privacy.payload import (
     LARGEST_REAL,
-    TAG_BYTES,
     GridPoints,
     Integers,
     Reals,
     grid_reach,
-    open_envelope,
     pack,
     payload_bits,
     payload_bytes,
-    seal,
     unpack,
-    user_token,
 )
-from lpbench.partitions import grow_max_edge
-from lpbench.privacy import DiscreteLaplace
 
 FIELDS = st.lists(
     st.one_of(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.audit.exact import message_losses
+from lpbench.audit.losses import message_losses
 from lpbench.estimators import PHIST, Hist
 from lpbench.privacy import DiscreteLaplace, discrete_cell_noise
 from lpbench.problem import Problem

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.deployment.collector import SUM_STEP
-from lpbench.deployment.lpct import LPCTCurator, vote_fields
+from lpbench.deployment.lpct import LPCTCurator
 from lpbench.deployment.streams.draws import UserSlice
 from lpbench.deployment.streams.exact import ExactSums
-from lpbench.deployment.wire import unpack
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.votes import one_hot_votes
+from lpbench.privacy.payload import table_fields, unpack
 from lpbench.seeds import Streams
 
 #: Table entries that are in memory at once: the temporaries stay in the processor's cache.
@@ -35,7 +35,7 @@ class VoteStream:
         self.curator = curator
         self._tree, self._mechanism = curator._tree, curator._mechanism
         self._shape = curator._public.shape
-        self._fields = vote_fields(self._mechanism, curator._public.size)
+        self._fields = table_fields(self._mechanism.half, curator._public.size)
         self._sums = ExactSums(curator._public.size)
         #: Number of users who have reported.
         self.accepted = 0

@@ -5,8 +5,9 @@ import pytest
 
 from lpbench.deployment.lpct import LPCTClient, LPCTCurator
 from lpbench.deployment.streams import VoteStream
-from lpbench.deployment.wire import HEADER_BYTES, LARGEST_REAL, TAG_BYTES, user_token
+from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES, user_token
 from lpbench.estimators import LPCT
+from lpbench.privacy.payload import LARGEST_REAL
 from tests.privacy.laws import assert_same_law
 
 SECRET = b"0123456789abcdef"

@@ -6,11 +6,11 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from lpbench.deployment.lpct import LPCTCurator, vote_fields
+from lpbench.deployment.lpct import LPCTCurator
 from lpbench.deployment.streams import VoteStream, read_chunks
-from lpbench.deployment.wire import pack
 from lpbench.errors import DataError
 from lpbench.estimators import LPCT
+from lpbench.privacy.payload import pack, table_fields
 
 COLUMNS = {"X": ["a", "b"], "y": "y", "payload": "payload"}
 
@@ -75,7 +75,7 @@ def test_model_from_disk_is_that_from_memory(tmp_path, kind):
         for start, part in read_chunks(tmp_path / "x.parquet", {"X": ["a", "b"], "y": "y"}, chunk=100):
             disk.add_users(part["X"], part["y"], model._streams(), start)
     else:
-        raw = pack(vote_fields(curator._mechanism, 8), np.concatenate(sent).reshape(900, 8))
+        raw = pack(table_fields(curator._mechanism.half, 8), np.concatenate(sent).reshape(900, 8))
         reports = pa.FixedSizeBinaryArray.from_buffers(pa.binary(1), 900, [None, pa.py_buffer(raw.tobytes())])
         pq.write_table(pa.table({"report": reports}), tmp_path / "x.parquet")
         for _, part in read_chunks(tmp_path / "x.parquet", {"report": "report"}, chunk=100):

@@ -1,0 +1,87 @@
+"""Exact losses of single mechanisms between pairs of inputs: enumerated where reports are finite, else analytic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lpbench.privacy import (
+    BitVector,
+    ContinuousMechanism,
+    Exponential,
+    FiniteMechanism,
+    Gaussian,
+    Mechanism,
+    RandomizedResponse,
+)
+
+#: Bit vectors up to this length are enumerated; longer ones use that their bits are independent.
+MOST_BITS = 12
+
+
+def channel_losses(log_channel: np.ndarray) -> np.ndarray:
+    """Largest log-ratio of the probabilities of a report for all pairs of inputs.
+
+    Parameters
+    ----------
+    log_channel : ndarray of shape (n_inputs, n_reports)
+        Log-probabilities, -inf where impossible.
+
+    Returns
+    -------
+    ndarray of shape (n_inputs, n_inputs)
+        Entry (v, w) is max log P(report | v) / P(report | w): inf where w excludes a report of v.
+    """
+    log_channel = np.asarray(log_channel, dtype=np.float64)
+    result = np.zeros((len(log_channel),) * 2)
+    for v, row in enumerate(log_channel):
+        possible = np.isfinite(row)
+        result[v] = (row[possible] - log_channel[:, possible]).max(axis=1)
+    return result
+
+
+def product_channel(*log_channels: np.ndarray) -> np.ndarray:
+    """Channel of several independent messages about the same input: (n_inputs, product of the numbers of reports)."""
+    joint = log_channels[0]
+    for log_channel in log_channels[1:]:
+        joint = (joint[:, :, None] + log_channel[:, None, :]).reshape(len(joint), -1)
+    return joint
+
+
+def bit_channel(response: RandomizedResponse, bits: np.ndarray) -> np.ndarray:
+    """Channel of whole bit vectors of shape (n_inputs, k), over all 2^k reports."""
+    k = bits.shape[1]
+    shown = ((np.arange(2**k)[:, None] >> np.arange(k)) & 1).astype(bool)
+    kept, flipped = response.log_channel()[0]
+    return np.where(bits[:, None, :] == shown, kept, flipped).sum(axis=2)
+
+
+def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
+    """Losses of one mechanism for all pairs of inputs: ndarray of shape (n_values, n_values).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    inputs : ndarray of shape (n_values, ...)
+        Categories, bit vectors, score vectors, numbers or vectors, as the mechanism takes them.
+    """
+    inputs = np.asarray(inputs)
+    if isinstance(mechanism, RandomizedResponse):
+        bits = inputs.reshape(len(inputs), -1).astype(bool)
+        if bits.shape[1] <= MOST_BITS:
+            return channel_losses(bit_channel(mechanism, bits))
+        return mechanism.bit_epsilon * (bits[:, None] != bits).sum(axis=2)
+    if isinstance(mechanism, BitVector):
+        return message_losses(mechanism.response, np.eye(mechanism.n_categories, dtype=bool)[inputs])
+    if isinstance(mechanism, FiniteMechanism):
+        return channel_losses(mechanism.log_channel()[inputs])
+    if isinstance(mechanism, Exponential):
+        return channel_losses(mechanism.log_channel(inputs))
+    if isinstance(mechanism, Gaussian):
+        return _pairwise(lambda v, w: mechanism.privacy_map(float(np.linalg.norm(np.ravel(v - w)))), inputs)
+    if isinstance(mechanism, ContinuousMechanism):
+        return _pairwise(mechanism.log_density_ratio_sup, inputs)
+    raise TypeError(f"no exact audit for {type(mechanism).__name__}")
+
+
+def _pairwise(loss, inputs: np.ndarray) -> np.ndarray:
+    return np.array([[0.0 if i == j else loss(v, w) for j, w in enumerate(inputs)] for i, v in enumerate(inputs)])
