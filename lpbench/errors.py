@@ -29,6 +29,18 @@ class StoreError(LpbenchError, OSError):
     """The results folder cannot be read or written."""
 
 
+class NotRunError(LpbenchError):
+    """Something needs results that are not there; the message says which."""
+
+
+class CellTimeout(LpbenchError):
+    """A block ran longer than ``runner.cell_timeout``."""
+
+
+class TooSlow(LpbenchError):
+    """At its pace, a loop cannot end within the limit."""
+
+
 class PrivacyLeakWarning(UserWarning):
     """A quantity that should be public knowledge was computed from protected data."""
 

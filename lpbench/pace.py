@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from lpbench.errors import TooSlow
+
 #: Seconds before a pace is judged, and by which a forecast must miss the limit.
 LEAST = 5.0
 #: Factor by which a forecast must miss the limit.
@@ -15,10 +17,6 @@ MARGIN = 1.5
 
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
 _TIMES: ContextVar[int] = ContextVar("times", default=1)
-
-
-class TooSlow(Exception):
-    """At its pace, a loop cannot end within the limit."""
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from lpbench.experiments.assemble import assemble
 from lpbench.experiments.engines import engine
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.plan import Plan, plan_experiment
+from lpbench.experiments.results import Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times, timing_table
@@ -281,22 +282,10 @@ def git_commit() -> str:
         return "unknown"
 
 
-def finished_records(results_dir: Path) -> list[tuple[Path, dict]]:
-    """Folder and ``run.json`` of every finished experiment of a results folder."""
-    known = registry.experiments()
-    found = []
-    for name in known:
-        path = results_dir / name / "run.json"
-        if path.is_file():
-            found.append((path.parent, json.loads(path.read_text(encoding="utf-8"))))
-    return found
-
-
 def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
-    folders = [folder for folder, _ in finished_records(results_dir)]
-    folders += [path.parent for path in sorted((results_dir / "single").rglob("run.json"))]
-    return _track(folders, results_dir, uri)
+    results = Results(results_dir)
+    return _track([a.folder for a in (*results.finished(), *results.cells())], results_dir, uri)
 
 
 def _track(folders: Sequence[Path], results_dir: Path, uri: str | None) -> int:
@@ -308,20 +297,20 @@ def _track(folders: Sequence[Path], results_dir: Path, uri: str | None) -> int:
 def publish(results_dir: Path, experiments: Sequence[Mapping], missing: Mapping[str, str]) -> Path:
     """Copy what is small into ``<results>/reproduced`` and write the report and its pages there."""
     target = results_dir / "reproduced"
-    records = finished_records(results_dir)
-    for folder, record in records:
-        destination = target / record["name"]
+    records = Results(results_dir).records()
+    for name, record in records.items():
+        destination = target / name
         for old in destination.glob("*"):
             if old.is_file() and old.name not in record["files"]:
                 old.unlink()
-        for name in record["files"]:
-            if name.endswith((".parquet", "run.json")):
+        for file in record["files"]:
+            if file.endswith((".parquet", "run.json")):
                 continue
-            copied = destination / name
+            copied = destination / file
             copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / name, copied)
+            shutil.copyfile(results_dir / name / file, copied)
     target.mkdir(parents=True, exist_ok=True)
-    timing_table(record for _, record in records).to_csv(target / "timing.csv", index=False, lineterminator="\n")
+    timing_table(records.values()).to_csv(target / "timing.csv", index=False, lineterminator="\n")
     content = (results_dir, list(experiments), sorted(missing.items()), environment(), target)
     reporting.write_report(*content)
     selectors = dict.fromkeys(m for e in experiments for g in e.get("groups") or [] for m in g["method"])

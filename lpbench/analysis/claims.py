@@ -6,13 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lpbench.errors import LpbenchError
+from lpbench.errors import NotRunError
 
 VERDICTS = ("holds", "fails", "not_run")
-
-
-class NotRunError(LpbenchError):
-    """A verdict needs results that are not there; the message says which."""
 
 
 @dataclass(frozen=True)

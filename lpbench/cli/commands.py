@@ -14,12 +14,12 @@ from pathlib import Path
 from lpbench.cli.arguments import CELL_TIMEOUT, QUICK_CELL_TIMEOUT, QUICK_REPLICATIONS
 from lpbench.errors import unknown_name
 from lpbench.experiments import catalogue as registry
+from lpbench.experiments.results import Results
 from lpbench.paths import DOWNLOAD
 from lpbench.pipeline import (
     Result,
     Settings,
     describe_missing,
-    finished_records,
     publish,
     run_experiments,
     track_results,
@@ -96,7 +96,7 @@ def plan(args: argparse.Namespace) -> int:
 def report(args: argparse.Namespace) -> int:
     """Rewrite the report from the results folder."""
     missing: dict[str, str] = {}
-    for _, record in finished_records(args.results.resolve()):
+    for record in Results(args.results.resolve()).records().values():
         missing |= record.get("missing", {})
     target = publish(args.results.resolve(), list(registry.experiments().values()), missing)
     print(f"report: {target / 'report.md'}")

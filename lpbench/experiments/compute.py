@@ -15,16 +15,16 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from lpbench.datasets import Draws
-from lpbench.errors import PrivacyLeakWarning, StoreError
+from lpbench.errors import CellTimeout, PrivacyLeakWarning, StoreError, TooSlow
 from lpbench.estimators.base import SweepResult, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.fingerprint import canonical_json, versions
-from lpbench.experiments.limits import CellTimeout, exceeded, time_limit
+from lpbench.experiments.limits import exceeded, time_limit
 from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
-from lpbench.pace import Pace, TooSlow, repeated
+from lpbench.pace import Pace, repeated
 from lpbench.pace import limit as pace_limit
 
 #: Size of the data of all replications that a method gets at once.

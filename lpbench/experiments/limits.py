@@ -9,9 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
-class CellTimeout(Exception):
-    """A block ran longer than ``runner.cell_timeout``."""
+from lpbench.errors import CellTimeout
 
 
 @contextmanager

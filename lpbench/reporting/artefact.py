@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, summarise, write_csv
+from lpbench.experiments.results import forget_summary, keep_summary
 from lpbench.files import write_text
 from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.reporting.cards import card_of, get
@@ -19,7 +20,6 @@ from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.rates import RATE_FIGURES, REPLACES
 from lpbench.reporting.figures.standard import draw_field
-from lpbench.reporting.summary_cache import forget, keep
 from lpbench.reporting.tables.markdown import build, to_latex, to_markdown
 from lpbench.selectors import parse_selector
 
@@ -57,9 +57,9 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     # pictures that an earlier version drew and this one does not
     for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
         path.unlink()
-    forget(folder)
+    forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
-    keep(summary, folder)
+    keep_summary(summary, folder)
     write_csv(summary.table, folder / "summary.csv", digits=WRITTEN_DIGITS)
     write_csv(compare(name, summary), folder / "comparison.csv", digits=WRITTEN_DIGITS)
     leaf = name.rpartition("/")[2]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Summary, read_csv
+from lpbench.experiments.results import read_summary
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.cards import get
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
-from lpbench.reporting.summary_cache import kept
 
 
 class Entry:
@@ -40,7 +40,9 @@ class Entry:
         """Summary with the chosen replications, kept or made from the scores (once); None where there are none."""
         path = self.folder / "scores.parquet"
         if self._full is None and self.summary is not None and path.is_file():
-            self._full = kept(self.folder) or summarise_experiment(self.experiment, pd.read_parquet(path), cards)
+            self._full = read_summary(self.folder) or summarise_experiment(
+                self.experiment, pd.read_parquet(path), cards
+            )
         return self._full
 
     def pictures(self, selection: str = "oracle") -> dict[str, list[str]]:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import read_csv, representatives
-from lpbench.analysis.claims import NotRunError
 from lpbench.analysis.scores import CELL, canonical_params
-from lpbench.reporting.summary_cache import kept_scores
+from lpbench.errors import NotRunError
+from lpbench.experiments.results import read_chosen
 from lpbench.selectors import parse_selector
 
 #: Variant of a method that stands for it in verdicts where several were run: the one that made the published curves.
@@ -164,7 +164,7 @@ class _Artefact:
         path = self.folder / "scores.parquet"
         if not path.is_file():
             return None
-        scores = kept_scores(self.folder)
+        scores = read_chosen(self.folder)
         if scores is not None:
             scores = scores[scores["selection"] == "oracle"].drop(columns="selection")
             return scores.merge(rows[[*CELL, "params"]], on=[*CELL, "params"])

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
+from lpbench.experiments.results import CHOSEN, TABLE, forget_summary, read_summary
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Results
-from lpbench.reporting.summary_cache import CHOSEN, TABLE, forget, kept
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
 
 
@@ -32,7 +32,7 @@ def results(tmp_path_factory):
 @pytest.mark.parametrize("name", ["histoftree/figure2c", "histoftree/table1"])
 def test_kept_summary_is_the_summary(results, name):
     folder, experiments, scores = results
-    made, read = summarise_experiment(experiments[name], scores[name], CARDS), kept(folder / name)
+    made, read = summarise_experiment(experiments[name], scores[name], CARDS), read_summary(folder / name)
     for frame in ("table", "chosen", "reasons"):
         expected = getattr(made, frame)
         pd.testing.assert_frame_equal(getattr(read, frame), expected, check_dtype=False, check_exact=True)
@@ -44,7 +44,7 @@ def test_curves_are_the_same_without_what_was_kept(results):
     folder, _, _ = results
     with_it = Results(folder).lines("histoftree/figure2c")
     held = {name: (folder / "histoftree/figure2c" / name).read_bytes() for name in (TABLE, CHOSEN)}
-    forget(folder / "histoftree/figure2c")
+    forget_summary(folder / "histoftree/figure2c")
     without = Results(folder).lines("histoftree/figure2c")
     for name, data in held.items():
         (folder / "histoftree/figure2c" / name).write_bytes(data)
@@ -55,4 +55,4 @@ def test_curves_are_the_same_without_what_was_kept(results):
 
 
 def test_nothing_kept_is_nothing(tmp_path):
-    assert kept(tmp_path) is None
+    assert read_summary(tmp_path) is None

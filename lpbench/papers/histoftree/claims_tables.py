@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import ALPHA, rank_sums, signed_rank, wins
-from lpbench.analysis.claims import Deciders, NotRunError, Verdict
+from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Results
 from lpbench.reporting.published import HISTOFTREE_TABLES
 

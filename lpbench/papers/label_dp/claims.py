@@ -11,8 +11,9 @@ import itertools
 import numpy as np
 
 from lpbench.analysis import Interval, bootstrap
-from lpbench.analysis.claims import Deciders, NotRunError, Verdict
+from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.analysis.rates import LEVEL
+from lpbench.errors import NotRunError
 from lpbench.papers.label_dp.rates import (
     LARGEST,
     exponent,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import better, spearman
-from lpbench.analysis.claims import Deciders, NotRunError, Verdict
+from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.errors import NotRunError
 from lpbench.papers.lpct.lines import (
     LPCT,
     NON_PRIVATE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from lpbench.analysis import rank_sums
-from lpbench.analysis.claims import Deciders, NotRunError, Verdict
+from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.datasets import describe
+from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Results
 from lpbench.reporting.published import published_cells
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbench.analysis import ALPHA, better, bootstrap, holm, slope
-from lpbench.analysis.claims import NotRunError
 from lpbench.analysis.rates import Interval
+from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Line, Results
 from lpbench.selectors import parse_selector
 

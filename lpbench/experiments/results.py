@@ -1,0 +1,222 @@
+"""The reader of a results folder: what every artefact was run with, its numbers, and the scores behind them.
+
+A finished artefact is a folder ``<results>/<experiment>`` with ``run.json``, ``summary.csv`` and ``comparison.csv``;
+where it was computed on this machine, also ``scores.parquet`` and the summary at full precision, which spares reports
+the reading of millions of scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lpbench.analysis import SUMMARY_COLUMNS, Summary, read_csv
+from lpbench.analysis.scores import CELL
+from lpbench.errors import NotRunError
+from lpbench.experiments import catalogue
+from lpbench.files import atomic_write
+
+#: The record of a run, written last: an artefact without it is not finished.
+RECORD = "run.json"
+#: The summary with the marks after Holm's correction and the reasons of its empty cells.
+TABLE = "summary.parquet"
+#: The scores of the chosen grid points, one row a replication.
+CHOSEN = "chosen.parquet"
+_ROW = [*CELL, "selection"]
+_TEXT = ["experiment", "panel", "dataset", "mask", "method", "selection", "params", "metric"]
+
+
+class Results:
+    """A results folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds ``<experiment>/`` of every artefact, and ``single/`` with single cells.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = Path(folder)
+        self._artefacts: dict[str, Artefact] = {}
+
+    def artefact(self, name: str) -> Artefact:
+        """The artefact of an experiment, run or not; its files are read once, on first use."""
+        if name not in self._artefacts:
+            self._artefacts[name] = Artefact(self.folder / name, name)
+        return self._artefacts[name]
+
+    def finished(self) -> list[Artefact]:
+        """Artefacts of the registered experiments that were run, in the order of the catalogue."""
+        return [a for a in map(self.artefact, catalogue.experiments()) if a.is_finished]
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """``run.json`` of every finished artefact, by the experiment's name."""
+        return {artefact.name: artefact.record for artefact in self.finished()}
+
+    def cells(self) -> Iterator[Artefact]:
+        """Artefacts of single cells."""
+        for path in sorted((self.folder / "single").rglob(RECORD)):
+            yield Artefact(path.parent, "single")
+
+
+class Artefact:
+    """One experiment and what its folder holds; files are read on first use.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Of the experiment.
+    """
+
+    def __init__(self, folder: Path, name: str):
+        self.folder, self.name = Path(folder), name
+        #: The last part of the name, with which the names of tables and figures begin.
+        self.leaf = name.rpartition("/")[2]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the artefact was written completely."""
+        return (self.folder / RECORD).is_file()
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Content of ``run.json``: configuration, environment, times; empty without a run."""
+        path = self.folder / RECORD
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return found
+
+    @property
+    def deviations(self) -> list[str]:
+        """What was run otherwise than registered, one ``key: registered → run`` each."""
+        return list(self.record.get("deviations", []))
+
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """The experiment as it was run, else as it is registered."""
+        run = self.record.get("config", {}).get("experiment")
+        found: Mapping[str, Any] = run if run is not None else catalogue.experiments()[self.name]
+        return found
+
+    @cached_property
+    def files(self) -> list[str]:
+        """Names of tables and figures."""
+        return sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
+
+    @cached_property
+    def summary(self) -> pd.DataFrame | None:
+        """``summary.csv``, with seven significant digits; None without a run."""
+        return self._csv("summary.csv")
+
+    @cached_property
+    def comparison(self) -> pd.DataFrame | None:
+        """``comparison.csv``: published cells beside ours; None without a run."""
+        return self._csv("comparison.csv")
+
+    def _csv(self, name: str) -> pd.DataFrame | None:
+        path = self.folder / name
+        return read_csv(path) if path.is_file() else None
+
+    def rows(self, selection: str = "oracle") -> pd.DataFrame:
+        """Rows of the summary for one selection.
+
+        Raises
+        ------
+        NotRunError
+            The experiment was not run, or no cell of it has a number.
+        """
+        if self.summary is None:
+            raise NotRunError(f"{self.name} was not run")
+        if not self.summary["mean"].notna().any():
+            raise NotRunError(f"{self.name} has no result")
+        return self.summary[self.summary["selection"] == selection]
+
+    @property
+    def was_run(self) -> bool:
+        """Whether the folder shows anything: numbers, or the files of a drawing."""
+        if self.summary is None:
+            return bool(self.files)
+        return bool(self.summary["mean"].notna().any())
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the scores of every grid point and replication are at hand."""
+        return (self.folder / "scores.parquet").is_file()
+
+    def scores(self, **options: Any) -> pd.DataFrame:
+        """Scores of every grid point and replication; options are those of :func:`pandas.read_parquet`.
+
+        Raises
+        ------
+        NotRunError
+            They are not there: the folder holds published results, or the experiment was not run.
+        """
+        if not self.has_scores:
+            raise NotRunError(f"{self.name}: scores.parquet is not there, and scores by replication are needed")
+        return pd.read_parquet(self.folder / "scores.parquet", **options)
+
+    @cached_property
+    def full(self) -> Summary | None:
+        """The summary at full precision with the chosen replications; None where it was not kept."""
+        return read_summary(self.folder)
+
+    @cached_property
+    def chosen(self) -> pd.DataFrame | None:
+        """Scores of the chosen grid points, one row a replication; None where they were not kept."""
+        return read_chosen(self.folder)
+
+    def reasons(self) -> pd.DataFrame:
+        """Cells without a number: columns dataset, method, status, reason."""
+        columns = ["dataset", "method", "status", "reason"]
+        if not self.has_scores:
+            return pd.DataFrame(columns=columns)
+        rows = self.scores(columns=columns, filters=[("replication", "<", 0)])
+        return rows.astype(str).drop_duplicates()
+
+
+def keep_summary(summary: Summary, folder: Path) -> None:
+    """Write a summary so that :func:`read_summary` gives it back to the last bit."""
+    table = summary.table.assign(marked_holm=summary.marked_holm)
+    if len(summary.reasons):
+        # every reason has its row: an empty cell keeps one
+        table = table.merge(summary.reasons, on=_ROW, how="left")
+    else:
+        table = table.assign(reason=None)
+    _write(table.astype({"reason": "str"}), folder / TABLE)
+    _write(summary.chosen, folder / CHOSEN)
+
+
+def read_summary(folder: Path) -> Summary | None:
+    """Read the summary that was kept in an artefact's folder; None if there is none."""
+    chosen = read_chosen(folder)
+    if chosen is None or not (folder / TABLE).is_file():
+        return None
+    table = _read(folder / TABLE)
+    reasons = table.loc[table["reason"].notna(), [*_ROW, "reason"]].reset_index(drop=True)
+    return Summary(table[SUMMARY_COLUMNS], chosen, reasons, table["marked_holm"])
+
+
+def read_chosen(folder: Path) -> pd.DataFrame | None:
+    """Read the kept scores of the chosen grid points alone; None if there are none."""
+    return _read(folder / CHOSEN) if (folder / CHOSEN).is_file() else None
+
+
+def forget_summary(folder: Path) -> None:
+    """Remove what was kept: the scores that it was made from are about to change."""
+    for name in (TABLE, CHOSEN):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    with atomic_write(path) as file:
+        frame.to_parquet(file, compression="zstd", index=False)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    frame = pd.read_parquet(path)
+    return frame.astype({c: object for c in _TEXT if c in frame.columns})
