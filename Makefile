@@ -55,10 +55,11 @@ test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test
 	$(BIN)/python -m pytest -m slow
 
-lint: $(STAMP) ## Style and static checks
+lint: $(STAMP) ## Style, types and the floors of the architecture
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 wheel: $(STAMP) ## Build sdist and wheel, and use the wheel outside the checkout
 	$(BIN)/python scripts/wheel_smoke.py
