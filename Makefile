@@ -27,14 +27,14 @@ install: $(STAMP) ## Create .venv and install the pinned requirements and lpbenc
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lpbench needs Python >= 3.11; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python scripts/install_pinned.py requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 engines: $(ENGINES) ## Add what computing on Dask, Ray and SLURM needs (docs/cluster.md)
 
 $(ENGINES): $(STAMP) requirements-engines.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock -r requirements-engines.lock
+	@$(BIN)/python scripts/install_pinned.py requirements.lock requirements-engines.lock
 	@touch $@
 
 reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
@@ -76,6 +76,23 @@ def test_declared_dependencies_are_those_that_are_imported():
     undeclared = {name for name, packages in imported.items() if not packages & (default | optional)}
     assert not undeclared
     assert default - set().union(*imported.values()) <= ENGINES_OF_PANDAS
+
+
+def test_make_install_says_a_line_a_package(tmp_path):
+    lock = tmp_path / "a.lock"
+    lock.write_text(f"# pins\nnumpy=={version('numpy')}\nscikit-learn=={version('scikit-learn')}\n")
+    command = [sys.executable, paths.ROOT / "scripts" / "install_pinned.py", lock]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "installing 2 packages" in done.stdout and "2 to 5 minutes" in done.stdout
+    assert "1/2 numpy" in done.stdout and "2/2 scikit-learn" in done.stdout
+
+
+def test_make_install_shows_what_pip_said_when_it_failed(tmp_path):
+    lock = tmp_path / "a.lock"
+    lock.write_text("numpy==not-a-version\n")
+    command = [sys.executable, paths.ROOT / "scripts" / "install_pinned.py", lock]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "not-a-version" in done.stderr
 
 
 def test_version_stands_in_one_place():
