@@ -4,6 +4,7 @@ VENV         := .venv
 BIN          := $(VENV)/bin
 STAMP        := $(VENV)/.installed
 ENGINES      := $(VENV)/.engines
+DOCS         := $(VENV)/.docs
 
 EXPERIMENTS  ?= *
 REPLICATIONS ?=
@@ -15,7 +16,7 @@ LEVEL        ?= bitwise
 OPTIONS = --results $(RESULTS) --seed $(SEED) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines reproduce quick verify test test-all lint wheel audit bench stream datasets report ui lock clean
+.PHONY: help install engines docs reproduce quick verify test test-all lint wheel audit bench stream datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +37,13 @@ engines: $(ENGINES) ## Add what computing on Dask, Ray and SLURM needs (docs/clu
 $(ENGINES): $(STAMP) requirements-engines.lock
 	@$(BIN)/python scripts/install_pinned.py requirements.lock requirements-engines.lock
 	@touch $@
+
+$(DOCS): $(STAMP) requirements-docs.lock
+	@$(BIN)/python scripts/install_pinned.py requirements.lock requirements-docs.lock
+	@touch $@
+
+docs: $(DOCS) ## The documentation and the API as pages, in build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
 
 reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
 	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS)

@@ -1,7 +1,7 @@
 """Write the exact versions installed here, without any index address.
 
-requirements.lock has what lpbench and its tests need; requirements-engines.lock, what the extras for clusters need
-beyond that.
+requirements.lock has what lpbench and its tests need; requirements-engines.lock and requirements-docs.lock, what the
+extras for clusters and for the documentation need beyond that.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = {"pip", "lpbench"}
-#: Extras of lpbench that a user without a cluster does not need.
-ENGINES = {"dask", "ray", "launchers"}
+#: Extras with a lock file of their own, and the command that installs it.
+SEPARATE = {
+    "requirements-engines.lock": (frozenset({"dask", "ray", "launchers"}), "make engines"),
+    "requirements-docs.lock": (frozenset({"docs"}), "make docs"),
+}
 
 
 def closure(name: str, extras: frozenset[str], seen: dict[tuple, None] | None = None) -> set[str]:
@@ -34,9 +37,9 @@ def closure(name: str, extras: frozenset[str], seen: dict[tuple, None] | None = 
     return {package for package, _ in seen}
 
 
-def _is_engine(requirement: Requirement) -> bool:
+def _is_of(requirement: Requirement, extras: frozenset[str]) -> bool:
     marker = requirement.marker
-    return marker is not None and any(marker.evaluate({"extra": extra}) for extra in ENGINES)
+    return marker is not None and any(marker.evaluate({"extra": extra}) for extra in extras)
 
 
 def write(name: str, header: str, pins: dict[str, str]) -> None:
@@ -47,16 +50,18 @@ def write(name: str, header: str, pins: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Write both lock files; the second only where all engines are installed."""
+    """Write the lock files; that of an extra only where all of it is installed."""
     pins = {canonicalize_name(d.metadata["Name"]): d.version for d in distributions()}
     known = set(distribution("lpbench").metadata.get_all("Provides-Extra") or [])
-    engines = closure("lpbench", frozenset(ENGINES)) - closure("lpbench", frozenset(known - ENGINES))
-    base = {p: v for p, v in pins.items() if p not in LEFT_OUT | engines}
+    required = [Requirement(line) for line in distribution("lpbench").requires or []]
+    everywhere = closure("lpbench", frozenset(known).difference(*(extras for extras, _ in SEPARATE.values())))
+    beyond = {name: closure("lpbench", extras) - everywhere for name, (extras, _) in SEPARATE.items()}
+    base = {p: v for p, v in pins.items() if p not in LEFT_OUT.union(*beyond.values())}
     write("requirements.lock", "Written by `make lock`; install with `make install`.", base)
-    wanted = [r for r in map(Requirement, distribution("lpbench").requires or []) if _is_engine(r)]
-    if all(canonicalize_name(r.name) in pins for r in wanted):
-        header = "Written by `make lock`; install with `make engines`."
-        write("requirements-engines.lock", header, {p: v for p, v in pins.items() if p in engines})
+    for name, (extras, command) in SEPARATE.items():
+        if all(canonicalize_name(r.name) in pins for r in required if _is_of(r, extras)):
+            header = f"Written by `make lock`; install with `{command}`."
+            write(name, header, {p: v for p, v in pins.items() if p in beyond[name]})
 
 
 if __name__ == "__main__":

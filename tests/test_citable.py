@@ -1,0 +1,70 @@
+"""What makes the project citable: citation, changelog, metadata of the data sets, and what others are told to run."""
+
+import importlib.util
+import json
+import re
+
+import mlcroissant
+import pytest
+import yaml
+
+import lpbench
+from lpbench.datasets import load_manifest
+from lpbench.paths import MANIFESTS, ROOT
+
+_SPEC = importlib.util.spec_from_file_location("croissant", ROOT / "scripts" / "croissant.py")
+croissant = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(croissant)
+
+
+def test_citation_and_changelog_name_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == lpbench.__version__
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    newest = re.search(r"^## (\S+) \((\S+)\)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert newest.groups() == (lpbench.__version__, str(citation["date-released"]))
+
+
+def test_citation_names_the_papers_that_are_reproduced():
+    titles = {
+        paper["title"] for paper in yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    }
+    assert len(titles) == 3
+    printed = (ROOT / "results" / "published" / "README.md").read_text(encoding="utf-8")
+    assert sum(title in printed for title in titles) >= 2
+
+
+@pytest.mark.parametrize("name", croissant.names())
+def test_metadata_are_those_of_the_manifest_and_valid_croissant(name):
+    content = (MANIFESTS / f"{name}.json").read_text(encoding="utf-8")
+    assert content == croissant.text(name), "run: python scripts/croissant.py"
+    read = mlcroissant.Dataset(jsonld=json.loads(content)).metadata
+    manifest = load_manifest(name)
+    assert read.name == name and manifest.title in read.description
+    assert manifest.fingerprint.get("values", "") is None or manifest.fingerprint.get("values", "") in read.description
+
+
+def test_every_metadata_file_has_a_manifest():
+    assert {path.stem for path in MANIFESTS.glob("*.json")} == set(croissant.names())
+
+
+def test_the_workflow_runs_the_same_script_as_everybody_on_the_supported_versions():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+
+
+def test_the_container_runs_the_experiments_that_need_no_data():
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    (command,) = [json.loads(line.removeprefix("CMD ")) for line in lines if line.startswith("CMD ")]
+    assert command == ["lpbench", "reproduce", "extensions/embedded_*"]
+    assert list((ROOT / "conf" / "experiment").glob(f"{command[-1]}.yaml"))
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md"])
+def test_make_targets_and_files_that_the_pages_name_are_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, flags=re.MULTILINE)) <= targets
+    assert all((ROOT / link).exists() for link in re.findall(r"\]\(([^)#:]+)\)", text))
