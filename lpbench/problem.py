@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lpbench.errors import ConfigurationError, unknown_name
+
 #: For each metric, True where a larger value is better.
 METRICS = {"mse": False, "accuracy": True, "excess_risk": False}
 
@@ -79,15 +81,19 @@ class Problem:
             return np.mean(predictions == self.y_test, axis=-1)
         if self.metric == "excess_risk":
             return self._excess_risk(predictions)
-        raise ValueError(f"metric={self.metric!r} must be one of {sorted(METRICS)}")
+        raise unknown_name("metric", self.metric, METRICS)
 
     def _excess_risk(self, predictions: np.ndarray) -> np.ndarray:
         if self.eta_test is None:
-            raise ValueError("metric='excess_risk' needs eta_test, the true regression function at the test rows")
+            raise ConfigurationError(
+                "metric='excess_risk' needs eta_test, the true regression function at the test rows"
+            )
         if self.eta_test.ndim == 1:
             return np.mean((predictions - self.eta_test) ** 2, axis=-1)
         if self.classes is None:
-            raise ValueError("metric='excess_risk' of a classifier needs classes, the labels of eta_test's columns")
+            raise ConfigurationError(
+                "metric='excess_risk' of a classifier needs classes, the labels of eta_test's columns"
+            )
         index = np.searchsorted(self.classes, predictions)
         rows = np.broadcast_to(np.arange(self.eta_test.shape[0]), index.shape)
         return np.mean(self.eta_test.max(axis=1) - self.eta_test[rows, index], axis=-1)

@@ -14,6 +14,8 @@ import secrets
 
 import numpy as np
 
+from lpbench.checks import check_whole
+
 Seed = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -81,9 +83,7 @@ class Streams:
     seed: int
 
     def __init__(self, seed: int):
-        if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
-            raise ValueError(f"seed={seed!r} must be a non-negative integer")
-        self.seed = int(seed)
+        self.seed = check_whole("seed", seed)
 
     @classmethod
     def from_random_state(cls, random_state: Seed | Streams) -> Streams:

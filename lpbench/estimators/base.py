@@ -14,7 +14,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpbench.errors import PrivacyLeakWarning
+from lpbench.checks import check_range
+from lpbench.errors import ConfigurationError, DataError, PrivacyLeakWarning
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -56,10 +57,10 @@ def check_mask(mask, shape: tuple[int, int]) -> np.ndarray:
         return np.ones(shape, dtype=bool)
     mask = np.asarray(mask)
     if mask.shape != shape:
-        raise ValueError(f"mask has shape {mask.shape}, expected the shape of X, {shape}")
+        raise DataError(f"mask has shape {mask.shape}, expected the shape of X, {shape}")
     if mask.dtype != bool:
         if not np.isin(mask, (0, 1)).all():
-            raise ValueError("mask has values other than 0/1 (or False/True); 1 means that the feature is protected")
+            raise DataError("mask has values other than 0/1 (or False/True); 1 means that the feature is protected")
         mask = mask.astype(bool)
     return mask
 
@@ -129,9 +130,7 @@ class LocalEstimator(BaseEstimator):
 
     def _to_unit_cube(self, X: np.ndarray) -> np.ndarray:
         """Clip features to the declared public domain and map it to [0, 1]."""
-        lo, hi = self.domain
-        if not hi > lo:
-            raise ValueError(f"domain={self.domain!r} must be a pair (lo, hi) with lo < hi")
+        lo, hi = check_range("domain", self.domain)
         return (np.clip(X, lo, hi) - lo) / (hi - lo)
 
     def resolve_grid(self, grid: Mapping[str, Sequence], problem: Problem) -> dict:
@@ -224,11 +223,9 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
             )
             lo, hi = float(y.min()), float(y.max())
             return (lo, hi), "y_range taken from protected labels"
-        lo, hi = map(float, self.y_range)
-        if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
-            raise ValueError(f"y_range={self.y_range!r} must be a finite pair (lo, hi) with lo < hi")
+        lo, hi = check_range("y_range", self.y_range)
         if y.min() < lo or y.max() > hi:
-            raise ValueError(
+            raise DataError(
                 f"y has values in [{y.min():g}, {y.max():g}], outside y_range=({lo:g}, {hi:g}); "
                 "clip the labels or declare a wider public range"
             )
@@ -270,14 +267,14 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         if mask is not None:
             check_mask(mask, X.shape)
         if (X_public is None) != (y_public is None):
-            raise ValueError("X_public and y_public must be given together")
+            raise ConfigurationError("X_public and y_public must be given together")
         if X_public is not None:
             named = hasattr(self, "feature_names_in_")
             if named or not _is_plain(X_public, 2) or X_public.shape[1] != self.n_features_in_:
                 X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
             y_public = np.asarray(y_public)
             if y_public.shape != (X_public.shape[0],):
-                raise ValueError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
+                raise DataError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
         self.classes_, codes, public_codes = _encoded(y, y_public)
         return self._prepare(X), codes, None if X_public is None else self._prepare(X_public), public_codes
 

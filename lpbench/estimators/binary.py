@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lpbench.errors import DataError
 from lpbench.estimators.base import LocalClassifier
 
 
@@ -14,12 +15,12 @@ class BinaryClassifier(LocalClassifier):
         result = super()._check_fit(X, y, mask, X_public, y_public)
         n_classes = self.classes_.size
         if n_classes > 2:
-            raise ValueError(
+            raise DataError(
                 f"Only binary classification is supported. The type of the target is multiclass: {n_classes} classes; "
                 "use LPCT, PHIST or CT for more than two"
             )
         if n_classes < 2:
-            raise ValueError(f"two classes are needed, the labels hold one class only: {self.classes_[0]!r}")
+            raise DataError(f"two classes are needed, the labels hold one class only: {self.classes_[0]!r}")
         return result
 
     def __sklearn_tags__(self):

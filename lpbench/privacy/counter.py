@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lpbench.errors import DataError
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 #: Keys below this number are few enough to look their mixtures up.
@@ -42,7 +44,7 @@ def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray
     """
     keys = np.asarray(keys)
     if not np.issubdtype(keys.dtype, np.integer):
-        raise ValueError(f"keys must be integers, got dtype {keys.dtype}")
+        raise DataError(f"keys must be integers, got dtype {keys.dtype}")
     keys = keys[:, None] if keys.ndim == 1 else keys
     # The width enters the seed so that (1,) and (1, 0) are unrelated.
     state = np.random.SeedSequence([int(seed), keys.shape[1]]).generate_state(1, np.uint64)

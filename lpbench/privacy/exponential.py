@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
+from lpbench.checks import check_number
+from lpbench.errors import ConfigurationError
 from lpbench.privacy.mechanism import Mechanism, check_epsilon, check_sensitivity
 
 
@@ -57,8 +59,7 @@ class Exponential(Mechanism):
     range_sensitivity: float = 2.0
 
     def __post_init__(self):
-        if not self.coefficient >= 0:
-            raise ValueError(f"coefficient={self.coefficient!r} must be a number >= 0")
+        check_number("coefficient", self.coefficient, least=0, infinite=True)
         check_sensitivity(self.range_sensitivity, "range_sensitivity")
 
     @classmethod
@@ -87,7 +88,7 @@ class Exponential(Mechanism):
     def log_channel(self, scores: np.ndarray) -> np.ndarray:
         """Log-probabilities of the candidates, shape (n, K), for score vectors of shape (n, K) (finite coefficient)."""
         if math.isinf(self.coefficient):
-            raise ValueError("coefficient=inf has no finite log-probabilities")
+            raise ConfigurationError("coefficient=inf has no finite log-probabilities")
         return log_softmax(self.coefficient * np.asarray(scores, dtype=np.float64), axis=-1)
 
     def channel(self, scores: np.ndarray) -> np.ndarray:

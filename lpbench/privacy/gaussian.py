@@ -13,14 +13,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
+from lpbench.checks import check_number
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
 
 
 def check_delta(delta, name: str = "delta") -> float:
-    """Return delta as a float; raise ValueError unless 0 < delta < 1."""
-    if not 0 < delta < 1:
-        raise ValueError(f"{name}={delta!r} must lie strictly between 0 and 1")
-    return float(delta)
+    """Return delta as a float, which lies strictly between 0 and 1."""
+    return check_number(name, delta, above=0, below=1)
 
 
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+from lpbench.checks import check_choice, check_number
+
 #: Privacy models, from the strongest trust assumption on nobody to none at all.
 MODELS = {
     "ldp": "features and label are randomised on the device",
@@ -45,12 +47,9 @@ class Guarantee:
     note: str = ""
 
     def __post_init__(self):
-        if self.model not in MODELS:
-            raise ValueError(f"model={self.model!r} must be one of {sorted(MODELS)}")
-        if not self.epsilon >= 0:
-            raise ValueError(f"epsilon={self.epsilon!r} must be >= 0")
-        if not 0 <= self.delta < 1:
-            raise ValueError(f"delta={self.delta!r} must lie in [0, 1)")
+        check_choice("model", self.model, MODELS)
+        check_number("epsilon", self.epsilon, least=0, infinite=True)
+        check_number("delta", self.delta, least=0, below=1)
 
     def as_dict(self) -> dict:
         """Return the fields as a plain dictionary."""

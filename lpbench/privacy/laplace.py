@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import gammaincinv
 from scipy.stats import nbinom
 
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
 
@@ -123,7 +124,7 @@ def cell_noise(seed: int, keys: np.ndarray, n, scale) -> np.ndarray:
     u = hashed_uniforms(seed, keys, n_draws=2)
     n = np.asarray(n, dtype=np.float64)
     if (n < 0).any():
-        raise ValueError("n must be >= 0 users")
+        raise DataError("n must be >= 0 users")
     gamma = gammaincinv(np.maximum(n, 1.0), u)
     return scale * np.where(n > 0, gamma[0] - gamma[1], 0.0)
 
@@ -176,7 +177,9 @@ class DiscreteLaplace(ContinuousMechanism):
     def __post_init__(self):
         check_scale(self.scale)
         if math.frexp(check_sensitivity(self.step, "step"))[0] != 0.5:
-            raise ValueError(f"step={self.step!r} must be a power of two (2.0**-10, say), so that grid sums are exact")
+            raise ConfigurationError(
+                f"step={self.step!r} must be a power of two (2.0**-10, say), so that grid sums are exact"
+            )
         check_sensitivity(self.sensitivity)
 
     @classmethod

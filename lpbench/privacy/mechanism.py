@@ -6,33 +6,28 @@ and is exact (attained, or the supremum where nothing attains it), so that the t
 
 from __future__ import annotations
 
-import math
-import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
+from lpbench.checks import check_number, check_whole
+from lpbench.errors import DataError
+
 
 def check_epsilon(epsilon, name: str = "epsilon") -> float:
-    """Return epsilon as a float; raise ValueError unless it is a number > 0 (inf allowed)."""
-    if isinstance(epsilon, (bool, np.bool_)) or not isinstance(epsilon, numbers.Real) or not float(epsilon) > 0:
-        raise ValueError(f"{name}={epsilon!r} must be a number > 0 (use float('inf') for no privacy)")
-    return float(epsilon)
+    """Return epsilon as a float; which is a number > 0 (inf allowed)."""
+    return check_number(name, epsilon, above=0, infinite=True, hint="use float('inf') for no privacy")
 
 
 def check_sensitivity(sensitivity, name: str = "sensitivity") -> float:
-    """Return a sensitivity as a float; raise ValueError unless it is a finite number > 0."""
-    if not isinstance(sensitivity, numbers.Real) or not 0 < float(sensitivity) < math.inf:
-        raise ValueError(f"{name}={sensitivity!r} must be a finite number > 0")
-    return float(sensitivity)
+    """Return a sensitivity as a float; which is finite and > 0."""
+    return check_number(name, sensitivity, above=0)
 
 
 def check_scale(scale, name: str = "scale") -> float:
-    """Return a noise scale as a float; raise ValueError unless it is a finite number >= 0 (0: no noise)."""
-    if not isinstance(scale, numbers.Real) or not 0 <= float(scale) < math.inf:
-        raise ValueError(f"{name}={scale!r} must be a finite number >= 0 (0 means no noise); is the budget too small?")
-    return float(scale)
+    """Return a noise scale as a float; which is finite and >= 0 (0: no noise)."""
+    return check_number(name, scale, least=0, hint="0 means no noise; is the budget too small?")
 
 
 def exact_epsilon(log_channel: np.ndarray) -> float:
@@ -104,20 +99,19 @@ class CategoryMechanism(FiniteMechanism):
 
     def __post_init__(self):
         check_epsilon(self.budget, "budget")
-        if not isinstance(self.n_categories, (int, np.integer)) or self.n_categories < 1:
-            raise ValueError(f"n_categories={self.n_categories!r} must be a whole number >= 1")
+        check_whole("n_categories", self.n_categories, least=1)
 
     def privacy_map(self, distance: int = 1) -> float:
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
         return float(self.budget) if distance and self.n_categories > 1 else 0.0
 
     def check_values(self, values) -> np.ndarray:
-        """Return categories as an int64 array; raise ValueError unless all lie in 0, ..., n_categories - 1."""
+        """Return categories as an int64 array; all of which lie in 0, ..., n_categories - 1."""
         values = np.asarray(values)
         if values.size and (
             not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= self.n_categories
         ):
-            raise ValueError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
+            raise DataError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
         return values.astype(np.int64)
 
     @property

@@ -17,6 +17,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, ndtri_exp
 
+from lpbench.checks import check_whole
+from lpbench.errors import DataError
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -67,7 +69,7 @@ def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) 
     """
     length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
     if not np.isfinite(length).all():
-        raise ValueError("vectors must be finite; has the gradient recursion diverged?")
+        raise DataError("vectors must be finite; has the gradient recursion diverged?")
     positive = np.asarray(u_sign) < (1.0 + np.minimum(length, 1.0)) / 2.0
     if (length == 0).any():
         vectors = np.where(length[..., None] > 0, vectors, fallback)
@@ -145,8 +147,7 @@ class PrivUnitG(ContinuousMechanism):
 
     def __post_init__(self):
         check_epsilon(self.budget, "budget")
-        if not isinstance(self.dimension, (int, np.integer)) or self.dimension < 1:
-            raise ValueError(f"dimension={self.dimension!r} must be a whole number >= 1")
+        check_whole("dimension", self.dimension, least=1)
 
     @cached_property
     def keep_logit(self) -> float:
@@ -216,9 +217,9 @@ class PrivUnitG(ContinuousMechanism):
         """Return reports of shape (n, d) for unit vectors of shape (n, d); :func:`unit_vectors` for shorter ones."""
         values = np.asarray(values, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.dimension:
-            raise ValueError(f"values have shape {values.shape}, expected (n, {self.dimension})")
+            raise DataError(f"values have shape {values.shape}, expected (n, {self.dimension})")
         if not np.allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-6):
-            raise ValueError("values must have length 1; turn shorter vectors into unit ones with unit_vectors first")
+            raise DataError("values must have length 1; turn shorter vectors into unit ones with unit_vectors first")
         along = self.along(rng.random(len(values)), rng.random(len(values)))
         return privunit_reports(values, along, self.spread, rng.standard_normal(values.shape))
 

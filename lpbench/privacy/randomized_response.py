@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit
 
+from lpbench.checks import check_whole
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
 
 
@@ -77,7 +79,7 @@ def grr_reports(truth: np.ndarray, m, epsilon, u_keep: np.ndarray, u_other: np.n
     """
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
-        raise ValueError("truth must lie in 0, ..., m - 1 for every user")
+        raise DataError("truth must lie in 0, ..., m - 1 for every user")
     keep, _ = grr_probabilities(m, epsilon)
     other = np.floor(u_other * (m - 1)).astype(np.int64)
     return np.where(u_keep < keep, truth, other + (other >= truth))
@@ -100,8 +102,7 @@ class RandomizedResponse(FiniteMechanism):
 
     def __post_init__(self):
         check_epsilon(self.bit_epsilon, "bit_epsilon")
-        if self.changed_bits < 1:
-            raise ValueError(f"changed_bits={self.changed_bits!r} must be a whole number >= 1")
+        check_whole("changed_bits", self.changed_bits, least=1)
 
     @classmethod
     def for_budget(cls, epsilon: float, changed_bits: int = 1) -> RandomizedResponse:
@@ -136,7 +137,7 @@ class RandomizedResponse(FiniteMechanism):
         """Return boolean reports of the shape of ``values`` (bits, one-hot rows, ...)."""
         values = np.asarray(values)
         if not np.isin(values, (0, 1)).all():
-            raise ValueError("values must be bits (0/1 or False/True)")
+            raise DataError("values must be bits (0/1 or False/True)")
         return rr_reports(values, self.bit_epsilon, rng.random(values.shape))
 
     def estimate(self, reports: np.ndarray, n=1) -> np.ndarray:
@@ -199,7 +200,9 @@ class BitVector(CategoryMechanism):
     def log_channel(self) -> np.ndarray:
         """Channel of shape (K, 2^K); report number r shows category j iff bit j of r is set."""
         if self.n_categories > 16:
-            raise ValueError(f"the channel of n_categories={self.n_categories} has 2^{self.n_categories} reports")
+            raise ConfigurationError(
+                f"the channel of n_categories={self.n_categories} has 2^{self.n_categories} reports"
+            )
         shown = (np.arange(2**self.n_categories) >> np.arange(self.n_categories)[:, None]) & 1
         honest = np.eye(self.n_categories, dtype=int)[:, :, None] == shown
         kept, flipped = self.response.log_channel()[0]

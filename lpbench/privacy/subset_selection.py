@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lpbench.errors import ConfigurationError
 from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
 from lpbench.privacy.randomized_response import grr_reports
 
@@ -91,7 +92,9 @@ class SubsetSelection(CategoryMechanism):
     def __post_init__(self):
         super().__post_init__()
         if not 1 <= self.size < max(self.n_categories, 2):
-            raise ValueError(f"size={self.size!r} must be at least 1 and below n_categories={self.n_categories!r}")
+            raise ConfigurationError(
+                f"size={self.size!r} must be at least 1 and below n_categories={self.n_categories!r}"
+            )
 
     @classmethod
     def least_variance(cls, epsilon: float, n_categories: int) -> SubsetSelection:
@@ -129,7 +132,9 @@ class SubsetSelection(CategoryMechanism):
         """Channel of shape (m, number of subsets), subsets in the order of itertools.combinations."""
         m, size = self.n_categories, self.size
         if math.comb(m, size) > 100_000:
-            raise ValueError(f"the channel of n_categories={m} and size={size} has {math.comb(m, size)} reports")
+            raise ConfigurationError(
+                f"the channel of n_categories={m} and size={size} has {math.comb(m, size)} reports"
+            )
         subsets = list(itertools.combinations(range(m), size))
         inside = np.zeros((m, len(subsets)), dtype=bool)
         inside[np.array(subsets).T, np.arange(len(subsets))] = True

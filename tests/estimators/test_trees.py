@@ -126,7 +126,7 @@ def test_without_ties_a_cut_tree_is_the_one_grown_to_its_depth():
         alone = DecisionTreeClassifier(max_depth=depth).fit(X[:, :1], y)
         np.testing.assert_array_equal(model.predict_proba(TEST[:, :1]), alone.predict_proba(TEST[:, :1]))
     assert alone.get_depth() > 8
-    with pytest.raises(ValueError, match="whole number >= 1 or None"):
+    with pytest.raises(ValueError, match=r"whole number >= 1 \(None: no limit\)"):
         CT("whole", max_depth=2.5).fit(X, y)
 
 

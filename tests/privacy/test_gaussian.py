@@ -80,5 +80,5 @@ def test_reports_follow_the_law():
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, math.nan])
 def test_impossible_delta(delta):
-    with pytest.raises(ValueError, match=r"delta=.*strictly between 0 and 1"):
+    with pytest.raises(ValueError, match=r"delta=.* must be a number in \(0, 1\)"):
         Gaussian.for_budget(1.0, delta)

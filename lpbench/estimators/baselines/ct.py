@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_choice
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, expand_grid
 from lpbench.estimators.baselines.ct_growth import CutClasses, cut_class_trees
 from lpbench.estimators.private_labels import REAL_BITS
@@ -52,12 +54,11 @@ class CT(LocalClassifier):
 
     def _collect(self, X, y, mask, X_public, y_public) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that the tree may see, in single precision as scikit-learn uses them."""
-        if self.sample not in SAMPLES:
-            raise ValueError(f"sample={self.sample!r} must be one of {SAMPLES}")
+        check_choice("sample", self.sample, SAMPLES)
         X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
         if self.sample == "public":
             if X_public is None:
-                raise ValueError("sample='public' needs a public sample: pass X_public and y_public")
+                raise ConfigurationError("sample='public' needs a public sample: pass X_public and y_public")
             X, codes = X_public, public_codes
             self.guarantee_ = Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note="reads the public sample alone")
         else:

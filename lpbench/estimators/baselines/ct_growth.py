@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from sklearn.tree import DecisionTreeClassifier
 
+from lpbench.checks import check_whole
 from lpbench.estimators.baselines.tree_growth import GrownTree, grow_trees
 from lpbench.partitions.cart import GROWN_DEPTH
 
@@ -87,11 +87,8 @@ def cut_class_trees(inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int 
 
 
 def _grown_depth(depth: int | None) -> int | None:
-    if depth is None:
-        return None
-    if isinstance(depth, bool) or not isinstance(depth, numbers.Integral) or depth < 1:
-        raise ValueError(f"max_depth={depth!r} must be a whole number >= 1 or None")
-    return GROWN_DEPTH * math.ceil(depth / GROWN_DEPTH)
+    limit = check_whole("max_depth", depth, least=1, none="no limit")
+    return None if limit is None else GROWN_DEPTH * math.ceil(limit / GROWN_DEPTH)
 
 
 def _compact(inputs: np.ndarray) -> np.ndarray | csc_matrix:

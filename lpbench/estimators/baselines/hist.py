@@ -8,12 +8,12 @@ do not depend on the order of queries.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.estimators.private_labels import REAL_BITS
@@ -91,22 +91,8 @@ def grid_bits(bins: int, n_features: int, n_statistics: int) -> float:
         return float(REAL_BITS * n_statistics * np.float_power(bins, n_features))
 
 
-def check_noise(noise) -> None:
-    """Raise ValueError unless ``noise`` is a known kind of noise."""
-    if noise not in NOISES:
-        raise ValueError(f"noise={noise!r} must be one of {NOISES}")
-
-
-def check_bins(bins) -> None:
-    """Raise ValueError unless ``bins`` is a whole number >= 1."""
-    if isinstance(bins, bool) or not isinstance(bins, numbers.Integral) or bins < 1:
-        raise ValueError(f"bins={bins!r} must be a whole number >= 1")
-
-
-def _check_threshold(threshold) -> None:
-    """Raise ValueError unless ``threshold`` is a share of the users."""
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold={threshold!r} must lie in [0, 1]: a share of the users")
+def _check_threshold(threshold: float) -> None:
+    check_number("threshold", threshold, least=0, most=1, hint="a share of the users")
 
 
 class Hist(LocalRegressor):
@@ -178,10 +164,10 @@ class Hist(LocalRegressor):
         -------
         self
         """
-        check_bins(self.bins)
+        check_whole("bins", self.bins, least=1)
         _check_threshold(self.threshold)
         check_epsilon(self.epsilon)
-        check_noise(self.noise)
+        check_choice("noise", self.noise, NOISES)
         X, y, _ = self._check_fit(X, y, mask)
         labels = y - sum(self.y_range_) / 2.0
         if self.noise == "discrete":

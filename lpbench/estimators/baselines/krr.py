@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 
+from lpbench.checks import check_choice, check_whole
 from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
 from lpbench.partitions import grid_digits
@@ -74,10 +73,8 @@ class KRR(TreeRegressor):
         self.random_state = random_state
 
     def _messages(self, X, y, mask, streams):
-        if self.budget not in BUDGETS:
-            raise ValueError(f"budget={self.budget!r} must be one of {BUDGETS}")
-        if isinstance(self.bins, bool) or not isinstance(self.bins, numbers.Integral) or self.bins < 2:
-            raise ValueError(f"bins={self.bins!r} must be a whole number >= 2")
+        check_choice("budget", self.budget, BUDGETS)
+        check_whole("bins", self.bins, least=2)
         messages = 1 + mask.sum(axis=1)
         split = messages if self.budget == "composed" else np.ones_like(messages)
         labels = noisy_labels(y, self.y_range_, self.epsilon, streams, split)

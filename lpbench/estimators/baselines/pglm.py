@@ -13,6 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.special import expit
 from sklearn.base import clone
 
+from lpbench.errors import DataError
 from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Gaussian
@@ -218,7 +219,7 @@ class PGLM(BinaryClassifier):
     def _mechanism(self, n: int) -> Gaussian:
         epsilon = check_epsilon(self.epsilon)
         if self.delta is None and n < 2:
-            raise ValueError("delta=None means 1 / n^2, which needs more than 1 sample; pass delta in (0, 1)")
+            raise DataError("delta=None means 1 / n^2, which needs more than 1 sample; pass delta in (0, 1)")
         delta = 1.0 / n**2 if self.delta is None else self.delta
         return Gaussian.for_budget(epsilon, delta, SENSITIVITY)
 

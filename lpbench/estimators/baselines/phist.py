@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_choice, check_whole
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.baselines.hist import GridSums, check_bins, check_noise, grid_bits
+from lpbench.estimators.baselines.hist import NOISES, GridSums, grid_bits
 from lpbench.estimators.lpct.votes import VoteMechanism, decide, probabilities, regression_function
 from lpbench.privacy import DiscreteLaplace, Laplace
 from lpbench.privacy.guarantee import Guarantee
@@ -71,8 +72,8 @@ class PHIST(LocalClassifier):
         -------
         self
         """
-        check_bins(self.bins)
-        check_noise(self.noise)
+        check_whole("bins", self.bins, least=1)
+        check_choice("noise", self.noise, NOISES)
         mechanism = VoteMechanism(check_epsilon(self.epsilon), self.noise)
         X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
         n_classes = self.classes_.size

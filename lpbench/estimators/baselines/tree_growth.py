@@ -12,6 +12,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
+from lpbench.checks import check_number, check_whole
 from lpbench.partitions.cart import GROWN_DEPTH
 
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
@@ -144,7 +145,7 @@ def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping
 
 def _check_size(name: str, value) -> None:
     """Both sizes are whole numbers; ``max_depth`` may be None, ``min_samples_leaf`` a share of the sample."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
-    share = name == "min_samples_leaf" and isinstance(value, float) and 0 < value < 1
-    if not (whole or share or (name == "max_depth" and value is None)):
-        raise ValueError(f"{name}={value!r} must be a whole number >= 1" + (" or None" if name == "max_depth" else ""))
+    if name == "min_samples_leaf" and isinstance(value, float):
+        check_number(name, value, above=0, below=1, hint="a share of the sample, or a whole number of rows")
+    else:
+        check_whole(name, value, least=1, none="no limit" if name == "max_depth" else None)

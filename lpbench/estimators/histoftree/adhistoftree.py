@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lpbench.errors import ConfigurationError
+from lpbench.checks import check_number, check_whole
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.public_mask import PublicMask
 from lpbench.estimators.histoftree.rounds import Setting
@@ -119,10 +119,8 @@ class AdHistOfTree(CellRegressor):
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
         constant, offset = params["constant"], params["bins_offset"]
-        if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not 0 < constant < math.inf:
-            raise ConfigurationError(f"constant={constant!r} must be a finite number > 0")
-        if isinstance(offset, bool) or not isinstance(offset, (int, np.integer)):
-            raise ConfigurationError(f"bins_offset={offset!r} must be a whole number")
+        check_number("constant", constant, above=0)
+        check_whole("bins_offset", offset, least=None)
         n_grid_features, depth, bins = choose_partition(mask, epsilon, constant)
         names = ("label_share", "rule", "mechanism", "split_score")
         setting = Setting(

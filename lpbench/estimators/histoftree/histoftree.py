@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalRegressor, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.histoftree.public_mask import PublicMask, protection_order
@@ -246,11 +247,9 @@ class HistOfTree(CellRegressor):
             count = PublicMask.of(mask).protected_by_all
         elif count == "s*":
             count = sensitive_count(d)
-        elif isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 0 <= count <= d:
-            raise ConfigurationError(
-                f"n_grid_features={count!r} must be a whole number from 0 to {d}, 's*' (ceil ln sqrt d) or None "
-                "(as many features as everybody protects)"
-            )
+        else:
+            hint = "as many as everybody protects; 's*': ceil ln sqrt d"
+            check_whole("n_grid_features", count, most=d, none=hint)
         names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score")
         setting = Setting(n_grid_features=int(count), **{name: params[name] for name in names})
         return self._divide(setting, params, mask)

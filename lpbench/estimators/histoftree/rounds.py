@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.histoftree.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
@@ -73,15 +73,12 @@ class Setting:
     split_score: str
 
     def __post_init__(self):
-        _check_whole("depth", self.depth, 0)
-        _check_whole("bins", self.bins, 1)
-        share = self.label_share
-        real = type(share) is float or (isinstance(share, numbers.Real) and not isinstance(share, bool))
-        if not real or not 0 < share <= 1:
-            raise ConfigurationError(f"label_share={share!r} must be a number in (0, 1]")
-        for name, known in (("rule", RULES), ("mechanism", MECHANISMS), ("split_score", SCORES)):
-            if getattr(self, name) not in known:
-                raise ConfigurationError(f"{name}={getattr(self, name)!r} must be one of {known}")
+        check_whole("depth", self.depth)
+        check_whole("bins", self.bins, least=1)
+        check_number("label_share", self.label_share, above=0, most=1)
+        check_choice("rule", self.rule, RULES)
+        check_choice("mechanism", self.mechanism, MECHANISMS)
+        check_choice("split_score", self.split_score, SCORES)
         log2_cells = self.n_grid_features * math.log2(self.bins) + self.depth
         if log2_cells > MAX_LOG2_CELLS:
             raise TooManyCellsError(
@@ -93,13 +90,6 @@ class Setting:
     def budgets(self, epsilon: float) -> tuple[float, float]:
         """Budgets of the label and of the cell report, which add up to ``epsilon``."""
         return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
-
-
-def _check_whole(name: str, value, least: int) -> None:
-    # A grid has hundreds of settings, and asking an abstract class takes ten times as long as asking for the type.
-    whole = type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
-    if not whole or value < least:
-        raise ConfigurationError(f"{name}={value!r} must be a whole number >= {least}")
 
 
 class Rounds:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lpbench.checks import check_number, check_whole
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor
 from lpbench.partitions.grid import cell_keys, grid_digits
 from lpbench.problem import Problem
@@ -31,10 +33,9 @@ class Cubes:
     d: int
 
     def __post_init__(self):
-        if isinstance(self.bins, bool) or not isinstance(self.bins, (int, np.integer)) or self.bins < 1:
-            raise ValueError(f"bins={self.bins!r} must be a whole number >= 1 (or None: the width of the theorem)")
+        check_whole("bins", self.bins, least=1)
         if self.d * math.log2(self.bins) > math.log2(MOST_CUBES):
-            raise ValueError(
+            raise ConfigurationError(
                 f"bins={self.bins} per axis in dimension {self.d} are more than {MOST_CUBES} cubes; lower bins"
             )
 
@@ -62,7 +63,7 @@ class CubeClassifier(LocalClassifier):
             return self
         known, found = np.unique(self.classes), self.classes_
         if not np.isin(found, known).all():
-            raise ValueError(f"y has the class {found[~np.isin(found, known)][0]!r}, which is not in `classes`")
+            raise DataError(f"y has the class {found[~np.isin(found, known)][0]!r}, which is not in `classes`")
         self.classes_ = known
         self._learn(X, np.searchsorted(known, found)[codes], "")
         return self
@@ -90,10 +91,8 @@ class BoundedRegressor(LocalRegressor):
     def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
         if self.moment is None:
             return super()._public_range(y)
-        if not self.moment >= 2:
-            raise ValueError(f"moment={self.moment!r} must be a number >= 2, or None for bounded labels")
-        if not self.label_bound > 0:
-            raise ValueError(f"label_bound={self.label_bound!r} must be a number > 0")
+        check_number("moment", self.moment, least=2, hint="None: bounded labels")
+        check_number("label_bound", self.label_bound, above=0)
         return (-math.inf, math.inf), ""
 
     def _centre_and_bound(self) -> tuple[float, float]:
@@ -106,8 +105,6 @@ class BoundedRegressor(LocalRegressor):
 
     @property
     def _smoothness(self) -> dict:
-        if not 0 < self.beta <= 1:
-            raise ValueError(f"beta={self.beta!r} must lie in (0, 1]")
-        if not self.holder > 0:
-            raise ValueError(f"holder={self.holder!r} must be a number > 0")
+        check_number("beta", self.beta, above=0, most=1)
+        check_number("holder", self.holder, above=0)
         return {"beta": self.beta, "holder": self.holder}

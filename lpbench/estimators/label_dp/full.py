@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from lpbench.checks import check_number
 from lpbench.estimators.base import LocalClassifier, check_epsilon
 from lpbench.estimators.baselines.hist import Hist
 from lpbench.estimators.baselines.phist import PHIST
@@ -127,8 +128,7 @@ class LDPMean(BoundedRegressor):
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
         """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
         X, y, _ = self._check_fit(X, y, mask)
-        if not 0 < self.density <= 1:
-            raise ValueError(f"density={self.density!r} must lie in (0, 1] (a lower bound of a density on [0, 1]^d)")
+        check_number("density", self.density, above=0, most=1, hint="a lower bound of a density on [0, 1]^d")
         n, d = X.shape
         self.centre_, bound = self._centre_and_bound()
         per_cell = MEAN_NOISE / (check_epsilon(self.epsilon) * math.sqrt(n))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from lpbench.checks import check_whole
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
@@ -97,9 +98,7 @@ class LabelLDPKNN(BoundedRegressor):
         if self.k is None:
             n, d = X.shape
             return knn_size(n, d, epsilon, bound=bound, moment=self.moment, **self._smoothness)
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
-            raise ValueError(f"k={self.k!r} must be a whole number >= 1 (or None: the theorem's)")
-        return min(int(self.k), X.shape[0])
+        return min(check_whole("k", self.k, least=1, none="the theorem's"), X.shape[0])
 
     def _index(self, X: np.ndarray, reports: np.ndarray) -> None:
         if X.shape[1] == 1:

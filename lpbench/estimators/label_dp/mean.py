@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, Cubes
 from lpbench.estimators.label_dp.rules import (
@@ -182,8 +183,7 @@ class CDPMean(LabelCDPMean):
 
     def _least(self, n: int) -> float:
         """n_0 of (35)."""
-        if not 0 < self.density <= 1:
-            raise ValueError(f"density={self.density!r} must lie in (0, 1] (a lower bound of a density on [0, 1]^d)")
+        check_number("density", self.density, above=0, most=1, hint="a lower bound of a density on [0, 1]^d")
         return n * self.density / self.cubes_.size / 2.0
 
     def _noise_per_cube(self, n: int, epsilon: float) -> float:
@@ -192,9 +192,7 @@ class CDPMean(LabelCDPMean):
         return math.sqrt(2.0) * numerator / (n * self.density / 2.0 * epsilon)
 
     def _is_paper(self) -> bool:
-        if self.constants not in ("paper", "tight"):
-            raise ValueError(f"constants={self.constants!r} must be 'paper' or 'tight'")
-        return self.constants == "paper"
+        return check_choice("constants", self.constants, ("paper", "tight")) == "paper"
 
     def _unit_scale(self, n: int) -> float:
         """Scale of the noise for T = 1 and epsilon = 1."""

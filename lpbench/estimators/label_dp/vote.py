@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from lpbench.checks import check_choice
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
@@ -73,8 +74,7 @@ class LabelLDPVote(CubeClassifier):
         self.random_state = random_state
 
     def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(f"mechanism={self.mechanism!r} must be one of {sorted(MECHANISMS)}")
+        check_choice("mechanism", self.mechanism, MECHANISMS)
         randomizer = MECHANISMS[self.mechanism](check_epsilon(self.epsilon), self.classes_.size)
         self.cubes_ = Cubes(self._bins(X, difference_variance(randomizer)), X.shape[1])
         counts = class_counts(self.cubes_, X, codes, self.classes_.size)
@@ -208,8 +208,7 @@ class CDPVote(LabelCDPVote):
         self.constants = constants
 
     def _coefficient(self) -> float:
-        if self.constants not in CDP_COEFFICIENT:
-            raise ValueError(f"constants={self.constants!r} must be one of {sorted(CDP_COEFFICIENT)}")
+        check_choice("constants", self.constants, CDP_COEFFICIENT)
         return check_epsilon(self.epsilon) * CDP_COEFFICIENT[self.constants]
 
     def _promise(self, coefficient: float, K: int, note: str) -> Guarantee:

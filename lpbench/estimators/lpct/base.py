@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 
 import numpy as np
 
+from lpbench.checks import check_choice, check_range
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult
 from lpbench.estimators.lpct.partition import CRITERIA, RULES
 from lpbench.estimators.lpct.tables import Samples, grown_at_once
@@ -19,28 +20,13 @@ from lpbench.seeds import Streams
 OUTSIDE = ("zero", "route")
 
 
-def check_choice(name: str, value, known: Sequence[str]) -> None:
-    """Raise ValueError unless ``value`` is one of the ``known`` names."""
-    if value not in known:
-        raise ValueError(f"{name}={value!r} must be one of {tuple(known)}")
-
-
-def check_whole(name: str, value, *, least: int = 0, none: str | None = None) -> None:
-    """Raise ValueError unless ``value`` is a whole number >= ``least`` (or None, where that means ``none``)."""
-    if value is None and none is not None:
-        return
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        hint = f" (None: {none})" if none is not None else ""
-        raise ValueError(f"{name}={value!r} must be a whole number >= {least}{hint}")
-
-
 def with_parameters(model, **parameters):
     """Copy an estimator that was not fitted, with other parameters; much cheaper than scikit-learn's ``clone``."""
     twin = object.__new__(type(model))
     vars(twin).update(vars(model))
     for name, value in parameters.items():
         if not hasattr(twin, name):
-            raise ValueError(f"{type(model).__name__} has no parameter {name!r}")
+            raise ConfigurationError(f"{type(model).__name__} has no parameter {name!r}")
         setattr(twin, name, value)
     return twin
 
@@ -54,9 +40,7 @@ class LPCTBase(LocalClassifier):
         """Map the declared domain to the unit cube; points outside stay outside and are routed by comparison."""
         if self.domain is None:
             return X
-        lo, hi = self.domain
-        if not hi > lo:
-            raise ValueError(f"domain={self.domain!r} must be a pair (lo, hi) with lo < hi")
+        lo, hi = check_range("domain", self.domain)
         return (X - lo) / (hi - lo)
 
     def _check_partition(self) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Sequence
 
 import numpy as np
 
+from lpbench.checks import check_choice, check_number, check_whole
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.lpct.base import LPCTBase, check_choice, check_whole, with_parameters
+from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
 from lpbench.estimators.lpct.sweep import GridAxes, Sweep, by_shared_parameters
 from lpbench.estimators.lpct.tables import NodeTable, Samples, Tables
@@ -111,7 +111,9 @@ class LPCT(LPCTBase):
         check_choice("mechanism", self.mechanism, MECHANISMS)
         check_choice("noise", self.noise, NOISES)
         if self.noise == "discrete" and self.mechanism != "laplace":
-            raise ValueError(f"noise='discrete' is Laplace noise on a grid; mechanism={self.mechanism!r} has none")
+            raise ConfigurationError(
+                f"noise='discrete' is Laplace noise on a grid; mechanism={self.mechanism!r} has none"
+            )
 
     @staticmethod
     def _check_swept(budgets, depths, sizes, weights) -> None:
@@ -123,11 +125,8 @@ class LPCT(LPCTBase):
         for size in sizes:
             check_whole("min_samples_leaf", size)
         for weight in weights:
-            known = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
-            if weight is not None and not (known and 0 <= float(weight) < math.inf):
-                raise ValueError(
-                    f"public_weight={weight!r} must be a finite number >= 0 (None: inverse-variance weight)"
-                )
+            if weight is not None:
+                check_number("public_weight", weight, least=0, hint="None: inverse-variance weight")
 
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
         """Fit on the private sample and, if given, the public one.
@@ -149,7 +148,7 @@ class LPCT(LPCTBase):
         self._check_swept([self.epsilon], [self.depth], [self.min_samples_leaf], [self.public_weight])
         samples = self._check_samples(X, y, mask=mask, X_public=X_public, y_public=y_public)
         if samples.n_public == 0 and self.source == "public":
-            raise ValueError("source='public' needs a public sample: pass X_public and y_public")
+            raise ConfigurationError("source='public' needs a public sample: pass X_public and y_public")
         streams = self._streams()
         depth = self._resolved_depth(self.depth, samples, self.epsilon)
         table = Tables(self, samples, streams, depth, self.min_samples_leaf).at(depth, self.min_samples_leaf)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lpbench.checks import check_choice, check_flag, check_whole
+from lpbench.errors import DataError
 from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.lpct.base import LPCTBase, check_choice, check_whole, with_parameters
+from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.pruning import Answer, Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.statistics import CONSTANTS
 from lpbench.estimators.lpct.sweep import by_shared_parameters
@@ -92,8 +94,7 @@ class LPCTPrune(LPCTBase):
         check_whole("depth", self.depth, least=1, none="the formula of Algorithm 2")
         check_whole("min_depth", self.min_depth, least=1, none="the depth of P's own tree")
         check_choice("constants", self.constants, CONSTANTS)
-        if not isinstance(self.terminate, (bool, np.bool_)):
-            raise ValueError(f"terminate={self.terminate!r} must be True or False")
+        check_flag("terminate", self.terminate)
 
     def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
         """Fit on the private sample and, if given, the public one; parameters as in ``LPCT.fit``.
@@ -118,7 +119,7 @@ class LPCTPrune(LPCTBase):
         samples = super()._check_samples(X, y, **others)
         if self.classes_.size != 2:
             few = f"got {self.classes_.size} class{'es' if self.classes_.size > 1 else ''}"
-            raise ValueError(f"Only binary classification is supported by LPCT-prune, {few}; LPCT takes any number")
+            raise DataError(f"Only binary classification is supported by LPCT-prune, {few}; LPCT takes any number")
         return samples
 
     def _query_depth(self, samples: Samples) -> int:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lpbench.checks import check_choice
 from lpbench.privacy import DiscreteLaplace, Laplace, RandomizedResponse
 from lpbench.seeds import Streams
 
@@ -71,8 +72,7 @@ class VoteMechanism:
     kind: str = "laplace"
 
     def __post_init__(self):
-        if self.kind not in (*MECHANISMS, "discrete"):
-            raise ValueError(f"mechanism={self.kind!r} must be one of {MECHANISMS}")
+        check_choice("mechanism", self.kind, (*MECHANISMS, "discrete"))
 
     @cached_property
     def half(self) -> Laplace | DiscreteLaplace | RandomizedResponse:

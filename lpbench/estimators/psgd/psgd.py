@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 
+from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.estimators.private_labels import REAL_BITS
@@ -105,9 +105,8 @@ class PSGD(BinaryClassifier):
         return self
 
     def _sample(self, X, y, mask, X_public, y_public) -> Sample:
-        if self.warm_rate not in WARM_RATES:
-            raise ValueError(f"warm_rate={self.warm_rate!r} must be one of {WARM_RATES}")
-        _check_at_least_zero("hidden_ratio", self.hidden_ratio)
+        check_choice("warm_rate", self.warm_rate, WARM_RATES)
+        check_number("hidden_ratio", self.hidden_ratio, least=0)
         X, y, X_public, y_public = self._check_fit(X, y, mask, X_public, y_public)
         X_public = None if X_public is None else with_constant(X_public)
         return Sample(with_constant(X), y, X_public, y_public, self.classes_, self._streams())
@@ -131,7 +130,7 @@ class PSGD(BinaryClassifier):
         Number of a run: budget * len(rates) + rate.
         """
         for rate in rates:
-            _check_at_least_zero("learning_rate", rate)
+            check_number("learning_rate", rate, least=0)
         n_inputs = samples[0].X.shape[1]
         mechanisms = [PrivUnitG(check_epsilon(e), self._n_parameters(n_inputs)) for e in budgets]
         users = self._users(samples, np.repeat(np.arange(len(budgets)), len(rates)), mechanisms)
@@ -240,8 +239,3 @@ class PSGD(BinaryClassifier):
         for r, (problem, _) in enumerate(part):
             result[r] = problem.score(samples[r].classes[(trained.scores(r, tests[r]) > 0).astype(int)])
         return result.reshape(len(part), len(budgets), len(rates))
-
-
-def _check_at_least_zero(name: str, value) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
-        raise ValueError(f"{name}={value!r} must be a finite number >= 0")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.lpct.base import check_choice, with_parameters
+from lpbench.estimators.lpct.base import with_parameters
 from lpbench.estimators.lpct.sweep import by_shared_parameters
 from lpbench.estimators.tuning_free.drift_posterior import (
     DriftPosterior,
@@ -145,7 +145,7 @@ class CalibratedScore(LocalClassifier):
         return self._fit(self._sample(X, y, mask, X_public, y_public))
 
     def _sample(self, X, y, mask, X_public, y_public) -> _Sample:
-        check_choice("learner", self.learner, tuple(LEARNERS))
+        check_choice("learner", self.learner, LEARNERS)
         X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
         streams = self._streams()
         seed = streams.integer("tree")
@@ -157,8 +157,7 @@ class CalibratedScore(LocalClassifier):
         check_epsilon(self.epsilon)
         check_choice("cells", self.cells, CELLS)
         check_choice("report", self.report, REPORTS)
-        if isinstance(self.trust, bool) or not isinstance(self.trust, numbers.Real) or not 0 <= float(self.trust) < 1:
-            raise ValueError(f"trust={self.trust!r} must be a probability below 1")
+        check_number("trust", self.trust, least=0, below=1, hint="a probability")
         self._score, self._cells, n_classes = sample.score, self._make_cells(sample), self.classes_.size
         self.n_cells_ = 1 if self._cells is None else self._cells.n_cells
         mechanism = self._mechanism(self.n_cells_ * n_classes)

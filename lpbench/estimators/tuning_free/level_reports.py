@@ -20,6 +20,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import ndtr
 
+from lpbench.checks import check_whole
 from lpbench.privacy import GRR, check_epsilon, grr_reports, grr_weights
 
 #: Numbers of levels that are considered.
@@ -58,8 +59,8 @@ class LevelReport:
 
     def __post_init__(self):
         check_epsilon(self.budget)
-        if self.levels < 2 or self.bins < 1:
-            raise ValueError(f"levels={self.levels!r} must be >= 2 and bins={self.bins!r} >= 1")
+        check_whole("levels", self.levels, least=2)
+        check_whole("bins", self.bins, least=1)
 
     @property
     def mechanism(self) -> GRR:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_choice
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free.half_forest import HalfForest
@@ -152,9 +153,8 @@ class ResidualGP(LocalRegressor):
 
     def _fit(self, sample: _Sample):
         check_epsilon(self.epsilon)
-        for name, known in (("report", REPORTS), ("learner", LEARNERS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {known}")
+        check_choice("report", self.report, REPORTS)
+        check_choice("learner", self.learner, LEARNERS)
         curator = self._curator(sample)
         bits_up, bits_down = sample.public_bits, 0.0
         for question in curator.questions():

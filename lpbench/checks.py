@@ -1,0 +1,125 @@
+"""Checks of arguments: whole numbers, numbers in an interval, names, ranges, flags.
+
+Each returns the value, or raises a :class:`~lpbench.errors.ConfigurationError` that names the argument, its value and
+what was expected. scikit-learn's ``check_scalar`` does not serve: it takes True for 1 and does not know NaN.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+
+
+def check_whole(
+    name: str, value: Any, *, least: int | None = 0, most: int | None = None, none: str | None = None
+) -> Any:
+    """Return a whole number >= ``least`` and <= ``most`` (None: no limit).
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    value : object
+    least, most : int or None
+    none : str, optional
+        Meaning of None, where None is allowed; it is returned as it is.
+    """
+    if value is None and none is not None:
+        return None
+    # The exact type first: a grid has hundreds of settings, and asking an abstract class takes ten times as long.
+    whole = type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
+    if not whole or (least is not None and value < least) or (most is not None and value > most):
+        size = "" if least is None else f" >= {least}" if most is None else f" from {least} to {most}"
+        raise ConfigurationError(f"{name}={value!r} must be a whole number{size}{_or_none(none)}")
+    return int(value)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    infinite: bool = False,
+    hint: str = "",
+) -> float:
+    """Return a real number of an interval as a float; NaN and booleans are none.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    value : object
+    least, above : float, optional
+        Lower end of the interval, included or not (default: none).
+    most, below : float, optional
+        Upper end of the interval, included or not (default: none).
+    infinite : bool
+        Whether inf is allowed, where there is no upper end.
+    hint : str
+        Added to the error: the meaning of a value, or the way out.
+    """
+    number = type(value) is float or (isinstance(value, numbers.Real) and not isinstance(value, bool))
+    if (
+        not number
+        or math.isnan(value)
+        or not (least is None or value >= least)
+        or not (above is None or value > above)
+        or not (most is None or value <= most)
+        or not (below is None or value < below)
+        or not (infinite or math.isfinite(value))
+    ):
+        expected = _interval(least, above, most, below, infinite)
+        raise ConfigurationError(f"{name}={value!r} must {expected}{hint and f' ({hint})'}")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
+    """Return a value that is one of the ``known`` ones."""
+    known = tuple(known)
+    if value not in known:
+        raise ConfigurationError(f"{name}={value!r} must be one of {', '.join(map(repr, known))}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ConfigurationError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+def check_range(name: str, value: Any) -> tuple[float, float]:
+    """Return the pair (lo, hi) of finite floats with lo < hi."""
+    try:
+        lo, hi = map(float, value)
+    except (TypeError, ValueError):
+        lo = hi = math.nan
+    if not -math.inf < lo < hi < math.inf:
+        raise ConfigurationError(f"{name}={value!r} must be a pair (lo, hi) of finite numbers with lo < hi")
+    return lo, hi
+
+
+def _or_none(meaning: str | None) -> str:
+    return "" if meaning is None else f" (None: {meaning})"
+
+
+def _interval(least: float | None, above: float | None, most: float | None, below: float | None, infinite: bool) -> str:
+    """Say in words which numbers are allowed: ``be a number > 0``, ``be a number in (0, 1]``."""
+    number = "be a number" if infinite else "be a finite number"
+    low, high = (above if least is None else least), (below if most is None else most)
+    if low is None and high is None:
+        return number
+    if high is None:
+        return f"{number} {'>=' if above is None else '>'} {low:g}"
+    if low is None:
+        return f"{number} {'<=' if below is None else '<'} {high:g}"
+    return f"be a number in {'[' if above is None else '('}{low:g}, {high:g}{']' if below is None else ')'}"
