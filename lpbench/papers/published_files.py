@@ -1,9 +1,14 @@
-"""Reader of ``results/published``: the printed numbers, names and claims of the papers that ship with lpbench."""
+"""Reader of ``results/published``: the printed numbers, names and claims of the papers that ship with lpbench.
+
+Printed values are never corrected: an erratum is a note beside the cell (``notes.csv``). Names are translated by
+``names.csv``.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from lpbench.analysis.claims import Claim, Decider, Deciders
@@ -49,3 +54,24 @@ def stated_claims(letter: str, *deciders: Deciders) -> tuple[Claim, ...]:
         Claim(r["claim"], r["artefact"], r["statement"], r["judged_by"], found.get(r["claim"]))
         for r in rows.to_dict("records")
     )
+
+
+def with_notes(experiment: str, cells: pd.DataFrame) -> pd.DataFrame:
+    """Add to published cells the column ``note``: the rows of ``notes.csv`` whose filled-in keys all agree."""
+    notes = read("notes.csv")
+    found: list[list[str]] = [[] for _ in range(len(cells))]
+    for row in notes[notes["experiment"] == experiment].to_dict("records"):
+        same = np.ones(len(cells), dtype=bool)
+        for key in ("dataset", "mask", "method"):
+            if row[key]:
+                same &= (cells[key] == row[key]).to_numpy()
+        if row["epsilon"]:
+            same &= (cells["epsilon"] == float(row["epsilon"])).to_numpy()
+        for k in np.flatnonzero(same):
+            found[k].append(row["note"])
+    return cells.assign(note=["; ".join(texts) for texts in found])
+
+
+def printed_rows(letter: str) -> tuple[tuple[str, str], ...]:
+    """Printed name and data set of each row of a paper's tables, in its order."""
+    return tuple((label, dataset) for (label, _), dataset in names("dataset", letter).items())

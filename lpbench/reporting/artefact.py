@@ -11,22 +11,17 @@ import pandas as pd
 from lpbench.analysis import Setting, Summary, summarise, write_csv
 from lpbench.experiments.results import forget_summary, keep_summary
 from lpbench.files import write_text
-from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.development_sets import FILE as APART
 from lpbench.reporting.development_sets import apart_markdown, compare_apart
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
-from lpbench.reporting.figures.rates import RATE_FIGURES, REPLACES
 from lpbench.reporting.figures.standard import draw_field
+from lpbench.reporting.paper import paper_of
 from lpbench.reporting.tables.markdown import build, to_latex, to_markdown
 from lpbench.selectors import parse_selector
 
-#: Which mark the paper of an experiment prints.
-RULES = {"lpct": "bold"}
-#: Start of the names of the experiments that compare sample sizes.
-EQUIVALENT = "extensions/tuning_free"
 #: Significant digits of the tables on disk: far beyond any standard error, and half the space of all digits.
 WRITTEN_DIGITS = 7
 #: Seed of the drawn panels of a figure that also has computed ones.
@@ -63,7 +58,9 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     write_csv(summary.table, folder / "summary.csv", digits=WRITTEN_DIGITS)
     write_csv(compare(name, summary), folder / "comparison.csv", digits=WRITTEN_DIGITS)
     leaf = name.rpartition("/")[2]
-    for selection in [] if name in REPLACES else _distinct_selections(summary.table):
+    further = paper_of(name).outputs.get(name)
+    replaced = further is not None and further.replaces
+    for selection in [] if replaced else _distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if get(experiment, "kind", "table") == "figure":
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
@@ -74,12 +71,10 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     apart = compare_apart(experiment, summary, methods)
     if len(apart):
         _write_apart(experiment, summary, apart, folder, leaf)
-    if name.startswith(EQUIVALENT) and get(experiment, "kind") == "figure":
-        draw_equivalence(experiment, summary.table, methods, folder, leaf)
     if drawing_of(name) is not None:
         write_drawing(experiment, folder, DRAWING_SEED)
-    if name in RATE_FIGURES and (folder / "scores.parquet").is_file():
-        RATE_FIGURES[name](experiment, folder)
+    if further is not None:
+        further.write(experiment, summary, methods, folder)
     return summary
 
 
@@ -99,7 +94,7 @@ def _distinct_selections(table: pd.DataFrame) -> list[str]:
 
 def summarise_experiment(experiment, scores: pd.DataFrame, methods: Mapping) -> Summary:
     """Summarise scores with the paper's rule for marks and the methods' stated settings."""
-    rule = RULES.get(get(experiment, "paper", ""), "star")
+    rule = paper_of(get(experiment, "name")).rule
     if get(experiment, "kind") == "timing":
         scores = seconds_as_scores(scores)
         return summarise(scores, rule=rule)

@@ -10,7 +10,8 @@ import pandas as pd
 from lpbench.analysis import Summary, is_preset, ratio_of_means
 from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import BASELINE
-from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells
+from lpbench.reporting.paper import paper_of
+from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
 
 COMPARISON_COLUMNS = [
@@ -57,7 +58,8 @@ def _reproduced(experiment: str, summary: Summary) -> pd.DataFrame:
     table["paradigm"] = [parse_selector(m)[0] if m else "" for m in table["mask"]]
     table["data"] = [parse_selector(d)[0] for d in table["dataset"]]
     table["value"], table["error"] = table["mean"], table["se"]
-    if experiment in HISTOFTREE_TABLES:
+    layout = paper_of(experiment).tables.get(experiment)
+    if layout is not None and layout.value == "ratio":
         table["value"], table["error"] = table["ratio"], ratio_errors(table, summary.chosen)
     elif (table["metric"] == "seconds").any():
         reference = table[table["base"] == "ct_w"].set_index("dataset")["mean"]

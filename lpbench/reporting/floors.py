@@ -16,12 +16,8 @@ from lpbench.reporting.cards import method_title
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
-from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells
-
-#: Experiments that ran the floor beside everything else; their splits are those of the papers' tables.
-SOURCES = ("extensions/floor", "extensions/floor_classification")
-#: Methods that the papers propose, by the start of their names.
-PROPOSED = ("histoftree", "adhistoftree", "lpct")
+from lpbench.reporting.paper import paper_of, papers
+from lpbench.reporting.published import published_cells
 
 
 @dataclass(frozen=True)
@@ -60,10 +56,10 @@ Floors = Mapping[tuple[str, str, float], Floor]
 
 
 def floors(entries: Iterable[Entry], cards: Mapping) -> dict[tuple[str, str, float], Floor]:
-    """Collect the floor from the experiments that ran it, :data:`SOURCES` first."""
+    """Collect the floor from the experiments that ran it for all (:attr:`lpbench.reporting.paper.Paper.floors`)."""
     found: dict[tuple[str, str, float], Floor] = {}
     by_name = {e.name: e for e in entries}
-    for name in SOURCES:
+    for name in (experiment for paper in papers() for experiment in paper.floors):
         summary = by_name[name].full(cards) if name in by_name else None
         if summary is not None:
             found |= _floors(summary)
@@ -100,21 +96,25 @@ def published_wins(name: str, floor: Floors) -> list[dict]:
     """Count published cells that are no better than our floor, for each mask and budget of a table.
 
     A win is the best published value of a data set among the methods that compete; the paper's marks are its stars
-    (H) or bold numbers (L). Published errors are relative to the paper's non-private tree, the floor to ours.
+    or bold numbers. Published errors are relative to the paper's non-private tree, the floor to ours.
     """
-    if name not in (*HISTOFTREE_TABLES, "lpct/table2"):
+    paper = paper_of(name)
+    layout = paper.tables.get(name)
+    if layout is None or layout.value == "seconds":
         return []
     cells = published_cells(name)
     cells = cells[~cells["method"].isin(REFERENCES)].dropna(subset=["published"])
     rows = []
     for (mask, epsilon), part in cells.groupby(["mask", "epsilon"]):
-        part = part.assign(below=[_below(name, r, floor) for r in part.to_dict("records")]).dropna(subset=["below"])
+        below = [_below(layout.value, r, floor) for r in part.to_dict("records")]
+        part = part.assign(below=below).dropna(subset=["below"])
         if part.empty:
             continue
-        larger = name not in HISTOFTREE_TABLES
+        known = floor_of(floor, part["dataset"].iloc[0], mask, epsilon)
+        larger = known is not None and LARGER_IS_BETTER[known.metric]
         signed = part["published"] * (1 if larger else -1)
         wins = part[signed == signed.groupby(part["dataset"]).transform("max")]
-        proposed = wins[wins["method"].str.startswith(PROPOSED)]
+        proposed = wins[wins["method"].str.startswith(paper.proposed)]
         rows.append(
             {"artefact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}
             | _count("wins", wins.groupby("dataset")["below"].max())
@@ -129,12 +129,12 @@ def _count(what: str, below: pd.Series) -> dict[str, int]:
     return {what: len(below), f"{what}_below": int(below.astype(bool).sum())}
 
 
-def _below(name: str, cell: Mapping, floor: Floors) -> bool | None:
+def _below(value: str, cell: Mapping, floor: Floors) -> bool | None:
     """Whether a published cell is no better than the floor; None where the floor is unknown."""
     found = floor_of(floor, cell["dataset"], cell["mask"], cell["epsilon"])
     if found is None:
         return None
-    if name in HISTOFTREE_TABLES:
+    if value == "ratio":
         return bool(cell["published"] >= found.ratio)
     return found.beats(cell["published"])
 

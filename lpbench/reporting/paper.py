@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
 
 from lpbench.analysis.claims import Claim
 from lpbench.errors import ConfigurationError
@@ -62,6 +65,74 @@ class Deviation:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """A known cause of differences between reproduced and published numbers.
+
+    Attributes
+    ----------
+    text : str
+    experiment, dataset, mask, method : str
+        Start of the name of what it concerns; empty: all of them.
+    """
+
+    text: str
+    experiment: str = ""
+    dataset: str = ""
+    mask: str = ""
+    method: str = ""
+
+    def applies(self, row: Mapping[str, Any]) -> bool:
+        """Whether it concerns a row of the comparison."""
+        keys = ("experiment", "dataset", "mask", "method")
+        return all(str(row[key]).startswith(getattr(self, key)) for key in keys)
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Rows and columns of a printed table.
+
+    Attributes
+    ----------
+    columns : mapping of str to sequence of str
+        Mask -> methods in the order of the paper; the mask is empty where the paper has one.
+    rows : tuple of (label, data set)
+        In the order of the paper.
+    epsilons : tuple of float
+        A table each.
+    caption : str
+        May hold ``{epsilon}``.
+    value : {"mean", "ratio", "seconds"}
+        What a cell shows: the mean score, its ratio to the non-private tree's, or seconds as multiples of CT-W's.
+    style : {"general", "three_digits", "tenths"}
+        How numbers are printed, see :func:`lpbench.reporting.tables.markdown.print_number`.
+    """
+
+    columns: Mapping[str, Sequence[str]]
+    rows: tuple[tuple[str, str], ...]
+    epsilons: tuple[float, ...]
+    caption: str
+    value: Literal["mean", "ratio", "seconds"] = "mean"
+    style: Literal["general", "three_digits", "tenths"] = "general"
+
+
+@dataclass(frozen=True)
+class Output:
+    """Further tables and figures of an experiment.
+
+    Attributes
+    ----------
+    write : callable
+        Function(experiment, summary, cards, folder) that writes them; ``folder`` holds the experiment's summary and
+        scores and lies in the folder of the results.
+    replaces : bool
+        Whether they take the place of the standard tables and figures.
+    """
+
+    write: Callable[..., object]
+    replaces: bool = False
+
+
+@dataclass(frozen=True)
 class Page:
     """A page of its own for some experiments of a paper.
 
@@ -104,8 +175,28 @@ class Paper:
         Public repository of the released code, ``owner/name``.
     deviations : tuple of Deviation
         Where the released code departs from the paper.
-    drawings : mapping
+    published : mapping of str to path or callable
+        Experiment -> its published cells: a CSV file or a function that returns a table, with columns among those of
+        :data:`lpbench.reporting.published.COLUMNS`.
+    rank_sums : mapping of str to callable
+        Experiment -> function that returns the printed rank sums, see
+        :func:`lpbench.reporting.published.published_rank_sums`.
+    tables : mapping of str to TableLayout
+        Experiment -> how the paper lays out its table.
+    rule : {"star", "bold"}
+        Which results the paper marks, see :mod:`lpbench.analysis.significance`.
+    methods, proposed : tuple of str
+        Order of its methods in tables that no paper lays out; starts of the names of those that it proposes.
+    default_variant : str
+        Printed name of the variant that a method without a named variant is, in figures that show several.
+    causes : tuple of Cause
+        Known causes of differences from the published numbers.
+    drawings : mapping of str to callable
         Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
+    outputs : mapping of str to Output
+        Experiment -> its further tables and figures.
+    floors : tuple of str
+        Experiments that ran the feature-free baselines beside everything else.
     pages : tuple of Page
         Pages besides the paper's own.
     """
@@ -120,7 +211,17 @@ class Paper:
     errata: tuple[Erratum, ...] = ()
     repository: str = ""
     deviations: tuple[Deviation, ...] = ()
-    drawings: Mapping[str, Callable] = field(default_factory=dict)
+    published: Mapping[str, Path | Callable[[], pd.DataFrame]] = field(default_factory=dict)
+    rank_sums: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
+    tables: Mapping[str, TableLayout] = field(default_factory=dict)
+    rule: Literal["star", "bold"] = "star"
+    methods: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = ()
+    default_variant: str = "default"
+    causes: tuple[Cause, ...] = ()
+    drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    floors: tuple[str, ...] = ()
     pages: tuple[Page, ...] = ()
 
     def __post_init__(self) -> None:

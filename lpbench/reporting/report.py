@@ -12,10 +12,10 @@ import pandas as pd
 from lpbench.analysis import write_csv
 from lpbench.files import write_text
 from lpbench.reporting.claims import decide
-from lpbench.reporting.differences import explain
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Results
 from lpbench.reporting.paper import errata, papers
+from lpbench.reporting.published import explain
 from lpbench.reporting.streaming import streaming_section
 from lpbench.reporting.timing import timing_section
 

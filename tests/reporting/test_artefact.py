@@ -92,15 +92,15 @@ def test_restricted_variant_is_shown_and_not_ranked(table1):
 @pytest.mark.parametrize(
     ("value", "style", "text"),
     [
-        (1.234, "histoftree", "1.23"),
-        (22.58, "histoftree", "22.6"),
-        (10000.0, "histoftree", "1e4"),
-        (700.0, "histoftree", "7e2"),
-        (0.83461, "lpct", "8.346"),
+        (1.234, "three_digits", "1.23"),
+        (22.58, "three_digits", "22.6"),
+        (10000.0, "three_digits", "1e4"),
+        (700.0, "three_digits", "7e2"),
+        (0.83461, "tenths", "8.346"),
         (0.123456, "general", "0.1235"),
         (255_512.0, "general", "255500"),
         (25_550_000.0, "general", "2.555e+07"),
-        (float("nan"), "lpct", ""),
+        (float("nan"), "tenths", ""),
     ],
 )
 def test_numbers_have_the_digits_of_the_paper(value, style, text):

@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.reporting import write_drawing, write_report
-from lpbench.reporting.differences import explain
+from lpbench.reporting.published import explain
 from tests.reporting.fake import experiment, placeholder, scores_of
 from tests.reporting.store import put
 

@@ -1,12 +1,20 @@
 """Beyond the papers: floors, methods without tuning, ablations and sensitivity, in experiments of our own."""
 
+from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.paths import ROOT
-from lpbench.reporting.paper import Page, Paper
+from lpbench.reporting.paper import Output, Page, Paper
 
 PAPER = Paper(
     name="extensions",
     title="Beyond the papers",
     order=200,
+    # references come last in every table
+    methods=("private_mean", "private_majority", "label_dt", "dt", "ct_w"),
+    floors=("extensions/floor", "extensions/floor_classification"),
+    outputs={
+        f"extensions/tuning_free_{name}": Output(draw_equivalence)
+        for name in ("figure4", "figure5", "figure6", "simulation")
+    },
     pages=(
         Page(
             name="tuning_free",

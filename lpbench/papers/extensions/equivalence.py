@@ -8,9 +8,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
+from lpbench.analysis import Summary
 from lpbench.analysis.equivalence import equivalent_sizes
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.reporting.cards import get
@@ -25,25 +25,25 @@ LEAST = 4
 FILE = "_equivalence"
 
 
-def draw_equivalence(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, stem: str) -> list[Path]:
+def draw_equivalence(experiment, summary: Summary, cards: Mapping, folder: Path) -> list[Path]:
     """Draw a panel for each panel and budget in which the first method and another one were run at several sizes.
 
     Parameters
     ----------
     experiment : mapping or record
         Its first method is the reference.
-    table : DataFrame
-        Summary.
+    summary : Summary
     cards : mapping
         Method selector -> printed name.
-    folder, stem : Path, str
-        File ``<stem>_equivalence.svg`` is written there.
+    folder : Path
+        File ``<leaf of the experiment's name>_equivalence.svg`` is written there.
 
     Returns
     -------
     list of Path
         Empty if no panel counts private samples.
     """
+    table, stem = summary.table, get(experiment, "name").rpartition("/")[2]
     first = parse_selector(get(get(experiment, "groups")[0], "method")[0])[0]
     panels: dict[tuple[str, float], list[Curve]] = {}
     for curve in curves(experiment, table, cards):

@@ -1,10 +1,13 @@
 """HistOfTree (AISTATS 2025): private decision trees whose users protect different features; letter H."""
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
+from lpbench.papers.histoftree.causes import CAUSES
 from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
+from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
+from lpbench.papers.histoftree.rates import draw_semi_feature_rates
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Paper
+from lpbench.reporting.paper import Output, Paper
 
 PAPER = Paper(
     name="histoftree",
@@ -14,5 +17,12 @@ PAPER = Paper(
     order=1,
     claims=stated_claims("H", claims_figures.decider, claims_tables.decider),
     errata=ERRATA,
+    published=PUBLISHED,
+    rank_sums=RANK_SUMS,
+    tables=LAYOUTS,
+    methods=COLUMNS["personalized"],
+    proposed=("histoftree", "adhistoftree"),
+    causes=CAUSES,
+    outputs={"histoftree/figure2b": Output(draw_semi_feature_rates)},
     drawings={"histoftree/figure1": draw_masks},
 )

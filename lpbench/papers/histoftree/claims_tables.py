@@ -7,8 +7,8 @@ import numpy as np
 from lpbench.analysis import ALPHA, rank_sums, signed_rank, wins
 from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.errors import NotRunError
+from lpbench.papers.histoftree.published import TABLES
 from lpbench.reporting.evidence import Results
-from lpbench.reporting.published import HISTOFTREE_TABLES
 
 decider = Deciders()
 
@@ -21,7 +21,7 @@ PROPOSED = {
 
 def _tables(results: Results, mask: str):
     """Yield (epsilon, table of the mask's columns) for the three tables."""
-    for name, (_, epsilon) in HISTOFTREE_TABLES.items():
+    for name, (_, epsilon) in TABLES.items():
         yield epsilon, results.values(name, epsilon, mask, PROPOSED[mask] + RIVALS)
 
 

@@ -8,14 +8,15 @@ import pandas as pd
 
 from lpbench.analysis import rank_sums
 from lpbench.datasets import describe
+from lpbench.papers.histoftree.published import TABLES
 from lpbench.reporting.paper import Erratum
-from lpbench.reporting.published import HISTOFTREE_TABLES, published_cells, published_rank_sums, wide_table
+from lpbench.reporting.published import published_cells, published_rank_sums, wide_table
 
 
 def histoftree_tie_rules() -> dict[str, dict[str, int]]:
     """Count, per kind of mask and tie rule, the printed rank sums of H that the printed cells give."""
     counts: dict[str, dict[str, int]] = {}
-    for name in HISTOFTREE_TABLES:
+    for name in TABLES:
         cells, sums = published_cells(name), published_rank_sums(name)
         for mask, part in cells.groupby("mask"):
             wide = wide_table(part)
@@ -37,7 +38,7 @@ def _tie_rules() -> str:
 
 
 def _all_histoftree() -> pd.DataFrame:
-    return pd.concat([published_cells(name) for name in HISTOFTREE_TABLES], ignore_index=True)
+    return pd.concat([published_cells(name) for name in TABLES], ignore_index=True)
 
 
 def _hist_pairs() -> str:

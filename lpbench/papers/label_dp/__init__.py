@@ -2,8 +2,9 @@
 
 from lpbench.papers.label_dp.claims import decider
 from lpbench.papers.label_dp.errata import ERRATA
+from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Paper
+from lpbench.reporting.paper import Output, Paper
 
 PAPER = Paper(
     name="label_dp",
@@ -13,4 +14,8 @@ PAPER = Paper(
     order=3,
     claims=stated_claims("Z", decider),
     errata=ERRATA,
+    outputs={
+        "label_dp/table1": Output(write_rates, replaces=True),
+        "label_dp/budget": Output(write_budget_rates, replaces=True),
+    },
 )

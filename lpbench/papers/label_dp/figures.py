@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lpbench.analysis import bootstrap, loglog_slope, write_csv
+from lpbench.analysis import Summary, bootstrap, loglog_slope, write_csv
 from lpbench.files import write_text
 from lpbench.papers.label_dp.rates import (
     LARGEST,
@@ -44,7 +44,7 @@ FITTED = "fitted exponent at the largest n (theory, dashed)"
 BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
 
 
-def write_rates(experiment: Mapping, folder: Path) -> None:
+def write_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> None:
     """Write ``rates.csv``, the table of slopes and the figures of Z Table I.
 
     Parameters
@@ -123,7 +123,7 @@ def _draw_collapse(lines: Sequence[Line], folder: Path) -> None:
     style.save(figure, folder, "collapse")
 
 
-def write_budget_rates(experiment: Mapping, folder: Path) -> None:
+def write_budget_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> None:
     """Write ``rates.csv`` and the figure of the risk against the budget.
 
     Parameters

@@ -1,6 +1,7 @@
 """LPCT (JMLR 2024): locally private classification trees with public data; letter L."""
 
 from lpbench.papers.lpct import claims_figures4_5, claims_figures6_10, claims_tables
+from lpbench.papers.lpct.causes import CAUSES
 from lpbench.papers.lpct.dataset_sizes import write_facts
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import (
@@ -11,8 +12,10 @@ from lpbench.papers.lpct.drawings import (
     draw_two_partitions,
 )
 from lpbench.papers.lpct.errata import ERRATA
+from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, rank_sums
+from lpbench.papers.lpct.rates import draw_public_data_rates
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Paper
+from lpbench.reporting.paper import Output, Paper
 
 PAPER = Paper(
     name="lpct",
@@ -24,6 +27,18 @@ PAPER = Paper(
     errata=ERRATA,
     repository=REPOSITORY,
     deviations=DEVIATIONS,
+    published=PUBLISHED,
+    rank_sums={"lpct/table2": rank_sums},
+    tables=LAYOUTS,
+    rule="bold",
+    methods=(
+        *("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "lpct_p", "lpct_q", "lpct_random"),
+        *("ct_q", "phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
+    ),
+    proposed=("lpct",),
+    default_variant="published code",
+    causes=CAUSES,
+    outputs={"lpct/figure5a": Output(draw_public_data_rates)},
     drawings={
         "lpct/figure1": draw_partition,
         "lpct/figure2": draw_pruning,

@@ -10,9 +10,10 @@ import pandas as pd
 from lpbench.analysis import write_csv
 from lpbench.datasets import describe
 from lpbench.files import write_text
+from lpbench.papers.published_files import names
 from lpbench.reporting.cards import get
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
-from lpbench.reporting.published import names, published_cells
+from lpbench.reporting.published import published_cells
 
 FACTS = {"n_private": "n_train", "n_public": "n_public", "n_features": "n_features"}
 

@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLoc
 from lpbench.reporting.cards import SYMBOLS, get
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE, Curve, axis_of, curves, published_curves
+from lpbench.reporting.paper import paper_of
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
@@ -27,8 +28,6 @@ LOG_FROM = 1.5
 _COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
 _UNDER: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
-#: What a method without a named variant is, where a paper's figures show several.
-_DEFAULT_VARIANT = {"lpct": "published code"}
 _LOG_AXES = {"public_weight", "classes"}
 _AXIS_NAMES = {
     "epsilon": "privacy budget ε",
@@ -82,7 +81,7 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
                 ax.set_title(_panel_title(panel, found), loc="left")
         for ax in axes[:, 0]:
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
-        handles = _legend(found, looks, bool(under), _DEFAULT_VARIANT.get(get(experiment, "paper", ""), "default"))
+        handles = _legend(found, looks, bool(under), paper_of(get(experiment, "name")).default_variant)
         figure.legend(handles=handles, loc="outside right center", frameon=False, handlelength=2.8)
         suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
         title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns + 25)

@@ -10,11 +10,23 @@ from matplotlib.axes import Axes
 from lpbench.analysis.exponents import reference_line
 from lpbench.reporting.figures import style
 
+#: Heading of a legend whose numbers are the theory's.
+EXPONENTS = "method: exponent of the theory"
+
 
 def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label: str = "", color=style.GREY) -> None:
     """Draw a dashed line of slope ``-exponent`` through the middle of a curve on double logarithmic axes."""
     ends, line = reference_line(x, y, exponent)
     ax.plot(ends, line, linestyle="--", linewidth=1.0, color=color, label=label or None, zorder=1)
+
+
+def draw_excess(ax: Axes, k: int, x: np.ndarray, excess: np.ndarray, exponent: float, label: str) -> None:
+    """Draw curve number ``k`` with the slope of the theory; nothing if the excess is not positive everywhere."""
+    if (excess <= 0).any():
+        return
+    color = style.COLOURS[k % len(style.COLOURS)]
+    ax.plot(x, excess, color=color, marker=style.MARKERS[k % len(style.MARKERS)], label=f"{label}: {exponent:.2f}")
+    draw_slope(ax, x, excess, exponent, color=color)
 
 
 def finish(

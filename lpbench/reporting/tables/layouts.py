@@ -11,7 +11,8 @@ import pandas as pd
 from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
 from lpbench.reporting.cards import method_title
-from lpbench.reporting.published import HISTOFTREE_TABLES, names
+from lpbench.reporting.paper import TableLayout, paper_of, papers
+from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
 
 
@@ -51,8 +52,8 @@ class Layout:
     epsilon : float
     value : {"ratio", "mean", "seconds"}
         What a cell shows: the ratio to the non-private tree, the mean score, or seconds as a multiple of CT-W.
-    style : {"histoftree", "lpct", "general"}
-        How numbers are printed and which tie rule the paper used.
+    style : {"general", "three_digits", "tenths"}
+        How numbers are printed.
     """
 
     caption: str
@@ -62,26 +63,6 @@ class Layout:
     epsilon: float
     value: str
     style: str
-
-
-#: Order of methods in tables that no paper lays out.
-ORDER = [
-    *("histoftree_max_edge", "histoftree_cart", "adhistoftree_max_edge", "adhistoftree_cart", "par_dt", "hist", "krr"),
-    *("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "lpct_p", "lpct_q", "lpct_random"),
-    *("ct_q", "phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
-    *("private_mean", "private_majority", "label_dt", "dt", "ct_w"),
-]
-_HISTOFTREE = {
-    "aligned": ["histoftree_max_edge", "histoftree_cart", "par_dt", "hist", "krr"],
-    "personalized": [
-        *("histoftree_max_edge", "histoftree_cart", "adhistoftree_max_edge", "adhistoftree_cart"),
-        *("par_dt", "hist", "krr"),
-    ],
-}
-_LPCT = [
-    *("ct_w", "lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "ct_q"),
-    *("phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
-]
 
 
 def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Mapping]) -> list[Layout]:
@@ -95,36 +76,26 @@ def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Mapping]) 
     cards : mapping
         Method selector -> printed name and so on.
     """
-    if experiment in HISTOFTREE_TABLES:
-        return [_histoftree(table, cards, HISTOFTREE_TABLES[experiment][1])]
-    if experiment in ("lpct/table2", "lpct/table3"):
-        epsilons = [0.5, 2.0, 8.0] if experiment == "lpct/table2" else [2.0]
-        return [_lpct(experiment, table, cards, e) for e in epsilons]
-    return _general(table, cards)
+    spec = paper_of(experiment).tables.get(experiment)
+    if spec is not None:
+        return [_paper_layout(spec, table, cards, epsilon) for epsilon in spec.epsilons]
+    return _general(table, cards, published_cells(experiment))
 
 
-def _histoftree(table: pd.DataFrame, cards: Mapping, epsilon: float) -> Layout:
+def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping, epsilon: float) -> Layout:
     columns = []
-    for mask, methods in _HISTOFTREE.items():
-        masks = sorted({m for m in table["mask"] if parse_selector(m)[0] == mask}) or [mask]
-        for name in masks:
+    for mask, methods in spec.columns.items():
+        for name in _masks(mask, table):
             present = sorted(set(table.loc[table["mask"] == name, "method"]))
-            group = mask if name == mask else name
-            columns += _paper_columns(group, name, mask, methods, present, cards)
-    datasets = _paper_rows("H", table)
-    return Layout(f"Epsilon = {epsilon:g}, MSE relative to the non-private tree", datasets, tuple(columns), "",
-                  epsilon, "ratio", "histoftree")  # fmt: skip
+            columns += _paper_columns(name if mask else "", name, mask, methods, present, cards)
+    caption = spec.caption.format(epsilon=epsilon)
+    return Layout(caption, _paper_rows(spec, table), tuple(columns), "", epsilon, spec.value, spec.style)
 
 
-def _lpct(experiment: str, table: pd.DataFrame, cards: Mapping, epsilon: float) -> Layout:
-    masks = sorted(set(table["mask"])) or [""]
-    present = sorted(set(table["method"]))
-    columns = _paper_columns("", masks[0], "", _LPCT, present, cards)
-    if experiment == "lpct/table3":
-        caption = "Seconds for one fit as multiples of CT-W in the same run"
-        return Layout(caption, _paper_rows("L", table), tuple(columns), "", epsilon, "seconds", "general")
-    caption = f"Epsilon = {epsilon:g}, accuracy in units of 0.1"
-    return Layout(caption, _paper_rows("L", table), tuple(columns), "", epsilon, "mean", "lpct")
+def _masks(mask: str, table: pd.DataFrame) -> list[str]:
+    """Selectors of a paper's mask in a run; without one the run has one mask."""
+    found = sorted(m for m in set(table["mask"]) if not mask or parse_selector(m)[0] == mask)
+    return (found if mask else found[:1]) or [mask]
 
 
 def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Column]:
@@ -138,35 +109,40 @@ def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Col
     return columns + [Column(group, method_title(m, cards), mask, m, ranked=False) for m in extra]
 
 
-def _paper_rows(paper: str, table: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str], ...]:
     """The paper's data sets in its order, then any other."""
     present = sorted(set(table["dataset"]))
     rows = []
-    for (label, _), dataset in names("dataset", paper).items():
+    for label, dataset in spec.rows:
         selectors = [s for s in present if parse_selector(s)[0] == dataset]
         rows += [(label, s) for s in selectors or [dataset]]
     known = {s for _, s in rows}
     return tuple(rows + [(s, s) for s in present if s not in known])
 
 
-def _place(method: str) -> tuple:
-    """Order of columns: proposed methods, competitors, references; anything else at the end by name."""
-    name = parse_selector(method)[0]
-    return ORDER.index(name) if name in ORDER else len(ORDER), method
+def _general(table: pd.DataFrame, cards: Mapping, published: pd.DataFrame) -> list[Layout]:
+    """Plain products of masks and methods: proposed methods, competitors, references, then others by name."""
+    order = [method for paper in papers() for method in paper.methods]
 
+    def place(pair: tuple[str, str]) -> tuple[str, int, str]:
+        name = parse_selector(pair[1])[0]
+        return pair[0], order.index(name) if name in order else len(order), pair[1]
 
-def _general(table: pd.DataFrame, cards: Mapping) -> list[Layout]:
+    # points of a figure are no cells of a table
+    cells = published[published["x"].isna()]
+    printed = set(zip(cells["mask"], cells["method"], strict=True))
     found = []
     for (panel, epsilon), rows in table.groupby(["panel", "epsilon"], dropna=False):
         ratio = (rows["metric"] == "mse").all() and rows["ratio"].notna().any()
-        pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)), key=lambda p: (p[0], _place(p[1])))
+        pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)), key=place)
         # the ratio of the baseline to itself says nothing
         pairs = [p for p in pairs if not (ratio and p[1] == BASELINE)]
         masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
         columns = tuple(
-            Column(mask if len(masks) > 1 else "", method_title(m, cards), mask, m, ranked=is_ranked(m) and m in ranked)
+            Column(mask if len(masks) > 1 else "", method_title(m, cards), mask, m, *_printed_as(mask, m, printed),
+                   is_ranked(m) and m in ranked)
             for mask, m in pairs
-        )
+        )  # fmt: skip
         datasets = tuple((d, d) for d in sorted(set(rows["dataset"])))
         seconds = (rows["metric"] == "seconds").all() and (rows["method"] == "ct_w").any()
         value = "ratio" if ratio else "seconds" if seconds else "mean"
@@ -177,3 +153,9 @@ def _general(table: pd.DataFrame, cards: Mapping) -> list[Layout]:
         part = f"Panel {panel}: " if panel else ""
         found.append(Layout(f"{part}{budget}{what}", datasets, columns, panel, epsilon, value, "general"))
     return found
+
+
+def _printed_as(mask: str, method: str, printed: set[tuple[str, str]]) -> tuple[str, str]:
+    """Keys of a column among the published cells; two empty ones where it was not published."""
+    bare, name = (parse_selector(selector)[0] if selector else "" for selector in (mask, method))
+    return next(((m, name) for m in (bare, "") if (m, name) in printed), ("", ""))

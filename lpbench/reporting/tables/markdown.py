@@ -39,12 +39,12 @@ class Grid:
 
 
 def print_number(value: float, style: str) -> str:
-    """A number with the digits of the paper: H three significant digits (one from 100 on), L four decimals of 0.1."""
+    """A number with the digits of a table: four significant ones, three (one from 100 on), or in units of 0.1."""
     if math.isnan(value):
         return ""
-    if style == "lpct":
+    if style == "tenths":
         return f"{10 * value:.3f}"
-    if style == "histoftree":
+    if style == "three_digits":
         if abs(value) >= 100:
             return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
         return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

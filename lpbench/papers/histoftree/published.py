@@ -1,0 +1,78 @@
+"""HistOfTree's tables 1 to 3: published cells, rank sums and layout."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from lpbench.papers.published_files import names, printed_rows, read, with_notes
+from lpbench.reporting.paper import TableLayout
+
+#: Experiment -> number and budget of the table.
+TABLES = {"histoftree/table1": (1, 2.0), "histoftree/table2": (2, 1.0), "histoftree/table3": (3, 4.0)}
+#: Columns of each half of a table.
+COLUMNS = {
+    "aligned": ("histoftree_max_edge", "histoftree_cart", "par_dt", "hist", "krr"),
+    "personalized": (
+        *("histoftree_max_edge", "histoftree_cart", "adhistoftree_max_edge", "adhistoftree_cart"),
+        *("par_dt", "hist", "krr"),
+    ),
+}
+
+
+def cells(experiment: str) -> pd.DataFrame:
+    """Published cells of a table: mean squared errors relative to the non-private tree."""
+    rows = _rows("histoftree_tables.csv", experiment)
+    methods, datasets = names("method", "H"), names("dataset", "H")
+    table = pd.DataFrame(
+        {
+            "panel": "",
+            "dataset": [datasets[d, ""] for d in rows["dataset"]],
+            "mask": rows["paradigm"].tolist(),
+            "method": [methods[key] for key in zip(rows["method"], rows["rule"], strict=True)],
+            "epsilon": rows["epsilon"].astype(float).tolist(),
+            "x": np.nan,
+            "published": rows["mse_ratio"].astype(float).tolist(),
+            "starred": (rows["significant"] == "true").tolist(),
+        }
+    )
+    return with_notes(experiment, table)
+
+
+def rank_sums(experiment: str) -> pd.DataFrame:
+    """Printed rank sums of a table."""
+    rows = _rows("histoftree_ranksums.csv", experiment)
+    methods = names("method", "H")
+    return pd.DataFrame(
+        {
+            "mask": rows["paradigm"].tolist(),
+            "method": [methods[key] for key in zip(rows["method"], rows["rule"], strict=True)],
+            "epsilon": rows["epsilon"].astype(float).tolist(),
+            "rank_sum": rows["rank_sum"].astype(float).tolist(),
+            "wins": np.nan,
+        }
+    )
+
+
+def _rows(file: str, experiment: str) -> pd.DataFrame:
+    rows = read(file)
+    return rows[rows["table"] == str(TABLES[experiment][0])]
+
+
+def layout(epsilon: float) -> TableLayout:
+    """Layout of the table of a budget."""
+    return TableLayout(
+        columns=COLUMNS,
+        rows=printed_rows("H"),
+        epsilons=(epsilon,),
+        caption="Epsilon = {epsilon:g}, MSE relative to the non-private tree",
+        value="ratio",
+        style="three_digits",
+    )
+
+
+PUBLISHED = {name: partial(cells, name) for name in TABLES}
+RANK_SUMS = {name: partial(rank_sums, name) for name in TABLES}
+LAYOUTS = {name: layout(epsilon) for name, (_, epsilon) in TABLES.items()}
