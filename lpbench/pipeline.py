@@ -30,6 +30,7 @@ from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times, timing_table
 from lpbench.paths import IN_CHECKOUT, ROOT
+from lpbench.reporting.paper import sources
 from lpbench.selectors import parse_selector
 from lpbench.tracking import rebuild, tracking_uri
 
@@ -218,7 +219,8 @@ def _stamp(experiment: Mapping, plan: Plan, store: Store, settings: Settings) ->
         + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing, False])
         for e in plan.entries
     ]
-    content = [dict(experiment), state, settings.seed, source_hash("lpbench.reporting"), versions()]
+    code = [source_hash(module) for module in sources(experiment["name"])]
+    content = [dict(experiment), state, settings.seed, code, versions()]
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:32]
 
 

@@ -237,11 +237,12 @@ def papers() -> tuple[Paper, ...]:
     ConfigurationError
         A package has no ``PAPER``, cannot be imported, or has the name of another paper.
     """
-    return _papers(tuple(own_folders()))
+    return tuple(_modules(tuple(own_folders())).values())
 
 
 @cache
-def _papers(folders: tuple[Path, ...]) -> tuple[Paper, ...]:
+def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
+    """Modules of the packages, with their papers in order."""
     ours = importlib.import_module("lpbench.papers")
     modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
     for folder in folders:
@@ -251,16 +252,22 @@ def _papers(folders: tuple[Path, ...]) -> tuple[Paper, ...]:
         paper = import_object(f"{module}.PAPER")
         if not isinstance(paper, Paper) or paper.name != module.rpartition(".")[2]:
             raise ConfigurationError(f"{module}.PAPER must be a Paper whose name is that of its package")
-        if paper.name in found:
+        if any(paper.name == known.name for known in found.values()):
             raise ConfigurationError(f"paper {paper.name!r} is defined twice (second time as {module})")
-        found[paper.name] = paper
-    return tuple(sorted(found.values(), key=lambda p: (p.order, p.name)))
+        found[module] = paper
+    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[1].name)))
 
 
 def paper_of(experiment: str) -> Paper:
     """Return the paper of an experiment's name; one without any knowledge where none is registered."""
     name = experiment.partition("/")[0]
     return next((p for p in papers() if p.name == name), Paper(name, name))
+
+
+def sources(experiment: str) -> list[str]:
+    """Modules whose code decides an experiment's tables and figures: reporting, and the package of its paper."""
+    paper = paper_of(experiment)
+    return ["lpbench.reporting", *(m for m, known in _modules(tuple(own_folders())).items() if known is paper)]
 
 
 def errata() -> list[dict[str, str]]:
