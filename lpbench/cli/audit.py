@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from joblib import Parallel, delayed
+import click
 
-from lpbench.audit.page import page
-from lpbench.audit.table import EPSILON, Row, audit, subjects, write_csv
-from lpbench.deployment.costs import measure_methods, measure_protocols
-from lpbench.reporting.paper import papers
+from lpbench.cli import options
+
+if TYPE_CHECKING:
+    from lpbench.audit.table import Row
 
 SAMPLES = 1_000_000
 
 
-def run(results_dir: Path, samples: int = SAMPLES, seed: int = 2025, workers: int = 2) -> list[tuple[str, Row]]:
+@click.command(epilog="Writes reproduced/audit.csv and audit.md into the results folder.")
+@options.count("--samples", "Samples of each of two values.", SAMPLES)
+@options.seed("Seed of the samples.")
+@options.count("--workers", "Processes.", 2)
+@options.results()
+def command(samples: int, seed: int, workers: int, results: Path) -> int:
+    """Check the privacy of every method, exactly and by sampling."""
+    from lpbench.audit import table
+
+    rows = run(results, samples=samples, seed=seed, workers=workers)
+    problems = table.problems(rows)
+    print(f"{len(rows)} rows audited: {results / 'reproduced' / 'audit.md'}")
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+def run(results: Path, samples: int = SAMPLES, seed: int = options.SEED, workers: int = 2) -> list[tuple[str, Row]]:
     """Audit every method and every known mechanism.
 
     Parameters
     ----------
-    results_dir : Path
+    results : Path
         ``reproduced/audit.csv`` and ``reproduced/audit.md`` are written below it.
     samples : int
         Transcripts of each of two protected values, for each row.
@@ -33,14 +51,23 @@ def run(results_dir: Path, samples: int = SAMPLES, seed: int = 2025, workers: in
     list of (kind, Row)
         See :func:`lpbench.audit.table.subjects`; :func:`lpbench.audit.table.problems` judges them.
     """
-    named = subjects()
+    from joblib import Parallel, delayed
+
+    from lpbench.audit import table
+    from lpbench.audit.page import page
+    from lpbench.deployment import costs
+    from lpbench.reporting.paper import papers
+
+    named = table.subjects()
     # Small batches: some methods take much longer than others.
-    rows = Parallel(n_jobs=workers, batch_size=1)(delayed(audit)(kind, name, samples, seed) for kind, name in named)
+    tasks = (delayed(table.audit)(kind, name, samples, seed) for kind, name in named)
+    rows = Parallel(n_jobs=workers, batch_size=1)(tasks)
     result = [(kind, row) for (kind, _), row in zip(named, rows, strict=True)]
-    target = Path(results_dir) / "reproduced"
+    target = Path(results) / "reproduced"
     target.mkdir(parents=True, exist_ok=True)
-    write_csv([row for kind, row in result if kind == "method"], target / "audit.csv")
+    table.write_csv([row for kind, row in result if kind == "method"], target / "audit.csv")
     released = {p.repository: p.deviations for p in papers() if p.deviations}
-    text = page(result, samples, seed, measure_protocols(seed), measure_methods(EPSILON, seed), released)
+    measured = costs.measure_protocols(seed), costs.measure_methods(table.EPSILON, seed)
+    text = page(result, samples, seed, *measured, released)
     (target / "audit.md").write_text(text, encoding="utf-8")
     return result

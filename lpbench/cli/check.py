@@ -1,308 +1,60 @@
-"""What every registered method and data set promises, as checks that anybody can call on theirs.
-
-The project's tests run them on everything that is registered, `lpbench check` on what is named.
-"""
+"""``lpbench check``: hold methods and data sets to :mod:`lpbench.cli.contract`, and print each verdict."""
 
 from __future__ import annotations
 
-import argparse
-import math
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-import joblib
-import numpy as np
-from sklearn.base import clone, is_classifier
-from threadpoolctl import threadpool_limits
+import click
 
-from lpbench.datasets import load_manifest, load_table, make_problem
-from lpbench.datasets.real import sensitivity_order
-from lpbench.errors import LpbenchError, PrivacyLeakWarning, unknown_key
-from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.experiments import catalogue as registry
-from lpbench.privacy import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.cli import options
+from lpbench.errors import LpbenchError, unknown_key
 
-BUDGETS = (0.7, 4.0, math.inf)
-#: Transcripts of each of two values in the sampled part of the audit.
-AUDIT_SAMPLES = 10_000
+_ONLY = click.option("--only", multiple=True, metavar="CHECK", help="One of them; repeat for more.")
 
 
-def check_method(selector: str) -> None:
-    """Run every check of :data:`METHOD_CHECKS` on one method.
+@click.group(cls=options.Kinds)
+def command() -> None:
+    """Hold a method or a data set to the contract."""
 
-    Parameters
-    ----------
-    selector : str
-        Registered name, possibly with ``[variant=...]``.
 
-    Raises
-    ------
-    AssertionError
-        A promise is broken; the message says which and how.
+@command.command()
+@click.argument("names", nargs=-1, required=True, type=options.NameOf("method"), metavar="NAME...")
+@_ONLY
+def method(names: Sequence[str], only: Sequence[str]) -> int:
+    """Check scikit-learn's rules, grid, sweep, determinism, workers, guarantee, audit.
+
+    A sweep equals the loop of fits; the audit samples what leaves a device.
     """
-    for check in METHOD_CHECKS.values():
-        check(selector)
+    from lpbench.cli.contract import METHOD_CHECKS
+    from lpbench.experiments import catalogue
+
+    for name in names:
+        catalogue.method(name)
+    return _run("method", names, METHOD_CHECKS, only)
 
 
-def check_dataset(name: str) -> None:
-    """Run every check of :data:`DATASET_CHECKS` on one data set; raises AssertionError or an lpbench error."""
-    for check in DATASET_CHECKS.values():
-        check(name)
+@command.command()
+@click.argument("names", nargs=-1, required=True, type=options.NameOf("dataset"), metavar="NAME...")
+@_ONLY
+def dataset(names: Sequence[str], only: Sequence[str]) -> int:
+    """Check fingerprint, splits, scaling, label range, determinism."""
+    from lpbench.cli.contract import DATASET_CHECKS
+    from lpbench.datasets import load_manifest
 
-
-def check_scikit_learn(selector: str) -> None:
-    """scikit-learn's own checks of an estimator."""
-    check_with_scikit_learn(registry.method(selector).build())
-
-
-def check_with_scikit_learn(model: LocalEstimator) -> None:
-    """Run scikit-learn's checks on an estimator."""
-    from sklearn.utils.estimator_checks import check_estimator  # brings pytest with it
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)  # scikit-learn cannot know the public range
-        results = check_estimator(model, on_skip=None, on_fail=None)
-    failed = [f"{r['check_name']}: {' '.join(str(r['exception']).split())}" for r in results if r["status"] == "failed"]
-    assert not failed, "\n    ".join(text[:300] for text in failed)
-
-
-def check_grid(selector: str) -> None:
-    """Grid and tuning-free setting are constructor parameters, and no value is searched twice."""
-    method = registry.method(selector)
-    grids = [method.grid, *method.grid_by_mask.values(), method.tuning_free or {}]
-    unknown = set().union(*grids) - set(method.build().get_params())
-    assert not unknown, f"the grid names {', '.join(sorted(unknown))}: no parameters of {method.estimator}"
-    for key, values in method.grid.items():
-        assert len(values) == len(set(map(str, values))), f"the grid repeats a value of {key}: {values}"
-
-
-def check_sweep(selector: str) -> None:
-    """A sweep gives the scores of the loop of single fits, for every budget, and the same for batches."""
-    method = registry.method(selector)
-    problem = problem_for(method.build())
-    model = method.build().for_problem(problem)
-    points = few_points(model.resolve_grid(method.grid_for("personalized"), problem))
-    if method.tuning_free is not None:
-        points.append(method.tuning_free)
-    streams = Streams(11)
-    swept = model.sweep(problem, BUDGETS, points, streams)
-    expected = (len(BUDGETS), len(points))
-    assert swept.values.shape == expected, f"sweep returned shape {swept.values.shape}, expected {expected}"
-    for g, point in enumerate(points):
-        reasons = [swept.reasons.get((b, g)) for b in range(len(BUDGETS))]
-        if any(reasons):
-            assert all(np.isnan(swept.values[b, g]) for b in range(len(BUDGETS)) if reasons[b])
-            continue
-        refitted = LocalEstimator.sweep(model, problem, BUDGETS, [point], streams).values[:, 0]
-        np.testing.assert_allclose(swept.values[:, g], refitted, rtol=1e-9, atol=1e-12, err_msg=str(point))
-
-
-def check_batches(selector: str) -> None:
-    """Several replications at once give what each gives alone."""
-    method = registry.method(selector)
-    model = method.build()
-    problem = problem_for(model)
-    points, streams = few_points(model.resolve_grid(method.grid, problem), 2), [Streams(1), Streams(2)]
-    together = model.sweep_many([problem, problem], [2.0], points, streams)
-    for result, own in zip(together, streams, strict=True):
-        alone = model.for_problem(problem).sweep(problem, [2.0], points, own)
-        np.testing.assert_allclose(result.values, alone.values, rtol=1e-9)
-
-
-def check_determinism(selector: str) -> None:
-    """Equal seeds give equal predictions, whatever numpy's global state; fitting twice changes nothing."""
-    model = registry.method(selector).build()
-    problem = problem_for(model)
-    model = model.for_problem(problem).set_params(random_state=3)
-
-    def predictions(fitted: LocalEstimator) -> np.ndarray:
-        return fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).predict(problem.X_test)
-
-    once = clone(model)
-    first, again, other = predictions(once), predictions(once), predictions(clone(model))
-    np.testing.assert_array_equal(first, other, err_msg="equal seeds give unequal predictions")
-    np.testing.assert_array_equal(first, again, err_msg="a second fit of the same object gives other predictions")
-
-
-def check_workers(selector: str) -> None:
-    """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
-    seeds = (1, 2)
-    here = [_swept(selector, seed) for seed in seeds]
-    # two workers for two calls: with one, joblib would run them in this very process
-    tasks = (joblib.delayed(_swept)(selector, seed) for seed in reversed(seeds))
-    there = joblib.Parallel(n_jobs=2, backend="loky")(tasks)
-    for seed, mine, theirs in zip(seeds, here, reversed(there), strict=True):
-        np.testing.assert_array_equal(mine, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
-
-
-def _swept(selector: str, seed: int) -> np.ndarray:
-    method = registry.method(selector)
-    problem = problem_for(method.build())
-    model = method.build().for_problem(problem)
-    points = few_points(model.resolve_grid(method.grid, problem), 2)
-    with threadpool_limits(1):
-        return model.sweep(problem, (1.0,), points, Streams(seed)).values
-
-
-def check_guarantee(selector: str, epsilon: float = 1.7) -> None:
-    """A fitted method says what it spent: no more than its budget, unless its note says why."""
-    model = registry.method(selector).build()
-    if model.uses_epsilon:
-        model.set_params(epsilon=epsilon)
-    problem = problem_for(model)
-    fitted = model.for_problem(problem).fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-    spent = getattr(fitted, "guarantee_", None)
-    assert isinstance(spent, Guarantee), "fit must set guarantee_, an lpbench.privacy.Guarantee"
-    if model.uses_epsilon:
-        assert spent.model != "none", "guarantee_ claims no privacy model, but the method takes a budget"
-        kept = 0 <= spent.epsilon <= epsilon * (1 + 1e-9)
-        assert kept or spent.note, f"guarantee_ says that {spent.epsilon:g} of a budget of {epsilon} was spent"
-
-
-def check_audit(selector: str) -> None:
-    """What leaves a device loses no more than is promised, exactly and by sampling, and the guarantee says the same."""
-    from lpbench.audit import table
-
-    try:
-        row = table.audit("method", selector, AUDIT_SAMPLES, 2025)
-    except LpbenchError as error:
-        raise AssertionError(
-            f"{error}. A method is not trusted before it says what leaves a device: write the function marked @builds, "
-            "as in the module that `lpbench new method` makes; the recipe is in docs/privacy.md, Add a randomizer"
-        ) from error
-    found = table.problems([("method", row)])
-    assert not found, "; ".join(found)
-    method = registry.method(selector)
-    model = method.build().set_params(**(method.tuning_free or {}))
-    if not model.uses_epsilon:
-        return
-    problem = problem_for(model)
-    fitted = model.for_problem(problem).set_params(epsilon=row.claimed_epsilon, random_state=0)
-    spent = fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).guarantee_
-    assert spent.model == row.model, f"guarantee_ says model {spent.model}, the audited device is {row.model}"
-
-
-def problem_for(estimator: LocalEstimator) -> Problem:
-    """A small problem of the estimator's task."""
-    return classification_problem() if is_classifier(estimator) else regression_problem()
-
-
-def regression_problem(n: int = 90, m: int = 40, d: int = 4) -> Problem:
-    """Return n training and m test rows in d dimensions, protected to different degrees, labels in [-1, 1]."""
-    rng = np.random.default_rng(5)
-    X = rng.random((n + m, d))
-    y = np.clip(X[:, 0] - X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n + m), -1.0, 1.0)
-    mask = rng.random((n, d)) < np.array([0.95, 0.4, 0.1, 0.0])
-    return Problem(X[:n], y[:n], X[n:], y[n:], mask=mask, y_range=(-1.0, 1.0), metric="mse")
-
-
-def classification_problem(n: int = 90, m: int = 40, q: int = 30, d: int = 3) -> Problem:
-    """Return n private, m test and q public rows of two classes."""
-    rng = np.random.default_rng(6)
-    X = rng.random((n + m + q, d))
-    y = (rng.random(n + m + q) < np.where(X[:, 0] + X[:, 1] > 1, 0.85, 0.15)).astype(int)
-    train, test, public = np.split(np.arange(n + m + q), [n, n + m])
-    return Problem(
-        X[train],
-        y[train],
-        X[test],
-        y[test],
-        X_public=X[public],
-        y_public=y[public],
-        mask=np.ones((n, d), dtype=bool),
-        metric="accuracy",
-        classes=np.array([0, 1]),
-    )
-
-
-def few_points(grid, limit: int = 18) -> list[dict]:
-    """At most ``limit`` points of a grid, evenly spread and with both ends."""
-    points = expand_grid(grid)
-    return [points[i] for i in np.unique(np.linspace(0, len(points) - 1, limit).round().astype(int))]
-
-
-def check_table(name: str) -> None:
-    """The file is the one the manifest was written for, and its sensitivity order names features."""
-    manifest = load_manifest(name)
-    if not manifest.synthetic:
-        table = load_table(name)
-        missing = [key for key in ("rows", "features", "values") if manifest.fingerprint.get(key) is None]
-        assert not missing, f"the manifest's fingerprint lacks {', '.join(missing)}: the file may change unnoticed"
-        sensitivity_order(manifest, table, "manifest", Streams(0))
-
-
-def check_scale(name: str) -> None:
-    """Features in [0, 1], labels within the public range or the two classes, and more than one label to learn."""
-    manifest, problem = load_manifest(name), make_problem(name, None, "personalized", None, 0, 1)
-    y = np.concatenate([problem.y_train, problem.y_test])
-    assert np.isfinite(problem.X_train).all() and np.isfinite(problem.X_test).all(), "a feature is not finite"
-    assert np.unique(problem.y_train).size > 1, "the training rows of replication 0 have one label only"
-    if manifest.task == "classification":
-        assert problem.classes is not None, "the problem has no classes"
-        assert set(np.unique(y)) <= {0, 1, *np.unique(problem.classes)}, (
-            f"labels {np.unique(y)[:5]} are not the classes"
-        )
-    elif problem.y_range is not None:
-        low, high = problem.y_range
-        assert low <= y.min() and y.max() <= high, f"labels in [{y.min():g}, {y.max():g}], y_range [{low:g}, {high:g}]"
-
-
-def check_draws(name: str) -> None:
-    """A replication is drawn from seed and number alone, whatever the mask; another one is another draw."""
-    first, again = (make_problem(name, None, mask, None, 0, 1) for mask in ("aligned", "personalized"))
-    other = make_problem(name, None, "aligned", None, 1, 1)
-    for part in ("X_train", "y_train", "X_test", "y_test"):
-        np.testing.assert_array_equal(getattr(first, part), getattr(again, part), err_msg=f"{part} depends on the mask")
-    assert not np.array_equal(first.X_train, other.X_train), "replications 0 and 1 have the same training rows"
-
-
-#: Name -> check of a method's selector.
-METHOD_CHECKS: Mapping[str, Callable[[str], None]] = {
-    "grid": check_grid,
-    "sweep": check_sweep,
-    "batches": check_batches,
-    "determinism": check_determinism,
-    "workers": check_workers,
-    "guarantee": check_guarantee,
-    "audit": check_audit,
-    "scikit-learn": check_scikit_learn,
-}
-#: Name -> check of a data set's name.
-DATASET_CHECKS: Mapping[str, Callable[[str], None]] = {
-    "table": check_table,
-    "scale": check_scale,
-    "draws": check_draws,
-}
-
-
-def check_method_command(args: argparse.Namespace) -> int:
-    """Check methods one by one and print each verdict."""
-    for name in args.names:
-        registry.method(name)
-    return _run("method", args.names, _chosen(METHOD_CHECKS, args.only))
-
-
-def check_dataset_command(args: argparse.Namespace) -> int:
-    """Check data sets one by one and print each verdict."""
-    for name in args.names:
+    for name in names:
         load_manifest(name)
-    return _run("dataset", args.names, _chosen(DATASET_CHECKS, args.only))
+    return _run("dataset", names, DATASET_CHECKS, only)
 
 
-def _chosen(checks: Mapping[str, Callable], only: list[str] | None) -> dict[str, Callable]:
-    for name in only or ():
-        if name not in checks:
-            raise unknown_key("unknown check", name, checks)
-    return {name: check for name, check in checks.items() if not only or name in only}
-
-
-def _run(kind: str, names: list[str], checks: Mapping[str, Callable[[str], None]]) -> int:
+def _run(kind: str, names: Sequence[str], checks: Mapping[str, Callable[[str], None]], only: Sequence[str]) -> int:
+    for title in only:
+        if title not in checks:
+            raise unknown_key("unknown check", title, checks)
+    chosen = {title: check for title, check in checks.items() if not only or title in only}
     broken = 0
     for name in names:
-        for title, check in checks.items():
+        for title, check in chosen.items():
             start = time.perf_counter()
             try:
                 check(name)
@@ -312,9 +64,8 @@ def _run(kind: str, names: list[str], checks: Mapping[str, Callable[[str], None]
             except Exception as error:  # the method's own code may raise anything
                 verdict = f"FAILED\n    {type(error).__name__}: {error}"
             broken += verdict != "ok"
-            summary = (check.__doc__ or "").splitlines()[0]
             print(f"{name} {title:13s}{time.perf_counter() - start:6.1f} s  {verdict}", flush=True)
             if verdict != "ok":
-                print(f"    promised: {summary}")
-    print(f"{len(names)} {kind}(s), {len(names) * len(checks)} checks, {broken} broken")
+                print(f"    promised: {(check.__doc__ or '').splitlines()[0]}")
+    print(f"{len(names)} {kind}(s), {len(names) * len(chosen)} checks, {broken} broken")
     return int(broken > 0)

@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lpbench.cli import suggestions
+from lpbench.cli import names
 from lpbench.datasets import list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError, StoreError, unknown_key, unknown_name
 from lpbench.experiments import catalogue as registry
@@ -124,7 +124,7 @@ def check_names(argv: list[str]) -> None:
     """Refuse unknown keys, data sets, masks, methods and experiments with the nearest known names."""
     if {"-sc", "--shell-completion"} & set(argv):
         return
-    known = suggestions.known_names()
+    known = names.known_names()
     for argument in argv:
         key, sep, value = argument.lstrip("+").partition("=")
         if key == "hydra/launcher":

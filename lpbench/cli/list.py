@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from collections.abc import Callable
 
+import click
+
+from lpbench.cli import options
 from lpbench.experiments import catalogue as registry
 
+Table = tuple[tuple[str, ...], list[tuple]]
 
-def list_things(args: argparse.Namespace) -> int:
-    """Print what is registered."""
-    head, rows = _LISTS[args.what]()
+
+def _methods() -> Table:
+    rows = [(m.name, m.task, m.title, m.reference) for m in registry.methods().values()]
+    return ("METHOD", "TASK", "TITLE", "REFERENCE"), rows
+
+
+def _experiments() -> Table:
+    rows = [
+        (n, e.get("kind", ""), e.get("replications", ""), e.get("title", "")) for n, e in registry.experiments().items()
+    ]
+    return ("EXPERIMENT", "KIND", "REPLICATIONS", "TITLE"), rows
+
+
+def _masks() -> Table:
+    rows = [(n, m.get("title", ""), json.dumps(m.get("params") or {})) for n, m in registry.masks().items()]
+    return ("MASK", "TITLE", "PARAMETERS"), rows
+
+
+def _datasets() -> Table:
+    from lpbench.datasets import describe, list_datasets  # takes two seconds
+
+    found = [describe(name, {}) for name in list_datasets()]
+    rows = [(i.name, i.task, i.n_train, i.n_features, "yes" if i.available else "no") for i in found]
+    return ("DATASET", "TASK", "ROWS", "FEATURES", "AT HAND"), rows
+
+
+_LISTS: dict[str, Callable[[], Table]] = {
+    "methods": _methods,
+    "datasets": _datasets,
+    "masks": _masks,
+    "experiments": _experiments,
+}
+
+
+@click.command()
+@click.argument("what", type=options.OneOf(tuple(_LISTS)), metavar="|".join(_LISTS))
+def command(what: str) -> int:
+    """Print what is registered, yours included."""
+    head, rows = _LISTS[what]()
     table = [head, *([str(value) for value in row] for row in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]
     for row in table:
         print("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip())
     return 0
-
-
-def _methods() -> tuple[list[str], list[tuple]]:
-    rows = [(m.name, m.task, m.title, m.reference) for m in registry.methods().values()]
-    return ["METHOD", "TASK", "TITLE", "REFERENCE"], rows
-
-
-def _experiments() -> tuple[list[str], list[tuple]]:
-    rows = [
-        (n, e.get("kind", ""), e.get("replications", ""), e.get("title", "")) for n, e in registry.experiments().items()
-    ]
-    return ["EXPERIMENT", "KIND", "REPLICATIONS", "TITLE"], rows
-
-
-def _masks() -> tuple[list[str], list[tuple]]:
-    rows = [(n, m.get("title", ""), json.dumps(m.get("params") or {})) for n, m in registry.masks().items()]
-    return ["MASK", "TITLE", "PARAMETERS"], rows
-
-
-def _datasets() -> tuple[list[str], list[tuple]]:
-    from lpbench.datasets import describe, list_datasets  # takes two seconds
-
-    found = [describe(name, {}) for name in list_datasets()]
-    rows = [(i.name, i.task, i.n_train, i.n_features, "yes" if i.available else "no") for i in found]
-    return ["DATASET", "TASK", "ROWS", "FEATURES", "AT HAND"], rows
-
-
-_LISTS = {"methods": _methods, "experiments": _experiments, "masks": _masks, "datasets": _datasets}

@@ -1,4 +1,4 @@
-"""The command line: Hydra for experiments and sweeps, a few plain subcommands around it.
+"""The command line: commands by name, each in a module of its name; everything else is Hydra's.
 
 Exit codes: 0 done; 1 something was run and failed; 2 the request is not valid, or data or results cannot be used;
 130 interrupted; 141 whoever read the output went away.
@@ -9,9 +9,14 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem, shell_complete
 
 import lpbench
-from lpbench.cli import arguments
+from lpbench.cli import completion, names
 from lpbench.errors import ConfigurationError, LpbenchError
 
 USAGE = """lpbench - reproducible experiments in locally private learning
@@ -38,21 +43,34 @@ Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
 Next page: docs/tutorial.md - your own method and data set in ten minutes.
 """
 
+#: Commands: each is ``command`` of the module of its name, imported when it is asked for.
+COMMANDS = (
+    "audit", "check", "completion", "explain", "list", "new", "plan", "report", "reproduce", "show", "stream", "track",
+    "ui", "verify",
+)  # fmt: skip
 #: Hydra's options; those of the second group take a value as the next argument.
 _HYDRA_FLAGS = ("--hydra-help", "--resolve", "--run", "-r", "--multirun", "-m", "--shell-completion", "-sc")
 _HYDRA_VALUES = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
     "--experimental-rerun", "--info", "-i",
 )  # fmt: skip
+_MORE = "(`lpbench` alone shows what there is.)"
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the ``lpbench`` command; returns the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
     try:
-        return _dispatch(argv)
-    except LpbenchError as error:
-        print(f"error: {error}", file=sys.stderr)
+        if asked := os.environ.get(completion.VARIABLE):
+            return shell_complete(cli, {}, "lpbench", completion.VARIABLE, asked)
+        with cli.make_context("lpbench", words) as context:
+            return cli.invoke(context)
+    except click.exceptions.Exit as end:  # --help, --version
+        return end.exit_code
+    except (click.UsageError, LpbenchError) as error:
+        print(f"error: {_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\ninterrupted: finished blocks are kept; run the same command again to go on", file=sys.stderr)
@@ -63,63 +81,94 @@ def main(argv: list[str] | None = None) -> int:
         return 141
 
 
-def _dispatch(argv: list[str]) -> int:
-    commands = {name.partition(" ")[0] for name in arguments.subcommands()}
-    if argv and argv[0] in commands:
-        return _quit_on_help(argv)
-    if not argv or argv == ["help"] or {"-h", "--help"} & set(argv):
-        print(USAGE, end="")
-        return 0
-    if argv[0] == "help":
-        return _dispatch([*argv[1:], "--help"])
-    if argv == ["--version"]:
-        print(f"lpbench {lpbench.__version__}")
-        return 0
-    _check_overrides(argv, sorted(commands))
+def _sentence(error: click.UsageError | LpbenchError) -> str:
+    if isinstance(error, LpbenchError):
+        return str(error)
+    command = error.ctx.command_path if error.ctx else "lpbench"
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return f"{command}: {text[0].lower()}{text[1:]} (`{command} --help` shows how)"
+
+
+class _Screen(click.Command):
+    """A command whose help is the first screen."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first screen."""
+        formatter.write(USAGE)
+
+
+class _Commands(_Screen, click.Group):
+    """The commands; a first word that is none of them begins a list of Hydra's overrides."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        return import_module(f"lpbench.cli.{cmd_name}").command if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Split the words into a command and its arguments."""
+        return super().resolve_command(ctx, args) if args[0] in COMMANDS else ("", overrides, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands, options, and overrides."""
+        words = [] if incomplete.startswith("-") else [*COMMANDS, *completion.overrides(incomplete)]
+        return [CompletionItem(w) for w in words if w.startswith(incomplete)] or super().shell_complete(ctx, incomplete)
+
+
+_LEAVE_OPTIONS = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"], "max_content_width": 80}
+
+
+@click.group(cls=_Commands, context_settings=_LEAVE_OPTIONS)
+@click.version_option(lpbench.__version__, message="lpbench %(version)s")
+def cli() -> None:
+    """Reproducible experiments in locally private learning."""
+
+
+@click.command(cls=_Screen, context_settings=_LEAVE_OPTIONS)
+@click.argument("words", nargs=-1, type=completion.Override())
+def overrides(words: tuple[str, ...]) -> int:
+    """Run what Hydra composes."""
+    _check_overrides(words)
     from lpbench.cli import hydra_app
 
-    return hydra_app.main(argv)
+    return hydra_app.main(list(words))
 
 
-def _quit_on_help(argv: list[str]) -> int:
-    try:
-        return arguments.run(argv)
-    except SystemExit as quit_after_help:
-        return int(quit_after_help.code or 0)
-
-
-def _check_overrides(argv: list[str], commands: list[str]) -> None:
+def _check_overrides(words: Sequence[str]) -> None:
     """Refuse what is neither ``key=value`` nor an option of Hydra, before anything heavy is imported."""
     previous = ""
-    for argument in argv:
-        option = argument.partition("=")[0]
-        if argument.startswith("-"):
-            if option not in (*_HYDRA_FLAGS, *_HYDRA_VALUES):
-                near = difflib.get_close_matches(option, (*_HYDRA_FLAGS, *_HYDRA_VALUES, "--help", "--version"), n=1)
+    for word in words:
+        option = word.partition("=")[0]
+        if word.startswith("-"):
+            known = (*_HYDRA_FLAGS, *_HYDRA_VALUES)
+            if option not in known:
+                near = difflib.get_close_matches(option, (*known, "--help", "--version"), n=1)
                 hint = f"did you mean {near[0]}?" if near else "settings are written key=value, as in epsilon=2"
-                raise ConfigurationError(f"unknown option {argument!r}: {hint} (`lpbench` alone shows what there is.)")
-        elif "=" not in argument and not argument.startswith(("+", "~")) and previous not in _HYDRA_VALUES:
-            raise _unknown_word(argument, commands, first=argument == argv[0])
-        previous = argument
+                raise ConfigurationError(f"unknown option {word!r}: {hint} {_MORE}")
+        elif "=" not in word and not word.startswith(("+", "~")) and previous not in _HYDRA_VALUES:
+            raise _unknown_word(word, first=word == words[0])
+        previous = word
 
 
-def _unknown_word(word: str, commands: list[str], first: bool) -> ConfigurationError:
+def _unknown_word(word: str, first: bool) -> ConfigurationError:
     """Say what a lone word may have been meant to be: a command, a key, or the name of something."""
-    from lpbench.cli import suggestions
-
-    more = "(`lpbench` alone shows what there is.)"
-    known = suggestions.known_names()
-    if word in (*known, *suggestions.plain_keys()):
-        return ConfigurationError(f"{word!r} is a key and needs a value, without blanks: lpbench {word}=... {more}")
+    known = names.known_names()
+    if word in (*known, *names.plain_keys()):
+        return ConfigurationError(f"{word!r} is a key and needs a value, without blanks: lpbench {word}=... {_MORE}")
     for kind, of_kind in known.items():
         if word in of_kind:
-            return ConfigurationError(f"{word!r} is the name of a {kind}: lpbench {kind}={word} {more}")
-    near = difflib.get_close_matches(word, commands, n=2, cutoff=0.5) if first else []
+            return ConfigurationError(f"{word!r} is the name of a {kind}: lpbench {kind}={word} {_MORE}")
+    near = difflib.get_close_matches(word, COMMANDS, n=2, cutoff=0.5) if first else []
     if near:
         hint = f"did you mean {' or '.join(f'`lpbench {c}`' for c in near)}?"
     else:
         hint = "it is neither a command nor of the form key=value."
-    return ConfigurationError(f"unknown {'command' if first else 'argument'} {word!r}: {hint} {more}")
+    return ConfigurationError(f"unknown {'command' if first else 'argument'} {word!r}: {hint} {_MORE}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import itertools
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from lpbench.cli.new_method import check_name, export_line, refuse_overwriting, shown
+from lpbench.cli.new_method import check_name, refuse_overwriting, shown
 from lpbench.datasets.manifest import Manifest, list_datasets
 from lpbench.datasets.preprocess import prepare
 from lpbench.datasets.readers import read_source
@@ -31,8 +30,6 @@ MISSING = ("?", "-", ".", "unknown")
 PUBLIC_SHARE, PUBLIC_ROWS = 0.1, (20, 500)
 SEPARATORS = ",;\t|"
 SEED = 2025
-#: What a first sweep looks like: the floor, and a method that learns from features.
-_FIRST_METHODS = {"regression": "private_mean,hist", "classification": "private_majority,lpct_max_edge"}
 
 
 @dataclass
@@ -45,19 +42,6 @@ class Profile:
     def say(self, what: str, text: str) -> None:
         """Note one decision."""
         self.decisions.append(f"{what:12s}{text}")
-
-
-def new_dataset_command(args: argparse.Namespace) -> int:
-    """Write the manifest, say what was decided, and what to do next."""
-    path, profile = new_dataset(args.file, args.folder, name=args.name, target=args.target, positive=args.positive)
-    print(f"wrote {shown(path)}")
-    for decision in profile.decisions:
-        print(f"  {decision}")
-    methods = _FIRST_METHODS[profile.content["task"]]
-    print(f"""Wrong? Edit the manifest, or remove it and use --target, --positive. Next:
-{export_line(args.folder)}  lpbench check dataset {path.stem}
-  lpbench -m dataset={path.stem} method={methods} epsilon=1,4 replications=5""")
-    return 0
 
 
 def new_dataset(

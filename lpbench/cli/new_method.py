@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import keyword
 import os
@@ -16,22 +15,6 @@ from lpbench.experiments import catalogue as registry
 from lpbench.paths import OWN_VARIABLE, own_folders
 
 TEMPLATES = Path(__file__).parent / "templates"
-#: What a first run looks like, on data that need no download.
-_FIRST_DATASET = {"regression": "diabetes_progression", "classification": "breast_cancer"}
-
-
-def new_method_command(args: argparse.Namespace) -> int:
-    """Write the files, and say what to do next."""
-    paths = new_method(args.name, args.folder, args.task)
-    for path in paths:
-        print(f"wrote {shown(path)}")
-    print(f"""It runs as it is. Next:
-{export_line(args.folder)}  lpbench check method {args.name}
-  lpbench dataset={_FIRST_DATASET[args.task]} method={args.name} epsilon=2 replications=5
-  python -m pytest {shown(paths[-1])}
-Then make it yours: what leaves a device in `reports` (and `device`, its account for
-the audit), what is computed from it in `fit`, the grid in the YAML.""")
-    return 0
 
 
 def new_method(name: str, folder: Path, task: str = "regression") -> list[Path]:

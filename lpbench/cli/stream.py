@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
+from pathlib import Path
 
-import pandas as pd
-from threadpoolctl import threadpool_limits
+import click
 
-from lpbench.deployment.streams.measure import METHODS, measure
+from lpbench.cli import options
+
+_METHODS = ("lpct", "histoftree")
+_HELP = f"{', '.join(_METHODS)}; repeat for more.  [default: both]"
 
 
-def stream(args: argparse.Namespace) -> int:
-    """Measure, write, and say how it went."""
+@click.command(epilog="Writes reproduced/streaming.csv and a figure.")
+@options.count("--users", "Users; 10^8 take some minutes for each method.", 10**8)
+@click.option("--method", type=options.OneOf(_METHODS), multiple=True, metavar="NAME", help=_HELP)
+@options.seed("Seed of the users.")
+@options.results()
+def command(users: int, method: Sequence[str], seed: int, results: Path) -> int:
+    """Send simulated users through curators whose memory does not grow.
+
+    Measures users per second and memory.
+    """
+    import pandas as pd
+    from threadpoolctl import threadpool_limits
+
+    from lpbench.deployment.streams.measure import METHODS, measure
     from lpbench.reporting.streaming import draw_streaming, write_streaming
 
-    folder = args.results.resolve() / "reproduced"
+    folder = results / "reproduced"
     with threadpool_limits(1):
-        table = pd.concat([measure(method, args.users, args.seed) for method in args.method or METHODS])
+        table = pd.concat([measure(name, users, seed) for name in method or METHODS])
     table = write_streaming(table, folder)
     draw_streaming(table, folder)
-    for (method, step), part in table.groupby(["method", "step"], sort=False):
+    for (name, step), part in table.groupby(["method", "step"], sort=False):
         last = part.iloc[-1]
         print(
-            f"{method} {step}: {last['users']:.3g} users, {last['users_per_second']:.3g} a second, "
+            f"{name} {step}: {last['users']:.3g} users, {last['users_per_second']:.3g} a second, "
             f"at most {last['peak_mb']:.0f} MB"
         )
     print(f"written: {folder / 'streaming.csv'}")

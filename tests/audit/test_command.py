@@ -5,28 +5,28 @@ import pytest
 from lpbench.audit import table
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
-from lpbench.cli import arguments
 from lpbench.cli import audit as command
-from lpbench.deployment.costs import measure_methods, measure_protocols
+from lpbench.cli.main import main
+from lpbench.deployment import costs as measured
 
 
 @pytest.fixture(scope="module")
 def costs():
-    return measure_protocols(1), measure_methods(table.EPSILON, 1)
+    return measured.measure_protocols(1), measured.measure_methods(table.EPSILON, 1)
 
 
 @pytest.fixture(autouse=True)
 def measured_once(monkeypatch, costs):
     """The costs do not depend on the subjects."""
-    monkeypatch.setattr(command, "measure_protocols", lambda seed: costs[0])
-    monkeypatch.setattr(command, "measure_methods", lambda epsilon, seed: costs[1])
+    monkeypatch.setattr(measured, "measure_protocols", lambda seed: costs[0])
+    monkeypatch.setattr(measured, "measure_methods", lambda epsilon, seed: costs[1])
 
 
 @pytest.fixture
 def few(monkeypatch):
     """Audit a handful of subjects."""
     chosen = [("method", "private_mean"), ("method", "lpct_q"), ("bad", "halved_noise"), ("good", "pure_noise")]
-    monkeypatch.setattr(command, "subjects", lambda: chosen)
+    monkeypatch.setattr(table, "subjects", lambda: chosen)
     return chosen
 
 
@@ -51,14 +51,14 @@ def test_results_do_not_depend_on_the_workers(tmp_path, few):
 
 
 def test_command_line(tmp_path, few, capsys):
-    assert arguments.run(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
+    assert main(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
     assert "4 rows audited" in capsys.readouterr().out
     assert (tmp_path / "reproduced" / "audit.md").is_file()
 
 
 def test_a_missed_mechanism_fails_the_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(command, "subjects", lambda: [("bad", "halved_noise")])
-    assert arguments.run(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
+    monkeypatch.setattr(table, "subjects", lambda: [("bad", "halved_noise")])
+    assert main(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
     assert "halved_noise: a known-bad mechanism was not caught" in capsys.readouterr().out
 
 

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import lpbench.estimators
-from lpbench.cli.check import METHOD_CHECKS, check_with_scikit_learn, problem_for
+from lpbench.cli.contract import METHOD_CHECKS, check_with_scikit_learn, problem_for
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue as registry
 from lpbench.privacy import Guarantee

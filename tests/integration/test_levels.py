@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from lpbench.cli import verify as levels
+from lpbench.cli import levels
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import ROOT
@@ -109,8 +109,8 @@ def test_conceptual_other_data(home, capsys):
         ("bitwise own/small --seed 3", "leave --seed"),
         ("bitwise own/small --replications 3", "leave --seed"),
         ("statistical own/small --seed 2025", "is the published one"),
-        ("conceptual own/small", "--dataset"),
-        ("bitwise own/small --dataset abalone", "and only there"),
+        ("conceptual own/small", "--dataset is missing"),
+        ("bitwise own/small --dataset abalone", "leave the option out"),
         ("conceptual own/small --dataset breast_cancer", "no method for the task"),
         ("conceptual own/small --dataset abalon", "abalone"),
         ("bitwise histoftree/figure1", "only tables and figures"),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from lpbench.cli import check as contract
+from lpbench.cli import contract
 from lpbench.cli.new_dataset import new_dataset
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.errors import LpbenchError

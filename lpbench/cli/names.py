@@ -1,4 +1,4 @@
-"""Every name that can stand behind a key on the command line, from file names alone (nothing heavy is imported)."""
+"""Names and keys that may stand on the command line, from file names alone (nothing heavy is imported)."""
 
 from __future__ import annotations
 

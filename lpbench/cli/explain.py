@@ -1,0 +1,180 @@
+"""``lpbench explain``: what was run, selected and spent for one cell of a table, with its replications."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lpbench.cli import options
+from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue as registry
+from lpbench.selectors import parse_selector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A cell of a stored summary, and the folder it is in.
+Cell = tuple[Path, dict[str, Any]]
+#: Options that choose among the cells of a data set, method and budget.
+_NARROWING = ("mask", "experiment", "panel", "x")
+
+
+@click.command()
+@click.argument("dataset", type=options.NameOf("dataset"))
+@click.argument("method", type=options.NameOf("method"))
+@click.argument("epsilon", type=click.FloatRange(0, min_open=True))
+@click.option("--mask", type=options.NameOf("mask"), metavar="MASK", help="Only this mask.")
+@click.option("--experiment", type=options.NameOf("experiment"), metavar="NAME", help="Only this table or figure.")
+@click.option("--panel", metavar="PANEL", help="Only this panel of a figure.")
+@click.option("--x", type=float, metavar="X", help="Only this place on a figure's axis.")
+@options.seed("Root seed of the run.")
+@options.results()
+def command(dataset: str, method: str, epsilon: float, seed: int, results: Path, **narrowing: Any) -> int:
+    """Print what was run, selected and spent for one cell, with its replications."""
+    from lpbench.datasets import load_manifest
+
+    load_manifest(_base(dataset))
+    registry.method(_base(method))
+    cells = _matching_cells(results, dataset, method, epsilon)
+    if not cells:
+        raise ConfigurationError(
+            f"no stored result for dataset={dataset} method={method} epsilon={epsilon:g} in {results}; "
+            f"run it: lpbench dataset={_base(dataset)} method={_base(method)} epsilon={epsilon:g}"
+        )
+    cells = _narrowed(cells, narrowing)
+    for folder, row in cells:
+        _print_cell(folder, row)
+    print(f"  spent: {_guarantee(cells[0][1], seed)}")
+    return 0
+
+
+def _print_cell(folder: Path, row: dict[str, Any]) -> None:
+    place = [f"epsilon={row['epsilon']:g}"]
+    place += [f"panel={row['panel']}"] if row["panel"] else []
+    place += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
+    print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(place)}")
+    print(f"  selection {row['selection']}: {row['params']}")
+    numbers = f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}"
+    if math.isnan(row["rank"]):
+        print(f"{numbers}; no rank: {_why_no_rank(row)}")
+    else:
+        print(f"{numbers}, rank {row['rank']:g}")
+    values = _replications(folder, row)
+    if values is None:
+        print(f"  replications are not at hand; to make them: lpbench experiment={row['experiment']}")
+    else:
+        print("  replications " + " ".join(f"{v:.6g}" for v in values))
+
+
+def _why_no_rank(row: dict[str, Any]) -> str:
+    """Name an experiment that ranks the method on this data set under this mask."""
+    for name, experiment in registry.experiments().items():
+        for group in experiment.get("groups") or []:
+            beside = {_base(m) for m in group["method"]}
+            same = all(_base(row[key]) in map(_base, group[key]) for key in ("dataset", "mask", "method"))
+            if name != row["experiment"] and same and len(beside) > 1:
+                return f"one method alone; to rank it: lpbench experiment={name}"
+    return "one method alone; an experiment with several methods ranks them"
+
+
+def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) -> list[Cell]:
+    """Cells of one data set, method and budget: of the runs, else of the committed summary."""
+    from lpbench.analysis import read_csv
+
+    found, published = [], []
+    for path in _summaries(results):
+        table = read_csv(path)
+        hit = table[
+            _named(table["dataset"], dataset)
+            & _named(table["method"], method)
+            & (table["epsilon"] == epsilon)
+            & (table["mean"].notna())
+        ]
+        cells = [(path.parent, row) for row in hit.to_dict("records")]
+        if "reproduced" in path.relative_to(results).parts:
+            published += cells
+        else:
+            found += cells
+    # a checkout has the committed summary, whose replications are made by a run
+    return found or published
+
+
+def _summaries(results: Path) -> Iterator[Path]:
+    """Summaries of a results folder, without MLflow's copies and without results folders inside it (``quick``)."""
+    for path in sorted(results.rglob("summary.csv")):
+        between = [folder for folder in path.parents if results in folder.parents]
+        if not any(folder.name == "mlartifacts" or (folder / "store").is_dir() for folder in between):
+            yield path
+
+
+def _narrowed(cells: list[Cell], narrowing: dict[str, Any]) -> list[Cell]:
+    """Keep the cells of one mask, experiment, panel and place on the axis, as far as they are asked for."""
+    for option in _NARROWING:
+        wanted = narrowing[option]
+        if wanted is None:
+            continue
+        kept = [(f, row) for f, row in cells if _is(row[option], wanted, bare=option == "mask")]
+        if not kept:
+            values = dict.fromkeys(f"{row[option]:g}" if option == "x" else row[option] for _, row in cells)
+            known = ", ".join(repr(v) for v in values)
+            raise ConfigurationError(f"--{option} {wanted}: the stored results have {known}")
+        cells = kept
+    return cells
+
+
+def _is(value: str | float, wanted: str | float, *, bare: bool) -> bool:
+    if isinstance(wanted, float):
+        # pages print a place on the axis with six digits
+        return f"{value:g}" == f"{wanted:g}"
+    return value == wanted or (bare and "[" not in wanted and _base(str(value)) == wanted)
+
+
+def _named(column: pd.Series, selector: str) -> pd.Series:
+    """Rows of exactly this selector, or of a bare name with any parameters."""
+    return column == selector if "[" in selector else column.map(_base) == selector
+
+
+def _base(selector: str) -> str:
+    return parse_selector(selector)[0]
+
+
+def _replications(folder: Path, row: dict[str, Any]) -> list[float] | None:
+    import pandas as pd
+
+    path = folder / "scores.parquet"
+    if not path.is_file():
+        return None
+    scores = pd.read_parquet(path, filters=[("method", "==", row["method"]), ("params", "==", row["params"])])
+    same = (scores["dataset"].astype(str) == row["dataset"]) & (scores["mask"].astype(str) == row["mask"])
+    same &= (scores["epsilon"] == row["epsilon"]) & (scores["panel"].astype(str) == row["panel"])
+    if not math.isnan(row["x"]):
+        same &= scores["x"] == row["x"]
+    return scores[same].sort_values("replication")["value"].tolist()
+
+
+def _guarantee(row: dict[str, Any], seed: int) -> str:
+    """Fit replication 0 at the selected setting and report what it spent."""
+    from lpbench.datasets import describe, make_problem
+    from lpbench.experiments.seeds import method_streams
+
+    spec = registry.method(row["method"])
+    dataset, params = parse_selector(row["dataset"])
+    mask, mask_params = parse_selector(row["mask"])
+    description = describe(dataset, params)
+    if not description.available:
+        return f"unknown, for data set {dataset} is not at hand: {description.how_to_get}"
+    cls = spec.estimator_class
+    problem = make_problem(dataset, params, mask, mask_params, 0, seed)
+    model = spec.build().for_problem(problem).set_params(**json.loads(row["params"]))
+    model.set_params(random_state=method_streams(seed, dataset, mask if cls.uses_mask else None, 0))
+    if cls.uses_epsilon:
+        model.set_params(epsilon=row["epsilon"])
+    model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    spent = model.guarantee_
+    text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
+    return text + (f"; {spent.note}" if spent.note else "")

@@ -1,0 +1,67 @@
+"""``lpbench new``: a method or a data set of one's own, from templates and from a CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lpbench.cli import options
+
+#: A first run of a new method, on data that need no download; a first sweep of new data: the floor, and a learner.
+_FIRST_DATASET = {"regression": "diabetes_progression", "classification": "breast_cancer"}
+_FIRST_METHODS = {"regression": "private_mean,hist", "classification": "private_majority,lpct_max_edge"}
+_TASKS = tuple(_FIRST_DATASET)
+
+
+@click.group(cls=options.Kinds)
+def command() -> None:
+    """Start a method or a data set of your own."""
+
+
+@command.command()
+@click.argument("name")
+@click.option("--task", type=options.OneOf(_TASKS), default=_TASKS[0], metavar="TASK", help=", ".join(_TASKS))
+@options.own_folder()
+def method(name: str, task: str, folder: Path) -> int:
+    """Write a module, a YAML and a test of a method that runs as it is.
+
+    NAME is lower case, e.g. my_mean.
+    """
+    from lpbench.cli.new_method import export_line, new_method, shown
+
+    paths = new_method(name, folder, task)
+    for path in paths:
+        print(f"wrote {shown(path)}")
+    print(f"""It runs as it is. Next:
+{export_line(folder)}  lpbench check method {name}
+  lpbench dataset={_FIRST_DATASET[task]} method={name} epsilon=2 replications=5
+  python -m pytest {shown(paths[-1])}
+Then make it yours: what leaves a device in `reports` (and `device`, its account for
+the audit), what is computed from it in `fit`, the grid in the YAML.""")
+    return 0
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
+@click.option("--positive", metavar="VALUE", help="This class against all others.")
+@click.option("--name", metavar="NAME", help="[default: the file's name]")
+@options.own_folder()
+def dataset(file: Path, target: str | None, positive: str | None, name: str | None, folder: Path) -> int:
+    """Profile the columns of a CSV and write its manifest.
+
+    FILE is plain or gzipped, with or without header. Nothing is asked; what was decided is printed.
+    """
+    from lpbench.cli.new_dataset import new_dataset
+    from lpbench.cli.new_method import export_line, shown
+
+    path, profile = new_dataset(file, folder, name=name, target=target, positive=positive)
+    print(f"wrote {shown(path)}")
+    for decision in profile.decisions:
+        print(f"  {decision}")
+    methods = _FIRST_METHODS[profile.content["task"]]
+    print(f"""Wrong? Edit the manifest, or remove it and use --target, --positive. Next:
+{export_line(folder)}  lpbench check dataset {path.stem}
+  lpbench -m dataset={path.stem} method={methods} epsilon=1,4 replications=5""")
+    return 0

@@ -1,0 +1,98 @@
+"""Argument types and options that several commands share."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from lpbench.cli.names import known_names
+from lpbench.errors import unknown_key
+from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
+
+#: Root seed of the committed results.
+SEED = 2025
+FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class OneOf(click.Choice[str]):
+    """One of a few words; a typo is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word, or refuse it."""
+        if value not in self.choices:
+            near = difflib.get_close_matches(str(value), self.choices, n=2, cutoff=0.5)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
+            self.fail(f"{value!r} must be one of {', '.join(self.choices)}{meant}", param, ctx)
+        return str(value)
+
+
+class NameOf(click.ParamType):
+    """Name of something registered; the shell completes it, the command checks it.
+
+    Parameters
+    ----------
+    kind : {"dataset", "experiment", "mask", "method"}
+    """
+
+    def __init__(self, kind: str):
+        self.name = kind
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Registered names that begin with what was typed."""
+        return [CompletionItem(name) for name in known_names()[self.name] if name.startswith(incomplete)]
+
+
+class Kinds(click.Group):
+    """``lpbench COMMAND method|dataset``: a missing or mistyped kind is answered with those there are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an empty line."""
+        if not args and not ctx.resilient_parsing:
+            ctx.fail(f"the kind is missing: {'|'.join(self.commands)}")
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Split the words into a kind and its arguments."""
+        if args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
+            raise unknown_key(f"{ctx.command_path}: unknown argument", args[0], self.commands)
+        return super().resolve_command(ctx, args)
+
+
+def results(exists: bool = False) -> Decorator:
+    """Option ``--results``; the folder may have to be there."""
+    kind = click.Path(exists=exists, file_okay=False, resolve_path=True, path_type=Path)
+    text = f"Results folder.  [default: ${RESULTS_VARIABLE}, else results/]"
+    return click.option("--results", type=kind, default=results_folder, metavar="DIR", help=text)
+
+
+def seed(text: str = "Root seed.", default: int | None = SEED) -> Decorator:
+    """Option ``--seed``."""
+    return click.option(
+        "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text
+    )
+
+
+def count(name: str, text: str, default: int | None = None) -> Decorator:
+    """Option with a whole number that is at least 1."""
+    shown = default is not None
+    return click.option(name, type=click.IntRange(1), default=default, metavar="N", show_default=shown, help=text)
+
+
+def tracking_uri() -> Decorator:
+    """Option ``--tracking-uri``."""
+    text = "MLflow store.  [default: sqlite, in the results folder]"
+    return click.option("--tracking-uri", metavar="URI", help=text)
+
+
+def own_folder() -> Decorator:
+    """Option ``--folder`` of ``lpbench new``."""
+    text = f"Where to write.  [default: {OWN_FOLDER}, where lpbench looks]"
+    return click.option("--folder", type=FOLDER, default=OWN_FOLDER, metavar="DIR", help=text)
