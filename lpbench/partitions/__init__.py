@@ -1,8 +1,8 @@
 """Partitions of the feature space: equal grids, max-edge trees and CART, all as arrays."""
 
 from lpbench.partitions.alike import Alike
-from lpbench.partitions.cart import grow_cart, grow_personalized_cart, grow_personalized_carts
-from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits, repeated
+from lpbench.partitions.cart import SortedFeatures, grow_cart, grow_personalized_cart
+from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
 from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
 from lpbench.partitions.tree import TreePartition
 
@@ -10,6 +10,7 @@ __all__ = [
     "Alike",
     "CellSums",
     "KeyIndex",
+    "SortedFeatures",
     "TreePartition",
     "cell_keys",
     "grid_digits",
@@ -17,6 +18,4 @@ __all__ = [
     "grow_max_edge",
     "grow_max_edges",
     "grow_personalized_cart",
-    "grow_personalized_carts",
-    "repeated",
 ]

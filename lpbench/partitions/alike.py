@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions.grid import cell_keys, grid_digits, repeated
+from lpbench.partitions.grid import cell_keys, grid_digits
 
 #: Bits of a group's cell beyond which no two samples are expected to share it.
 _MAX_BITS = 40
@@ -33,8 +33,6 @@ class Alike:
 
     def __init__(self, member: np.ndarray | None, first: np.ndarray | None, size: int):
         self.member, self._first, self.size = member, first, size
-        self._copies: dict[int, Alike] = {}
-        self._stacks: dict[int, Alike] = {}
 
     @classmethod
     def alone(cls, n: int) -> Alike:
@@ -82,27 +80,6 @@ class Alike:
     def number(self) -> np.ndarray:
         """Group of each sample, shape (n,)."""
         return np.arange(self.size) if self.member is None else self.member
-
-    def copies(self, k: int) -> Alike:
-        """Return the groups of k copies of the samples, which stay with their originals unless these are alone."""
-        if k not in self._copies:
-            if self.member is None:
-                self._copies[k] = Alike.alone(k * self.size)
-            else:
-                self._copies[k] = Alike(repeated(self.member, k), self._first, self.size)
-        return self._copies[k]
-
-    def stacked(self, k: int) -> Alike:
-        """Return the groups of k copies of the samples, every copy in groups of its own."""
-        if k == 1:
-            return self
-        if k not in self._stacks:
-            self._stacks[k] = Alike.alone(k * self.size)
-            if self.member is not None and self._first is not None:
-                copy = np.arange(k)[:, None]
-                member, first = self.member + self.size * copy, self._first + self.member.size * copy
-                self._stacks[k] = Alike(member.ravel(), first.ravel(), k * self.size)
-        return self._stacks[k]
 
     def one_of_each(self, values: np.ndarray) -> np.ndarray:
         """Return the rows of one sample per group: (n, ...) to (size, ...)."""

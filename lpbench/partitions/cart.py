@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -15,9 +13,6 @@ from lpbench.partitions.tree import TreePartition, check_bounds
 #: not depend on the depth limit and ties are broken uniformly at random, so a tree grown deeper and cut has exactly
 #: the law of a tree grown with the smaller limit (without ties it is the same tree); one growth serves all depths.
 GROWN_DEPTH = 8
-
-#: (sample, feature) entries of the personalised trees that grow together; their arrays stay in the cache.
-_STACKED_ENTRIES = 1 << 16
 
 
 def grow_cart(
@@ -114,62 +109,30 @@ def grow_personalized_cart(
     -------
     TreePartition
     """
-    options = {"min_samples_leaf": min_samples_leaf, "bounds": bounds, "presorted": presorted}
-    return grow_personalized_carts(X, [y], max_depth, mask, **options)[0]
-
-
-def grow_personalized_carts(
-    X,
-    labels: Sequence,
-    max_depth: int,
-    mask,
-    *,
-    min_samples_leaf: int = 1,
-    bounds=None,
-    presorted: SortedFeatures | None = None,
-) -> list[TreePartition]:
-    """Grow one tree for each of several labels of the same samples.
-
-    The trees are those of :func:`grow_personalized_cart`, where the parameters are explained. Trees of small samples
-    grow level by level together, because there the number of array operations is what costs.
-    """
     X, mask = np.ascontiguousarray(X, float), np.ascontiguousarray(mask, bool)
     n, d = X.shape
     if n == 0 or d == 0:
-        return [_root((n, d), bounds) for _ in labels]
-    presorted = SortedFeatures(X, mask) if presorted is None else presorted
-    together = max(1, _STACKED_ENTRIES // max(1, presorted.sample.size))
-    trees = []
-    for start in range(0, len(labels), together):
-        y = np.array([np.asarray(y, float) - np.mean(y) for y in labels[start : start + together]])
-        trees += _grow_together(X, y, max_depth, mask, min_samples_leaf, presorted, check_bounds(bounds, d))
-    return trees
-
-
-def _grow_together(X, y, max_depth, mask, min_samples_leaf, presorted, bounds) -> list[TreePartition]:
-    """Grow a tree for each row of the centred labels y (k, n), all of them level by level."""
-    (k, n), d = y.shape, X.shape[1]
-    lists, tree = _SortedLists(presorted, k), np.arange(k)
-    tolerance, y = 1e-10 * np.mean(y * y, axis=1), y.ravel()
-    # From here on a sample is one of the k copies of a row.
-    row, node = np.tile(np.arange(n) * d, k), np.repeat(tree, n)  # node -1: the sample has stopped
-    trees, features, thresholds, sizes = [], [], [], []
+        return _root((n, d), bounds)
+    y = np.asarray(y, float) - np.mean(y)
+    lists = _SortedLists(SortedFeatures(X, mask) if presorted is None else presorted)
+    tolerance = 1e-10 * float(np.mean(y * y))
+    row, node = np.arange(n) * d, np.zeros(n, dtype=np.intp)  # node -1: the sample has stopped
+    features, thresholds, sizes = [], [], []
+    n_nodes = 1
     for level in range(max_depth + 1):
         active = np.flatnonzero(node >= 0)
         here = node.take(active)
-        trees.append(tree)
-        sizes.append(np.bincount(here, minlength=tree.size))
-        features.append(np.full(tree.size, -1))
-        thresholds.append(np.zeros(tree.size))
+        sizes.append(np.bincount(here, minlength=n_nodes))
+        features.append(np.full(n_nodes, -1))
+        thresholds.append(np.zeros(n_nodes))
         if level == max_depth:
             break
-        least = tolerance[tree]
-        pure = _variance(y.take(active), here, sizes[-1]) <= least
-        split, cut, at = lists.best_cuts(y, pure, least, min_samples_leaf)
+        pure = _variance(y.take(active), here, sizes[-1]) <= tolerance
+        split, cut, at = lists.best_cuts(y, pure, tolerance, min_samples_leaf)
         if split.size == 0:
             break
         features[-1][split], thresholds[-1][split] = cut, at
-        rank = np.full(tree.size, -1)
+        rank = np.full(n_nodes, -1)
         rank[split] = np.arange(split.size)
         parent = rank.take(here)
         place = row.take(active) + cut.take(parent)
@@ -178,15 +141,8 @@ def _grow_together(X, y, max_depth, mask, min_samples_leaf, presorted, bounds) -
         node[active] = child
         if level + 1 < max_depth:
             lists.regroup(active, child, rank)
-        tree = np.repeat(tree[split], 2)
-
-    def of_tree(j: int, levels) -> list[np.ndarray]:
-        return [values[owner == j] for values, owner in zip(levels, trees, strict=True)]
-
-    return [
-        TreePartition.from_levels(of_tree(j, features), of_tree(j, thresholds), of_tree(j, sizes), bounds)
-        for j in range(k)
-    ]
+        n_nodes = 2 * split.size
+    return TreePartition.from_levels(features, thresholds, sizes, check_bounds(bounds, d))
 
 
 def _variance(y, node, size) -> np.ndarray:
@@ -230,11 +186,10 @@ class _SortedLists:
     which node comes in which place.
     """
 
-    def __init__(self, features: SortedFeatures, k: int):
-        self.nodes, self.d = np.arange(k), features.length.size
-        self.sample = (features.sample + features.n * self.nodes[:, None]).ravel()
-        self.value, self.length = np.tile(features.value, k), np.tile(features.length, k)
-        self._side = np.zeros(k * features.n, dtype=np.uint8)
+    def __init__(self, features: SortedFeatures):
+        self.nodes, self.d = np.zeros(1, dtype=np.intp), features.length.size
+        self.sample, self.value, self.length = features.sample, features.value, features.length
+        self._side = np.zeros(features.n, dtype=np.uint8)
 
     def regroup(self, active, child, rank):
         """Move every entry to its sample's new node, keeping the order of values; drop those that stopped.

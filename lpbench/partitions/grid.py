@@ -57,11 +57,6 @@ def cell_keys(digits, base: int) -> np.ndarray:
     return np.ascontiguousarray(digits.astype(f">u{width}")).view(f"S{width * s}").ravel()
 
 
-def repeated(values: np.ndarray, k: int) -> np.ndarray:
-    """Put k copies of an array of shape (n,) one after the other, without the overhead of ``np.tile``."""
-    return values if k == 1 else np.concatenate([values] * k)
-
-
 class KeyIndex:
     """Number the keys that occur, so that sums over cells are arrays.
 

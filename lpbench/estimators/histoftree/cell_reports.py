@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpbench.estimators.histoftree.user_cells import GridCells, Query, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.user_cells import Query, UserGrid, UserLeaves
 from lpbench.partitions import CellSums, cell_keys
 from lpbench.privacy import RandomizedResponse, grr_weights, hashed_uniforms, rr_reports
 
@@ -17,7 +17,7 @@ from lpbench.privacy import RandomizedResponse, grr_weights, hashed_uniforms, rr
 _CHUNK = 1 << 21
 
 
-def category_reports(grid: GridCells, leaves: UserLeaves, budget: float, keep) -> tuple[np.ndarray, np.ndarray]:
+def category_reports(grid: UserGrid, leaves: UserLeaves, budget: float, keep) -> tuple[np.ndarray, np.ndarray]:
     """Report one cell per user by generalised randomised response over V (H eq. (17)).
 
     Reporting the truth with probability p and each other cell with probability q is the same law as reporting the
@@ -26,7 +26,7 @@ def category_reports(grid: GridCells, leaves: UserLeaves, budget: float, keep) -
 
     Parameters
     ----------
-    grid, leaves : UserGrid or GridStack, UserLeaves
+    grid, leaves : UserGrid, UserLeaves
     budget : float
         Epsilon of the report; 0 only if nobody has a choice.
     keep : ndarray of shape (n,)
@@ -53,14 +53,14 @@ class CategorySums:
     Parameters
     ----------
     reports : pair of int ndarrays of shape (n,)
-    grid, leaves : UserGrid or GridStack, UserLeaves
+    grid, leaves : UserGrid, UserLeaves
         Only their public attributes are read.
     labels : ndarray of shape (n,)
         Privatised labels.
     budget : float
     """
 
-    def __init__(self, reports, grid: GridCells, leaves: UserLeaves, labels, budget: float):
+    def __init__(self, reports, grid: UserGrid, leaves: UserLeaves, labels, budget: float):
         self._offset = 0.0
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
         if budget > 0:

@@ -136,9 +136,10 @@ class CellRegressor(LocalRegressor):
                 except TooManyCellsError as error:
                     result.reasons[b, g] = ("skipped", str(error))
         rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams)
-        for b, members, predictions in sweep_cells(rounds, public, X_test, budgets, jobs):
-            for points_of_row, value in zip(members, problem.score(model._finish(predictions)), strict=True):
-                result.values[b, points_of_row] = value
+        for same, predictions in sweep_cells(rounds, public, X_test, budgets, jobs):
+            score = problem.score(model._finish(predictions))
+            for job in same:
+                result.values[job.budget, job.point] = score
         return result
 
 

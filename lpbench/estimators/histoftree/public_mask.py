@@ -51,11 +51,6 @@ class PublicMask:
         return int(self.array.all(axis=0).sum())
 
     @cached_property
-    def partly_protected(self) -> bool:
-        """Whether some feature is protected by some users and shown by others."""
-        return bool(self.array[:, self.order[self.protected_by_all :]].any())
-
-    @cached_property
     def users_by_hidden(self) -> np.ndarray:
         """Number of users who protect h of the features beyond the s most protected: int ndarray [s, h], (d, d + 1)."""
         d = self.shape[1]

@@ -12,17 +12,16 @@ import numpy as np
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, category_reports
-from lpbench.estimators.histoftree.user_cells import GridCells, Query, ReportDraws, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import (
     Alike,
+    SortedFeatures,
     TreePartition,
     grow_cart,
     grow_max_edge,
     grow_max_edges,
-    grow_personalized_carts,
-    repeated,
+    grow_personalized_cart,
 )
-from lpbench.partitions.cart import SortedFeatures
 from lpbench.partitions.criteria import SCORES
 from lpbench.seeds import Streams
 
@@ -123,10 +122,8 @@ class Rounds:
         """The users' cells of a grid with ``bins`` bins on each of the features ``columns``."""
         return UserGrid(self.X[:, columns], self.mask[:, columns], bins, self.draws.bins(columns))
 
-    def collect(self, grid: GridCells, leaves: UserLeaves, labels, mechanism: str, budget: float):
+    def collect(self, grid: UserGrid, leaves: UserLeaves, labels, mechanism: str, budget: float):
         """Round 2: randomise every user's cell at ``budget`` and add the reports up.
-
-        ``grid`` may be a stack of k grids (GRR only); leaves and labels are then those of k copies of the users.
 
         Raises
         ------
@@ -139,10 +136,8 @@ class Rounds:
                 "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
             )
         if mechanism == "rr":
-            assert isinstance(grid, UserGrid)
             return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
-        keep = repeated(self.draws.keep, labels.size // self.y.size)
-        reports = category_reports(grid, leaves, budget, keep)
+        reports = category_reports(grid, leaves, budget, self.draws.keep)
         return CategorySums(reports, grid, leaves, labels, budget)
 
 
@@ -205,7 +200,7 @@ class Split:
             trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views)
             return [[(tree, depths)] for tree in trees]
         if masked:
-            trees = grow_personalized_carts(self._X, labels, depths[-1], self._mask, presorted=self._sorted)
+            trees = [grow_personalized_cart(self._X, y, depths[-1], self._mask, presorted=self._sorted) for y in labels]
             return [[(tree, depths)] for tree in trees]
         return [self._truncations(y, depths) for y in labels]
 

@@ -9,13 +9,12 @@ users who look alike are walked down the tree together (:class:`lpbench.partitio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions import Alike, CellSums, KeyIndex, TreePartition, cell_keys, grid_digits, repeated
+from lpbench.partitions import Alike, CellSums, KeyIndex, TreePartition, cell_keys, grid_digits
 from lpbench.seeds import Streams
 
 
@@ -48,43 +47,7 @@ class ReportDraws:
         return np.column_stack([self._bins[int(c)] for c in columns]) if len(columns) else np.empty((self._n, 0))
 
 
-class GridCells:
-    """Grid cells as the reports see them: what one grid and a stack of grids share.
-
-    Attributes
-    ----------
-    truth, blind, choices, shown, n_codes, n_shown
-        See :class:`UserGrid`.
-    """
-
-    truth: np.ndarray
-    blind: np.ndarray
-    choices: np.ndarray
-    shown: np.ndarray
-    n_codes: int
-    n_shown: int
-    _seen: tuple[Alike, Alike] | None = None
-
-    def copies(self, k: int) -> GridCells:
-        """Return the cells of k copies of the users."""
-        if k == 1:
-            return self
-        other = copy(self)
-        other._seen = None
-        for name in ("truth", "blind", "shown", "choices"):
-            setattr(other, name, repeated(getattr(self, name), k))
-        return other
-
-    def seen_with(self, views: Alike) -> Alike:
-        """Group the users of each group of ``views`` further by what they show of their grid cells."""
-        if views.member is None:
-            return views
-        if self._seen is None or self._seen[0] is not views:
-            self._seen = views, Alike.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
-        return self._seen[1]
-
-
-class UserGrid(GridCells):
+class UserGrid:
     """The grid cells of the users.
 
     Parameters
@@ -125,6 +88,15 @@ class UserGrid(GridCells):
         self.shown, self.n_shown = self._shown_index.find(shown_key), self._shown_index.size
         patterns = Alike.by_key(cell_keys(mask, 2), 2**s)
         self.pattern, self.patterns = patterns.number, patterns.one_of_each(mask)
+        self._seen: tuple[Alike, Alike] | None = None
+
+    def seen_with(self, views: Alike) -> Alike:
+        """Group the users of each group of ``views`` further by what they show of their grid cells."""
+        if views.member is None:
+            return views
+        if self._seen is None or self._seen[0] is not views:
+            self._seen = views, Alike.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
+        return self._seen[1]
 
     def locate(self, X) -> Query:
         """Look up the grid cells of the points X of shape (m, s)."""
@@ -149,13 +121,6 @@ class Query:
     digits: np.ndarray
     codes: np.ndarray
     shown: list[np.ndarray]
-
-    def copies(self, k: int) -> Query:
-        """Ask k times."""
-        if k == 1:
-            return self
-        digits = np.concatenate([self.digits] * k)
-        return Query(digits, repeated(self.codes, k), [repeated(shown, k) for shown in self.shown])
 
 
 class UserLeaves:
@@ -187,15 +152,13 @@ class UserLeaves:
 
     def __init__(self, truth, views: Alike, view, leaf, index, uniforms):
         self.truth, self.index, self.n_leaves = truth, index, int(index.max()) + 1
-        self._set_views(views, view, leaf, np.bincount(view, minlength=views.size))
+        self.views, self._view, self._leaf = views, view, leaf
+        self._n_leaves = np.bincount(view, minlength=views.size)
+        self._first = np.cumsum(self._n_leaves) - self._n_leaves
         self.choices = views.to_samples(self._n_leaves)
         self.blind = truth
         if self._n_leaves.max(initial=1) > 1:
             self.blind = leaf[views.to_samples(self._first) + (uniforms * self.choices).astype(np.intp)]
-
-    def _set_views(self, views: Alike, view, leaf, n_leaves) -> None:
-        self.views, self._view, self._leaf, self._n_leaves = views, view, leaf, n_leaves
-        self._first = np.cumsum(n_leaves) - n_leaves
 
     @classmethod
     def at_depths(
@@ -220,44 +183,6 @@ class UserLeaves:
                 index = tree.leaf_index(depth)
                 yield cls(places.to_samples(index[truth[depth]]), views, view, index[nodes], index, uniforms)
 
-    def copies(self, k: int) -> UserLeaves:
-        """Return the leaves of k copies of the users, for a :class:`~.grid_stack.GridStack`."""
-        if k == 1:
-            return self
-        other, n = copy(self), self.truth.size
-        other.__dict__.pop("_pairs", None)
-        other.truth, other.choices = repeated(self.truth, k), repeated(self.choices, k)
-        other.blind = other.truth if self.blind is self.truth else repeated(self.blind, k)
-        views, view, leaf, n_leaves = self.views.copies(k), self._view, self._leaf, self._n_leaves
-        if self.views.member is None:
-            view = (view + n * np.arange(k)[:, None]).ravel()
-            leaf, n_leaves = repeated(leaf, k), repeated(n_leaves, k)
-        other._set_views(views, view, leaf, n_leaves)
-        return other
-
-    @classmethod
-    def join(cls, parts: Sequence[UserLeaves]) -> UserLeaves:
-        """Put copies of the same users side by side, each in the leaves of its own depth, numbered one after another.
-
-        ``index`` is left out: the parts have one each.
-        """
-        if len(parts) == 1:
-            return parts[0]
-        views, other = parts[0].views, copy(parts[0])
-        other.__dict__.pop("_pairs", None)
-        starts = np.cumsum([0] + [part.n_leaves for part in parts])
-        shifted = list(zip(parts, starts[:-1], strict=True))
-        other.n_leaves, other.index = int(starts[-1]), None
-        other.truth = np.concatenate([part.truth + start for part, start in shifted])
-        other.choices = np.concatenate([part.choices for part in parts])
-        other.blind = other.truth
-        if any(part.blind is not part.truth for part in parts):
-            other.blind = np.concatenate([part.blind + start for part, start in shifted])
-        view = np.concatenate([part._view + k * views.size for k, part in enumerate(parts)])
-        leaf = np.concatenate([part._leaf + start for part, start in shifted])
-        other._set_views(views.stacked(len(parts)), view, leaf, np.concatenate([part._n_leaves for part in parts]))
-        return other
-
     def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """List what some groups of users are compatible with: pairs (position in ``views``, index of a leaf)."""
         copies = self._n_leaves[views]
@@ -277,7 +202,7 @@ class UserLeaves:
     def leaves(self) -> np.ndarray:
         return self._pairs[1]
 
-    def possible(self, grid: GridCells, labels) -> CellSums:
+    def possible(self, grid: UserGrid, labels) -> CellSums:
         """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
         seen = grid.seen_with(self.views)
         shown, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)
