@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 
 import mlcroissant
 import pytest
@@ -68,3 +70,12 @@ def test_make_targets_and_files_that_the_pages_name_are_there(page):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, flags=re.MULTILINE)) <= targets
     assert all((ROOT / link).exists() for link in re.findall(r"\]\(([^)#:]+)\)", text))
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx", reason="needs the extra docs (make docs)")
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet", ROOT / "docs", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "HistOfTree" in (tmp_path / "api.html").read_text(encoding="utf-8")

@@ -50,7 +50,8 @@ def eta_p(X: np.ndarray) -> np.ndarray:
     """P(Y = 1 | X) of the private distribution of L sec. 6.1, for X of shape (..., 2) in [0, 1]^2.
 
     As printed, the function leaves [0, 1]. This is the normalisation that agrees with the printed eta_Q (and the one
-    the authors' code uses, with 0.33 for 1/3): with g = (5/2) |(3 x1 - 1)(3 x2 - 1) / 10| max(0, 1 - |2 x2 - 1|),
+    the authors' code uses, with 0.33 for 1/3): with
+    ``g = (5/2) |(3 x1 - 1)(3 x2 - 1) / 10| max(0, 1 - |2 x2 - 1|)``,
     eta_P = 1/2 + (2/5) sgn(x1 - 1/3) sgn(x2 - 1/3) g^(1/10), so that eta_P lies in [1/10, 9/10].
     """
     return 0.5 + 0.4 * _signed_signal(X)

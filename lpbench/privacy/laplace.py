@@ -157,7 +157,7 @@ class DiscreteLaplace(ContinuousMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
 
     Every report lies on the grid whatever the value, so no low-order bits of a floating-point sum give the value away
-    (Mironov 2012). P(noise = k step) is proportional to exp(-|k| step / scale). Rounding shifts a value by at most
+    (Mironov 2012). P(noise = k step) is proportional to ``exp(-|k| step / scale)``. Rounding shifts a value by at most
     step / 2, deterministically: reports are unbiased for the *rounded* value.
 
     Parameters

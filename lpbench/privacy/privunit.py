@@ -51,8 +51,8 @@ def _best_keep_logit(epsilon: float, dimension: int) -> float:
 def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) -> np.ndarray:
     """Turn vectors into random unit vectors whose mean is the vector clipped to length 1.
 
-    A clipped g becomes +-g/|g| with probability (1 +- |g|)/2 each; a zero vector becomes a uniform direction. PrivUnitG
-    proves nothing for short vectors; this step happens on the device, before it, and costs nothing.
+    A clipped g becomes ``+-g/|g|`` with probability ``(1 +- |g|)/2`` each; a zero vector becomes a uniform direction.
+    PrivUnitG proves nothing for short vectors; this step happens on the device, before it, and costs nothing.
 
     Parameters
     ----------

@@ -98,10 +98,10 @@ def _check_threshold(threshold: float) -> None:
 class Hist(LocalRegressor):
     """Histogram regression under LDP: the ratio of two noisy histograms, truncated where few users are.
 
-    With labels centred at the midpoint of ``y_range``, |Y| <= M = (hi - lo) / 2, each user sends the one-hot vector of
-    its cell with Laplace noise of scale 4 / epsilon per cell and its label times that vector with scale 4 M / epsilon:
-    epsilon / 2 each. A cell predicts the ratio of the sums, or the midpoint where the noisy share of users is below
-    ``threshold``.
+    With labels centred at the midpoint of ``y_range``, ``|Y| <= M = (hi - lo) / 2``, each user sends the one-hot vector
+    of its cell with Laplace noise of scale 4 / epsilon per cell and its label times that vector with scale
+    4 M / epsilon: epsilon / 2 each. A cell predicts the ratio of the sums, or the midpoint where the noisy
+    share of users is below ``threshold``.
 
     Parameters
     ----------

@@ -30,7 +30,8 @@ class LabelLDPKNN(BoundedRegressor):
     holder : float
         Constant L: the function varies by about L h^beta at distance h (public).
     moment : float >= 2 or None
-        p, if labels are unbounded with E |Y|^p <= label_bound^p; None: labels lie in ``y_range``, T is half its width.
+        p, if labels are unbounded with ``E |Y|^p <= label_bound^p``;
+        None: labels lie in ``y_range``, T is half its width.
     label_bound : float
         p-th root of the bound M_p of the moment, in units of the label; read only if ``moment`` is given.
     k : int, optional

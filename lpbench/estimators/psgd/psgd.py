@@ -32,8 +32,8 @@ class PSGD(BinaryClassifier):
 
     From a warm start on the public sample, one pass over the private users in random order. Each user gets the
     current weights, clips the *whole* gradient to length 1 and sends it as one vector with the whole epsilon: a clipped
-    gradient g becomes +-g/|g| with probability (1 +- |g|)/2, which is unbiased and of length 1, and that goes through
-    PrivUnitG. The interaction is sequential, one message per user.
+    gradient g becomes ``+-g/|g|`` with probability ``(1 +- |g|)/2``, which is unbiased and of length 1, and that goes
+    through PrivUnitG. The interaction is sequential, one message per user.
 
     The authors of L spend epsilon once per parameter tensor, leave short gradients short, for which PrivUnitG proves
     nothing, and take public gradient steps in between; none of it is followed here.
