@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ import pytest
 from lpbench.paths import ROOT
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-#: Of the commands together, on a machine that has nothing else to do; a busy one is given ten times as much.
-SECONDS = 60
+#: Seconds after which a command that hangs is given up.
+PATIENCE = 600
 
 
 def blocks(language: str) -> list[str]:
@@ -24,25 +23,18 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Output of all commands, their processor time, and the folder they ran in."""
+    """Output of all commands, and the folder they ran in."""
     folder = tmp_path_factory.mktemp("tutorial")
     hidden = ("LPBENCH_DATA_MIRROR", "LPBENCH_PATH", "LPBENCH_DATASETS", "LPBENCH_RESULTS", "PYTHONPATH")
     environment = {k: v for k, v in os.environ.items() if k not in hidden}
     environment["LPBENCH_CACHE"] = str(folder / "cache")
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    start, before = time.perf_counter(), os.times()
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(blocks("sh"))],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=10 * SECONDS,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
-    seconds, after = time.perf_counter() - start, os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, min(seconds, used), folder / "my_study"
-
-
-def test_it_takes_less_than_a_minute(run):
-    assert run[1] < SECONDS
+    return done.stdout, folder / "my_study"
 
 
 def test_the_output_is_what_the_page_shows(run):
@@ -58,11 +50,11 @@ def test_method_and_data_set_keep_the_contract(run):
 
 
 def test_both_are_in_the_table_and_on_the_page(run):
-    table = (run[2] / "results" / "own" / "first" / "first.md").read_text(encoding="utf-8")
+    table = (run[1] / "results" / "own" / "first" / "first.md").read_text(encoding="utf-8")
     head = next(line for line in table.splitlines() if line.startswith("| |"))
     assert "My mean" in head
     assert re.search(r"^\| costs \|.* ±", table, re.MULTILINE)
-    page = (run[2] / "results" / "reproduced" / "own.html").read_text(encoding="utf-8")
+    page = (run[1] / "results" / "reproduced" / "own.html").read_text(encoding="utf-8")
     assert "My mean" in page and "costs" in page
 
 

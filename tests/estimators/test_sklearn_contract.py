@@ -23,7 +23,11 @@ PRESETS = {"PSGD": [{"hidden_ratio": 1.0}], "LPCT": [{"mechanism": "rr"}], "Hist
 
 CLASSES = {name: getattr(lpbench.estimators, name) for name in lpbench.estimators.__all__}
 MODELS = [(name, preset) for name in CLASSES for preset in [{}, *PRESETS.get(name, [])]]
-SELECTORS = [s for name, m in registry.methods().items() for s in [name, *(f"{name}[variant={v}]" for v in m.variants)]]
+METHODS = registry.methods()
+SELECTORS = [s for name, m in METHODS.items() for s in [name, *(f"{name}[variant={v}]" for v in m.variants)]]
+#: One selector for every estimator class and set of searched parameters: batches, order and processes are the class's.
+KINDS = list({(m.estimator_class, frozenset(m.grid)): name for name, m in reversed(METHODS.items())}.values())
+ONCE_A_KIND = ("batches", "determinism", "workers")
 
 
 def build(name: str, preset: dict, **params) -> LocalEstimator:
@@ -36,11 +40,22 @@ def test_scikit_learn_checks(name, preset):
     check_with_scikit_learn(build(name, preset))
 
 
-@pytest.mark.parametrize("check", [c for c in METHOD_CHECKS if c not in ("scikit-learn", "audit")])
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_contract_of_registered_methods(selector, check):
-    """scikit-learn's checks run on the classes (above), the audit in tests/audit."""
+def test_contract_of_registered_methods(selector):
+    """What depends on the parameters; scikit-learn's checks run on the classes (above), the audit in tests/audit."""
+    for name, check in METHOD_CHECKS.items():
+        if name not in (*ONCE_A_KIND, "scikit-learn", "audit"):
+            check(selector)
+
+
+@pytest.mark.parametrize("check", ONCE_A_KIND)
+@pytest.mark.parametrize("selector", KINDS)
+def test_contract_of_estimators(selector, check):
     METHOD_CHECKS[check](selector)
+
+
+def test_every_estimator_class_is_a_kind():
+    assert {METHODS[name].estimator_class for name in KINDS} == {m.estimator_class for m in METHODS.values()}
 
 
 @pytest.mark.parametrize(("name", "preset"), MODELS)
