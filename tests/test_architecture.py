@@ -6,11 +6,14 @@ Which room may import which is held by import-linter in ``make lint``.
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import lpbench
+from lpbench.paths import ROOT
 
 PACKAGE = Path(lpbench.__file__).parent
 
@@ -68,3 +71,26 @@ def test_a_room_uses_public_names_of_others():
 def test_private_names_are_found(text):
     assert len(private_names(text, "estimators")) == 1
     assert private_names(text, "privacy") == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_pages_name_modules_that_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:lpbench|results/published|docs)/[\w/.]*)`", text))
+    assert len(named) >= 8
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_the_picture_shows_the_floors_that_are_held():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    held = [sorted(re.split(r" [|:] ", floor)) for floor in layers]
+    picture = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```")[1]
+    lines = [line for line in picture.splitlines()[1:] if "──" not in line]
+    # the rooms of a floor are the first words, before two spaces, of the line and of its halves
+    shown = [
+        sorted(", ".join(re.split(r"\s\s", part.strip())[0] for part in line.split("│")).split(", ")) for line in lines
+    ]
+    assert shown == held
