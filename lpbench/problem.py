@@ -41,7 +41,7 @@ class Problem:
     replication : int
         Index of the replication.
     context : mapping
-        Facts about the draw that an experiment may need (for example the range ``a`` of L figure 8).
+        Facts about the draw that an experiment may need (for example the range ``a`` of LPCT figure 8).
     """
 
     X_train: np.ndarray

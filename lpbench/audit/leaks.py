@@ -101,7 +101,7 @@ REPORT_SOURCES: dict[type, Callable[[object], list[ReportSource]]] = {
     models.LabelLDPKNN: lambda model: [ReportSource("lpbench.privacy.Laplace.randomize")],
     models.LabelLDPVote: _label_vote,
     models.LPCT: _paths("lpct.lpct.noisy_votes"),
-    models.LPCTPrune: _paths("lpct.pruning.noisy_votes"),
+    models.LPCTPrune: _paths("lpct.algorithm2.noisy_votes"),
     models.Hist: _histogram,
     models.PHIST: _histogram,
     models.LDPMean: _histogram,

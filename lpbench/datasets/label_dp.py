@@ -1,4 +1,4 @@
-"""Rough families for the rates of Z: known eta, Hölder exponent, margin, moment; bias of order h^beta everywhere.
+"""Rough simulated families for the rates of label DP: known eta, Hölder exponent, margin and moment; bias h^beta.
 
 A smooth function would be estimated faster than the class demands: a Lipschitz function is differentiable almost
 everywhere, and a symmetric neighbourhood average then has a bias o(h). The families are therefore sums of triangle

@@ -18,7 +18,7 @@ from lpbench.errors import ConfigurationError, DataError, unknown_name
 
 
 def default_n_protected(n_features: int) -> int:
-    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of H sec. 5.2 (at least 1)."""
+    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of HistOfTree sec. 5.2 (at least 1)."""
     return max(1, math.ceil(math.log(math.sqrt(n_features))))
 
 
@@ -30,7 +30,7 @@ def aligned(n: int, d: int, generator: np.random.Generator, *, n_protected: int 
 def personalized(
     n: int, d: int, generator: np.random.Generator, *, n_protected: int | None = None, personalized_index: int = 1
 ) -> np.ndarray:
-    """User i protects feature l iff i <= n / 10^floor(l / s*) (H sec. 5.2).
+    """User i protects feature l iff i <= n / 10^floor(l / s*) (HistOfTree sec. 5.2).
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def personalized(
 
 
 def power_law(n: int, d: int, generator: np.random.Generator, *, gamma: float = 1.0) -> np.ndarray:
-    """User i protects feature l iff i <= n / l^gamma, l = 1..d (H sec. 5.1)."""
+    """User i protects feature l iff i <= n / l^gamma, l = 1..d (HistOfTree sec. 5.1)."""
     if not gamma >= 0:
         raise ConfigurationError(f"gamma={gamma!r} must be >= 0")
     return _first_users(n, generator, np.arange(1.0, d + 1) ** -float(gamma))

@@ -18,7 +18,7 @@ REAL_PARAMS = {
     "private_fraction": 1.0,
     "n_public": None,
 }
-#: Share of test rows where ``test_size`` is not given: H is silent on it (30 % is ours), L sec. 7 uses 20 %.
+#: Share of test rows where ``test_size`` is not given: 30 % is ours (HistOfTree is silent), LPCT sec. 7 uses 20 %.
 TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
 

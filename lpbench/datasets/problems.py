@@ -47,8 +47,8 @@ def make_problem(
     Returns
     -------
     Problem
-        Regression: features min-max scaled on all rows of the data set (H App. C.2), columns in the order of
-        sensitivity. Classification: features scaled by the range of the public sample (L sec. 7.1), so private and
+        Regression: features min-max scaled on all rows of the data set (HistOfTree App. C.2), columns in the order of
+        sensitivity. Classification: features scaled by the range of the public sample (LPCT sec. 7.1), so private and
         test rows may fall outside [0, 1].
 
     Raises

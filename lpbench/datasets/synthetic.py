@@ -16,7 +16,7 @@ from lpbench.seeds import Streams
 
 
 def sine_sum(streams: Streams, params: Mapping, replication: int) -> Problem:
-    """Regression of H sec. 5.1: X uniform on [0,1]^5, Y = sin X1 + sin X2 + sin X5 + N(0, 1).
+    """Regression of HistOfTree sec. 5.1: X uniform on [0,1]^5, Y = sin X1 + sin X2 + sin X5 + N(0, 1).
 
     The order of protection is the column order. ``y_range`` is the range of the training sample (the paper is silent).
 
@@ -47,7 +47,7 @@ def sine_sum(streams: Streams, params: Mapping, replication: int) -> Problem:
 
 
 def eta_p(X: np.ndarray) -> np.ndarray:
-    """P(Y = 1 | X) of the private distribution of L sec. 6.1, for X of shape (..., 2) in [0, 1]^2.
+    """P(Y = 1 | X) of the private distribution of LPCT sec. 6.1, for X of shape (..., 2) in [0, 1]^2.
 
     As printed, the function leaves [0, 1]. This is the normalisation that agrees with the printed eta_Q (and the one
     the authors' code uses, with 0.33 for 1/3): with
@@ -71,7 +71,7 @@ def _signed_signal(X: np.ndarray) -> np.ndarray:
 
 
 def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Problem:
-    """Classification of L sec. 6.1 and its figure 8: uniform X, private labels from eta_P, public ones from eta_Q.
+    """Classification of LPCT sec. 6.1 and its figure 8: uniform X, private labels from eta_P, public ones from eta_Q.
 
     Parameters (``params``)
     -----------------------
@@ -143,7 +143,7 @@ TAXI_BLOCKS = {
 
 
 def synthetic_taxi(streams: Streams, params: Mapping, replication: int) -> Problem:
-    """Invented trips with the size and column layout of the taxi data (L table 1), which are not at hand.
+    """Invented trips with the size and column layout of the taxi data (LPCT table 1), which are not at hand.
 
     It measures cost at that scale; its accuracies say nothing about the real data. A tip on record nearly always means
     a card, and long trips are paid by card more often; public trips follow the same rule with a weaker signal.

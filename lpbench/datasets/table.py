@@ -25,7 +25,7 @@ class Table:
     columns : tuple of d str
         Feature names.
     public : boolean ndarray of shape (n,) or None
-        True for the rows of the public sample (L); None where the data set has no public part.
+        True for the rows of the public sample (LPCT's data sets); None where the data set has no public part.
     """
 
     X: np.ndarray

@@ -1,4 +1,4 @@
-"""What all estimators share: input checks, public bounds, random streams and the default sweep."""
+"""Base classes of the estimators: input checks, public bounds, random streams and the default sweep."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
 
     @staticmethod
     def _decide(probability: np.ndarray) -> np.ndarray:
-        """Index of the chosen class; ties go to the smaller class (binary: class 1 iff eta > 1/2, L eq. 8)."""
+        """Index of the chosen class; ties go to the smaller class (binary: class 1 iff eta > 1/2, LPCT eq. 8)."""
         return np.argmax(probability, axis=-1)
 
     def __sklearn_tags__(self):

@@ -1,4 +1,4 @@
-"""What the linear and neural baselines share: exactly two classes, and a constant feature for the intercept."""
+"""Base of the binary classifiers (linear and neural baselines), and the constant feature of their intercept."""
 
 from __future__ import annotations
 

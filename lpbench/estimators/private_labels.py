@@ -1,4 +1,4 @@
-"""Laplace noise on regression labels: the first message of every regression method (H eq. (4))."""
+"""Laplace noise on regression labels: the first message of every regression method (HistOfTree eq. (4))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local randomizers with exact privacy maps: what leaves a user's device, and how the curator reads it."""
+"""Mechanisms with exact privacy maps: randomizers of a user's device, and the curator's unbiased estimates."""
 
 from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.exponential import Exponential, exponential_choices

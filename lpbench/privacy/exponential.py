@@ -1,10 +1,10 @@
-"""Exponential mechanism with its exact privacy map (McSherry & Talwar 2007; Z eqs. (19), (33)).
+"""Exponential mechanism with its exact privacy map (McSherry & Talwar 2007; label-DP eqs. (19), (33)).
 
 A candidate j is drawn with probability proportional to exp(c s_j). If the scores of two neighbouring data sets differ
 by D = s' - s, the log-ratio of the probabilities of j is c D_j - log E exp(c D) with the mean between c min D and
 c max D; so the exact loss over all scores s is c (max D - min D). The *range* of D, not its largest entry, decides:
 moving one label (one count up, another down) costs 2c, removing a sample (one count down) only c. Changing a whole
-sample is two such removals in two cubes and costs 2c as well, hence half of what Z eq. (33) accounts for.
+sample is two such removals in two cubes and costs 2c as well, hence half of what label-DP eq. (33) accounts for.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Exponential(Mechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, range_sensitivity: float = 2.0) -> Exponential:
-        """Return the mechanism that spends exactly ``epsilon``; by default Z eq. (19), exp(epsilon n_j / 2)."""
+        """Return the mechanism that spends exactly ``epsilon``; by default label-DP eq. (19), exp(epsilon n_j / 2)."""
         return cls(check_epsilon(epsilon) / check_sensitivity(range_sensitivity), range_sensitivity)
 
     def privacy_map(self, score_range: float) -> float:

@@ -1,4 +1,4 @@
-"""What a method promises and spends, as a small immutable record."""
+"""Guarantee: the privacy that a fitted method has spent, and the bits it sent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Laplace mechanism, the law of a sum of Laplace draws, and discrete Laplace noise on a stated grid.
 
-Source: Dwork, McSherry, Nissim & Smith (2006); H eq. (4). The sum of n iid Laplace(b) draws is b (G1 - G2) with
-G1, G2 iid Gamma(n, 1), because one Laplace draw is the difference of two exponential ones.
+Source: Dwork, McSherry, Nissim & Smith (2006), HistOfTree eq. (4). The sum of n iid Laplace(b) draws is b (G1 - G2)
+with G1, G2 iid Gamma(n, 1), because one Laplace draw is the difference of two exponential ones.
 """
 
 from __future__ import annotations

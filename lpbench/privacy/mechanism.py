@@ -1,4 +1,4 @@
-"""What every mechanism offers: an exact privacy map, a vectorised randomizer and, if one exists, an unbiased estimate.
+"""Base classes of the mechanisms: exact privacy map, vectorised randomizer and, if one exists, unbiased estimate.
 
 A mechanism is a frozen dataclass. Its fields fix the randomizer; ``epsilon`` is *computed* from them by the privacy map
 and is exact (attained, or the supremum where nothing attains it), so that the tests can hold it from both sides.

@@ -81,7 +81,7 @@ def privunit_reports(vectors: np.ndarray, along, spread, normals: np.ndarray) ->
     """Assemble reports from unit vectors and draws; all arguments broadcast over users, budgets, replications, ...
 
     For a recursion in which each step needs one report of many parallel runs, draw ``along`` for all steps first
-    (:meth:`PrivUnitG.along`); what is left per step is one inner product and two multiply-adds.
+    (:meth:`PrivUnitG.along`); each step costs one inner product and two multiply-adds.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Randomised response on bits, bit vectors and categories, driven by uniforms that budgets may share.
 
-Sources: Warner (1965); H eqs. (5), (8) (bits), (16), (17) (categories); Z eq. (13) (bit vector of a class label).
+Sources: Warner (1965); HistOfTree eqs. (5), (8) (bits), (16), (17) (categories); label-DP eq. (13) (bit vectors).
 With q < p the probabilities that a report shows a false and the true value, (1{shown} - q) / (p - q) is unbiased for
 the indicator of the truth.
 """
@@ -40,7 +40,7 @@ def rr_reports(bits: np.ndarray, epsilon, u_keep: np.ndarray) -> np.ndarray:
 def grr_probabilities(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
     """Return p, the probability of reporting the truth, and q, that of each of the other m - 1 categories.
 
-    ``m`` and ``epsilon`` broadcast; H eq. (16) with e^eps / (e^eps + m - 1), written so that it cannot overflow.
+    ``m`` and ``epsilon`` broadcast; HistOfTree eq. (16), e^eps / (e^eps + m - 1), written so that it cannot overflow.
     """
     decay = np.exp(-np.asarray(epsilon, dtype=np.float64))
     keep = 1.0 / (1.0 + (np.asarray(m) - 1) * decay)
@@ -50,8 +50,8 @@ def grr_probabilities(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
 def grr_weights(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
     """Return (slope, offset) such that slope * 1{report = j} - offset is unbiased for 1{truth = j}.
 
-    slope = (e^eps + m - 1) / (e^eps - 1) and offset = 1 / (e^eps - 1) (H below eqs. (16), (17)); ``m`` and ``epsilon``
-    broadcast. With m = 1 nothing is randomised and slope - offset = 1.
+    slope = (e^eps + m - 1) / (e^eps - 1) and offset = 1 / (e^eps - 1) (below HistOfTree eq. (17)); ``m`` and
+    ``epsilon`` broadcast. With m = 1 nothing is randomised and slope - offset = 1.
     """
     epsilon = np.asarray(epsilon, dtype=np.float64)
     offset = np.exp(-epsilon) / -np.expm1(-epsilon)
@@ -161,7 +161,7 @@ class RandomizedResponse(FiniteMechanism):
 
 @dataclass(frozen=True)
 class BitVector(CategoryMechanism):
-    """Report a category as a one-hot vector whose bits are flipped at half the budget each (Z eq. (13)).
+    """Report a category as a one-hot vector whose bits are flipped at half the budget each (label-DP eq. (13)).
 
     A change of category changes two bits. With one category there is nothing to hide: epsilon is 0.
 
@@ -211,7 +211,7 @@ class BitVector(CategoryMechanism):
 
 @dataclass(frozen=True)
 class GRR(CategoryMechanism):
-    """Generalised randomised response: the true category, or one of the others at random (H eq. (16)).
+    """Generalised randomised response: the true category, or one of the others at random (HistOfTree eq. (16)).
 
     With one category there is nothing to hide: nothing is randomised and epsilon is 0.
 

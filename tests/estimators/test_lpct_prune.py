@@ -10,7 +10,7 @@ from lpbench.datasets import make_problem
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCTPrune
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.estimators.lpct.pruning import Pruning, private_depth, query_depth
+from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes

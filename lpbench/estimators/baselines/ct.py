@@ -1,4 +1,4 @@
-"""CT-W and CT-Q: scikit-learn's classification tree without any protection, and on public data alone (L sec. 7.2)."""
+"""CT-W and CT-Q: a classification tree without protection, and one on public data alone (LPCT sec. 7.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scikit-learn's classification trees of all depths of a grid from few growths."""
+"""Classification trees of every depth in a grid, read off a few scikit-learn trees."""
 
 from __future__ import annotations
 

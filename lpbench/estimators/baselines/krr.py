@@ -1,4 +1,4 @@
-"""KRR: protected features through k-ary randomised response, then a tree (H sec. 5, App. C.1)."""
+"""KRR: k-ary randomised response on the protected features, then a tree (HistOfTree sec. 5, App. C.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PGLM: the locally private generalised linear model with one message per user (Wang et al. 2023; L sec. 7.2)."""
+"""PGLM: the locally private generalised linear model with one message per user (Wang et al. 2023; LPCT sec. 7.2)."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class PGLM(BinaryClassifier):
     positive. The scale of the logistic model (:func:`moment_scale`) is read from public features and cannot change the
     class.
 
-    The authors of L code the labels 0 and 1 and cut at 1/2, and multiply the variance of a user's noise by sqrt(n)
+    The authors of LPCT code the labels 0 and 1 and cut at 1/2, and multiply the variance of a user's noise by sqrt(n)
     instead of n; neither is followed here.
 
     Parameters
@@ -155,7 +155,7 @@ class PGLM(BinaryClassifier):
     epsilon : float
         Budget of one user; inf: no noise.
     delta : float, optional
-        Failure probability. None: 1 / n^2 (L sec. 7.2).
+        Failure probability. None: 1 / n^2 (LPCT sec. 7.2).
     domain : (float, float) or None
         Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
     random_state : int, Generator, RandomState, Streams or None
@@ -166,7 +166,7 @@ class PGLM(BinaryClassifier):
     coef_ : ndarray of shape (d + 1,)
         Least-squares coefficients of the scaled rows, the intercept last.
     ridge_ : float
-        What was added to the diagonal to make the noisy matrix positive definite (:meth:`Moments.solve`).
+        Added to the diagonal so that the noisy matrix is positive definite (:meth:`Moments.solve`).
     scale_ : float
         c; 2, the value at vanishing scores, without public features.
     scale_found_ : bool

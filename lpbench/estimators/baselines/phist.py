@@ -1,4 +1,4 @@
-"""PHIST: the locally private histogram classifier on private data alone (Berrett & Butucea 2019; L sec. 7.2)."""
+"""PHIST: the locally private histogram classifier on private data alone (Berrett & Butucea 2019; LPCT sec. 7.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lpbench.seeds import Streams
 
 
 class PHIST(LocalClassifier):
-    """Histogram classification under LDP: LPCT's votes (L eqs. (5)-(7)) in the cells of an equal grid.
+    """Histogram classification under LDP: LPCT's votes (LPCT eqs. (5)-(7)) in the cells of an equal grid.
 
     Each user sends a one-hot vector of its cell and, for each class but the first, the same vector if it is of that
     class, all with Laplace noise of scale 4 / epsilon: epsilon / 2 for the cell and epsilon / 2 for the classes,

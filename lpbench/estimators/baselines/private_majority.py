@@ -1,4 +1,4 @@
-"""The floor of private classification: the majority class of randomised labels, whatever the features."""
+"""PrivateMajority: the majority class of randomised labels, a feature-free baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floor of private regression: the mean of privatised labels, whatever the features."""
+"""PrivateMean: the mean of privatised labels, a feature-free baseline."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lpbench.privacy.guarantee import Guarantee
 class PrivateMean(LocalRegressor):
     """Predict the mean of Laplace-privatised labels everywhere.
 
-    The corner p = 0, t = 1, rho = 1 of HistOfTree's grid, which the paper's grid leaves out: what a method must beat
-    to have learned anything from the features.
+    A method that does not beat it has learned nothing from the features. It is the corner p = 0, t = 1, rho = 1 of
+    HistOfTree's grid, which the paper's grid leaves out.
 
     Parameters
     ----------

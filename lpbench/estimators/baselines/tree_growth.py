@@ -1,4 +1,4 @@
-"""scikit-learn trees of many sizes from few growths."""
+"""Regression trees of every size in a grid, read off a few scikit-learn trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tree baselines of H: scikit-learn trees on privatised labels (ParDT, LabelDT) and without privacy (DT)."""
+"""Tree baselines of HistOfTree: scikit-learn trees on privatised labels (ParDT, LabelDT) and without privacy (DT)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class LabelDT(TreeRegressor):
     min_samples_leaf : int
         As in scikit-learn.
     y_range : (float, float)
-        Public range of the label; noise has scale (hi - lo) / epsilon (H App. C.1).
+        Public range of the label; noise has scale (hi - lo) / epsilon (HistOfTree App. C.1).
     clip : bool
         Clip predictions to ``y_range``.
     domain : (float, float)
@@ -168,7 +168,7 @@ class ParDT(LabelDT):
 
 
 class DT(TreeRegressor):
-    """Decision tree without any protection: what H divides every mean squared error by.
+    """Decision tree without any protection: the denominator of HistOfTree's printed errors.
 
     Parameters
     ----------

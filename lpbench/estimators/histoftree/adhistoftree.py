@@ -1,4 +1,4 @@
-"""AdHistOfTree: HistOfTree whose partition is chosen by the bound of the theory (H section 4.3, eq. (15))."""
+"""AdHistOfTree: HistOfTree whose partition is chosen by the bound of the theory (HistOfTree section 4.3, eq. (15))."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lpbench.estimators.histoftree.rounds import Setting
 
 
 def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
-    """Return delta(p) of H eq. (12) for every number of grid features: ndarray of shape (d, len(depths)).
+    """Return delta(p) of HistOfTree eq. (12) for every number of grid features: ndarray of shape (d, len(depths)).
 
     delta(p) is the mean over the users of 2^(h p / (d - s)), h being the number of features that a user protects among
     the d - s that are not in the grid: how many leaves the user may lie in, on average.
@@ -35,8 +35,8 @@ def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: fl
     """Minimise the bound (15) over the number of grid features and the depth, by brute force.
 
     The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
-    p = 1, ..., ceil(log2 n) ("at most d log n candidates"; H does not say where p ends, and no tree has more non-empty
-    leaves). Ties go to the smaller s, then the smaller p.
+    p = 1, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has more
+    non-empty leaves). Ties go to the smaller s, then the smaller p.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: fl
     epsilon : float
         Whole budget.
     constant : float
-        C, multiplier of the second term (H C.1).
+        C, multiplier of the second term (HistOfTree C.1).
 
     Returns
     -------
@@ -71,17 +71,17 @@ def _minimise_bound(mask: PublicMask, epsilon: float, constant: float) -> tuple[
 class AdHistOfTree(CellRegressor):
     """HistOfTree whose partition is chosen from the mask, the sample size and the budget (HistOfTree eq. (15)).
 
-    The choice reads nothing protected and costs no privacy. A choice whose cells numbers cannot count (huge budgets)
-    is refused: an error in ``fit``, a skipped point with the reason in ``sweep``.
+    The choice reads nothing protected and costs no privacy. At huge budgets it may have more cells than a float can
+    count: an error in ``fit``, a skipped point with the reason in ``sweep``.
 
     Parameters
     ----------
     epsilon : float, default 1.0
         Budget of a user over both rounds; inf means no privacy.
     constant : float, default 1.0
-        C, multiplier of the bound's second term (H C.1 searches 0.01, 0.1 and 1).
+        C, multiplier of the bound's second term (HistOfTree C.1 searches 0.01, 0.1 and 1).
     bins_offset : int, default 0
-        Added to t* (H C.1 searches -1, 0 and 1); the result is at least 1.
+        Added to t* (HistOfTree C.1 searches -1, 0 and 1); the result is at least 1.
     label_share : float, default 0.5
         Share of the budget spent on the label, rho.
     rule, mechanism, split_score, constants, y_range, clip, domain, random_state

@@ -1,4 +1,4 @@
-"""Reports of a protected cell (H sections 3.2, 3.3 and A.1): what a user sends and how the curator reads it.
+"""Reports of a protected cell, by a user and as the curator reads them (HistOfTree sections 3.2, 3.3 and A.1).
 
 On the device: :func:`category_reports` and :func:`bit_reports` randomise the true cell over V, the set of the cells
 that are compatible with the user's public features. At the curator: :class:`CategorySums` and :class:`BitSums`, which
@@ -18,7 +18,7 @@ _CHUNK = 1 << 21
 
 
 def category_reports(grid: UserGrid, leaves: UserLeaves, budget: float, keep) -> tuple[np.ndarray, np.ndarray]:
-    """Report one cell per user by generalised randomised response over V (H eq. (17)).
+    """Report one cell per user by generalised randomised response over V (HistOfTree eq. (17)).
 
     Reporting the truth with probability p and each other cell with probability q is the same law as reporting the
     truth with probability p - q and otherwise a cell drawn evenly from V, the truth included; the latter needs one draw
@@ -48,7 +48,8 @@ class CategorySums:
     """Sums of the reports of :func:`category_reports`, weighted so that they are unbiased for the cell counts.
 
     With m = |V| and b = 1 / (e^budget - 1), the unbiased indicator of cell j is (1 + m b) 1{report = j} - b 1{j in V}
-    (H below (17)). The first term is a sum over reports, the second a sum over what the public features show.
+    (HistOfTree below (17)). The first term is a sum over reports, the second a sum over the cells compatible with
+    public features.
 
     Parameters
     ----------
@@ -83,9 +84,9 @@ class CategorySums:
 
 
 def bit_reports(truth, budget: float, seed: int, users, cells) -> np.ndarray:
-    """Report bits of users' one-hot vectors over V by randomised response (H eq. (8)).
+    """Report bits of users' one-hot vectors over V by randomised response (HistOfTree eq. (8)).
 
-    Two cells differ in two bits, so each bit gets half the ``budget`` (H: eps/4 of eps/2).
+    Two cells differ in two bits, so each bit gets half the ``budget`` (the paper: eps/4 of eps/2).
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def bit_reports(truth, budget: float, seed: int, users, cells) -> np.ndarray:
         Seed of the bits' noise.
     users : int ndarray of shape (k,)
     cells : int ndarray of shape (k, c)
-        What bit of whom; the noise is a function of (seed, user, cell), so that a bit is the same in every query.
+        User and cell of each bit; the noise is a function of (seed, user, cell), so that a bit is the same in every
+        query.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""HistOfTree: a histogram on the protected features times a tree on the public ones (H sections 3.2, 3.3).
+"""HistOfTree: a histogram on the protected features times a tree on the public ones (HistOfTree sections 3.2, 3.3).
 
 Two rounds. First every user sends a label with Laplace noise, together with the public features; the curator grows a
 tree from them. Then every user sends a randomised cell of grid x tree; a cell predicts the ratio of its estimated label
-sum and its estimated count, H eqs. (6) and (9).
+sum and its estimated count, HistOfTree eqs. (6) and (9).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CONSTANTS = ("paper", "tight")
 
 
 class CellRegressor(LocalRegressor):
-    """What HistOfTree and AdHistOfTree share: everything but the choice of the setting."""
+    """Base of HistOfTree and AdHistOfTree, which differ in the choice of the setting alone."""
 
     uses_mask = True
 
@@ -144,20 +144,20 @@ class CellRegressor(LocalRegressor):
 
 
 class HistOfTree(CellRegressor):
-    """HistOfTree under semi-feature LDP with public masks (H eqs. (6) and (9)).
+    """HistOfTree under semi-feature LDP with public masks (HistOfTree eqs. (6) and (9)).
 
     The ``n_grid_features`` most protected features (ranked by the number of users who protect them, ties by index) are
     cut into ``bins`` equal bins each, the others by a tree of depth ``depth`` that is grown from privatised labels and
     public features. ``epsilon`` is divided into ``label_share * epsilon`` for the label and the rest for the cell.
 
-    Points on which H is silent: predictions are clipped to ``y_range``; a cell whose estimated count is not positive
-    predicts the mean privatised label of its leaf (each user shared evenly among its compatible leaves), or the overall
-    mean where nobody may lie in the leaf.
+    The paper leaves two points open. Predictions are clipped to ``y_range``. A cell whose estimated count is not
+    positive predicts the mean privatised label of its leaf (each user shared evenly among its compatible leaves), or
+    the overall mean where nobody may lie in the leaf.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        Budget of a user over both rounds; inf means no privacy, H eq. (3).
+        Budget of a user over both rounds; inf means no privacy, HistOfTree eq. (3).
     n_grid_features : int, "s*" or None, default None
         Features in the grid, s. None: as many as are protected by *everybody*, which is s* for an aligned mask and d
         without a mask. ``"s*"``: ceil(ln sqrt d), whatever the mask.
@@ -168,15 +168,15 @@ class HistOfTree(CellRegressor):
     label_share : float, default 0.7
         Share of the budget spent on the label, rho. 1 is possible only where no cell needs randomising.
     rule : {"max_edge", "cart", "random"}, default "max_edge"
-        How the tree cuts. ``random`` uses no data, so that the mask need not be released (H section 3.4 (ii)).
+        How the tree cuts. ``random`` uses no data, so that the mask need not be released (HistOfTree section 3.4 (ii)).
     mechanism : {"grr", "rr"}, default "grr"
-        Generalised randomised response (H A.1, the experiments) or randomised response on bits (H main text).
+        Generalised randomised response (appendix A.1, the experiments) or randomised response on bits (main text).
     split_score : {"weighted", "algorithm1"}, default "weighted"
         Score of max-edge cuts, see :func:`lpbench.partitions.grow_max_edge`.
     constants : {"paper", "tight"}, default "paper"
         ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
-        feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; H leaves
-        the rest unspent.
+        feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; the
+        paper leaves the rest unspent.
     y_range : (float, float), optional
         Public range of the labels.
     clip : bool, default True
@@ -257,7 +257,7 @@ class HistOfTree(CellRegressor):
 
 
 def _guarantee(setting: Setting, epsilon: float, mask, sizes, tree, note: str) -> Guarantee:
-    """State what the user who spends or sends most has spent and sent; ``sizes`` is |V| of every user."""
+    """Guarantee of the user who spends and sends most; ``sizes`` is |V| of every user."""
     randomised = bool(sizes.max() > 1)
     if mask.all():
         model = "ldp"

@@ -1,4 +1,4 @@
-"""What settings are read from a mask, computed once for all points of a grid."""
+"""Summaries of a mask, which is public: protection order, counts, and choices cached over a grid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PublicMask:
         return mask if isinstance(mask, PublicMask) else cls(mask)
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what ``compute`` finds out about the mask; it is asked once for every ``key``."""
+        """Return ``compute()``, which is called once for every ``key``."""
         if key not in self._known:
             self._known[key] = compute()
         return self._known[key]

@@ -28,7 +28,7 @@ from lpbench.seeds import Streams
 RULES = ("max_edge", "cart", "random")
 MECHANISMS = ("grr", "rr")
 
-#: Depth of the deepest tree of H's grid (C.1), to which scikit-learn's trees are grown at least.
+#: Depth of the deepest tree of the paper's grid (C.1), to which scikit-learn's trees are grown at least.
 DEEPEST = 6
 
 #: log2 of the number of cells beyond which a user's number of choices is no longer a float.
@@ -40,7 +40,7 @@ class TooManyCellsError(ConfigurationError):
 
 
 def sensitive_count(n_features: int) -> int:
-    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of H section 5.2 (at least 1)."""
+    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of HistOfTree section 5.2 (at least 1)."""
     return max(1, math.ceil(math.log(math.sqrt(n_features))))
 
 
@@ -92,7 +92,7 @@ class Setting:
 
 
 class Rounds:
-    """The users of one sample, what is public about them, and their unit-scale randomness.
+    """The users of one sample, their public features and mask, and their unit-scale randomness.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Rounds:
         self.draws = ReportDraws(streams, y.size) if draws is None else draws
 
     def labels(self, budget: float) -> np.ndarray:
-        """Round 1, on the device: add Laplace noise of scale R / budget (H eq. (4) with M = R / 2)."""
+        """Round 1, on the device: add Laplace noise of scale R / budget (HistOfTree eq. (4) with M = R / 2)."""
         return self.y + (self.label_range / budget) * self.draws.label
 
     def split(self, order: np.ndarray, n_grid_features: int) -> Split:
@@ -180,8 +180,8 @@ class Split:
     ) -> list[list[tuple[TreePartition, list[int]]]]:
         """Grow the partition of the tree features from each of several vectors of labels.
 
-        ``random`` uses neither labels nor features nor the mask (H section 3.4 (ii): the mask need not be released),
-        so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
+        ``random`` uses neither labels nor features nor the mask, which need not be released then (HistOfTree section
+        3.4 (ii)), so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
         protected, are grown to ``DEEPEST`` and read at each depth, as is explained at ``GROWN_DEPTH`` of CART.
 
         Returns
@@ -218,9 +218,9 @@ class Split:
 
 
 def predict_cells(reports, query: Query, leaves, leaf_means) -> np.ndarray:
-    """Predict the ratio of label sum and count in each cell (H eqs. (6), (9)).
+    """Predict the ratio of label sum and count in each cell (HistOfTree eqs. (6), (9)).
 
-    A cell whose estimated count is not positive predicts the mean of its leaf. (H is silent on empty cells.)
+    A cell whose estimated count is not positive predicts the mean of its leaf. (The paper is silent on empty cells.)
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The whole grid of HistOfTree in one pass over what its points share."""
+"""Sweep of HistOfTree's grid in one pass: points share labels, trees and cells."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Where users may lie: the cells of a grid times a tree, and what public features tell about them.
+"""Cells of a grid times a tree, and the cells in which public features allow each user to lie.
 
-The space is cut into cells, a grid on some features times a tree on the others (H sections 3.2, 3.3). From a user's
-public features everybody can tell the set V of the cells the user may lie in, and V is a product: every bin of a
-protected grid feature, one bin of a public one, times the compatible leaves. Nothing here ever lists users x cells, and
-users who look alike are walked down the tree together (:class:`lpbench.partitions.Alike`).
+The space is cut into cells, a grid on some features times a tree on the others (HistOfTree sections 3.2, 3.3). A user's
+public features determine the set V of the cells the user may lie in, and V is a product: every bin of a protected grid
+feature, one bin of a public one, times the compatible leaves. No array is as large as users x cells, and users who look
+alike are walked down the tree together (:class:`lpbench.partitions.Alike`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lpbench.seeds import Streams
 
 
 class ReportDraws:
-    """The unit-scale randomness of n users' reports, shared by all budgets, partitions and mechanisms.
+    """Unit-scale randomness of n users' reports, shared by all budgets, partitions and mechanisms.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class UserGrid:
     choices : ndarray of shape (n,)
         Public: number of compatible cells, t^(number of protected grid features); a float, it may be huge.
     shown, pattern : int ndarrays of shape (n,)
-        Public: code of what the public grid features tell about the cell, and which features those are.
+        Public: code of the bins of the public grid features, and code of the set of these features.
     """
 
     def __init__(self, X, mask, bins: int, uniforms):
@@ -131,11 +131,11 @@ class UserLeaves:
     truth : int ndarray of shape (n,)
         Index of every user's leaf.
     views : Alike
-        Groups of users of whom the public features tell the same about the leaf.
+        Groups of users whose public features allow the same leaves.
     view, leaf : int ndarrays of equal length
         The compatible pairs (group of ``views``, index of a leaf), ordered by group.
     index : int ndarray
-        Index of the leaf that each node of the tree is, -1 for the others.
+        Leaf number of each node of the tree, -1 for inner nodes.
     uniforms : ndarray of shape (n,)
         Choose a compatible leaf at random.
 
@@ -184,7 +184,7 @@ class UserLeaves:
                 yield cls(places.to_samples(index[truth[depth]]), views, view, index[nodes], index, uniforms)
 
     def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """List what some groups of users are compatible with: pairs (position in ``views``, index of a leaf)."""
+        """List the leaves that groups of users are compatible with: pairs (position in ``views``, index of a leaf)."""
         copies = self._n_leaves[views]
         position = np.repeat(np.arange(views.size), copies)
         skipped = np.cumsum(copies) - copies

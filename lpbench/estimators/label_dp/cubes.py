@@ -1,4 +1,4 @@
-"""What the estimators of Z share: the partition of [0, 1]^d into equal cubes and the public facts they rely on."""
+"""Partition of [0, 1]^d into equal cubes, and base classes of the label-DP estimators."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Cubes:
 
 
 class CubeClassifier(LocalClassifier):
-    """Base of the classifiers of Z: a public list of classes and one decision per cube.
+    """Base of the label-DP classifiers: a public list of classes and one decision per cube.
 
     Subclasses set ``cubes_`` and ``scores_``, of shape (cubes, K), in ``_learn``.
     """
@@ -82,7 +82,7 @@ class CubeClassifier(LocalClassifier):
 
 
 class BoundedRegressor(LocalRegressor):
-    """Base of the regressors of Z: labels bounded by ``y_range``, or with a bounded p-th moment around zero.
+    """Base of the label-DP regressors: labels bounded by ``y_range``, or with a bounded p-th moment around zero.
 
     ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.

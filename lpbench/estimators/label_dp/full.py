@@ -1,4 +1,4 @@
-"""Full-LDP references of Z Table I: the histogram estimators PHIST and Hist at the width that the rates prescribe."""
+"""Full-LDP references of label-DP Table I: the histograms PHIST and Hist at the width that the rates prescribe."""
 
 from __future__ import annotations
 

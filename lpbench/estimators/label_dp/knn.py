@@ -1,4 +1,4 @@
-"""Nearest-neighbour means of privatised labels: label-LDP regression and its reference (Z Theorems 6 and 10)."""
+"""Nearest-neighbour means of privatised labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LabelLDPKNN(BoundedRegressor):
     truncation_ : float
         T, about the centre of the range.
     reports_ : ndarray of shape (n,)
-        What the users sent, in the order of the training rows (of the sorted feature if d = 1).
+        Reports of the users, in the order of the training rows (of the sorted feature if d = 1).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Noisy cube means: label-CDP and full-CDP regression, and the non-private reference (Z Theorems 8, 12, 14)."""
+"""Noisy cube means: label-CDP and full-CDP regression, and the non-private reference (label-DP Theorems 8, 12, 14)."""
 
 from __future__ import annotations
 

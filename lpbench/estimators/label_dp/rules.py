@@ -1,10 +1,10 @@
-"""Widths, neighbourhoods and truncation levels that the theorems of Z prescribe, with every constant stated.
+"""Widths, neighbourhoods and truncation levels of the label-DP theorems, with every constant stated.
 
 The theorems give orders of magnitude. Here each rule balances the standard deviation of an estimate against a bias of
 L h^beta, L being the ``holder`` constant, with the exact standard deviation of the noise in question. The constants are
 therefore the same formula for every n and epsilon; nothing is chosen per point. With r = (p - 1) / p for labels with
 E |Y|^p <= B^p (r = 1 and B = T for labels bounded by T), truncating at the level where the bias B^p T^(1-p) equals the
-noise leaves an error B (noise of unit labels)^r, which is what the rules of Theorems 10 and 12 amount to.
+noise leaves an error B (noise of unit labels)^r. The rules of Theorems 10 and 12 amount to this.
 
 Two printed rules do not attain the rates printed beside them, and are replaced by the balance that does: Theorem 10's
 k ~ (N eps^2)^a needs a factor eps^-2, and Theorem 12's exponent of eps N in h needs a factor p - 1.
@@ -81,7 +81,7 @@ def mean_sensitivity(least: float) -> float:
     Parameters
     ----------
     least : float > 0
-        n_0 of Z eq. (35).
+        n_0 of label-DP eq. (35).
 
     Returns
     -------

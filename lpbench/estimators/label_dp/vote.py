@@ -1,4 +1,4 @@
-"""Votes in cubes: label-LDP, label-CDP and full-CDP classification and their reference (Z Theorems 2, 4, 13)."""
+"""Votes in cubes: label-LDP, label-CDP and full-CDP classification and their reference (label-DP Theorems 2, 4, 13)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CDP_COEFFICIENT = {"paper": 0.25, "tight": 0.5}
 
 
 class LabelLDPVote(CubeClassifier):
-    """Each user randomises the class; the class reported most often in a cube wins (Z sec. on label LDP, (13)-(15)).
+    """Each user randomises the class; the class reported most often in a cube wins (label-DP eqs. (13)-(15)).
 
     Features are public, each label leaves its owner once, randomised at the whole ``epsilon``. Only the sums of the
     reports are used, and they are drawn from their exact law given the true counts.
@@ -112,7 +112,7 @@ class CubeVote(LabelLDPVote):
 
 
 class LabelCDPVote(CubeClassifier):
-    """A trusted curator draws the class of each cube by the exponential mechanism exp(eps n_lj / 2) (Z (19)).
+    """A trusted curator draws the class of each cube by the exponential mechanism exp(eps n_lj / 2) (eq. (19)).
 
     A changed label moves one count up and another one down in one cube, which costs exactly epsilon (a supremum,
     approached where one class holds nearly all the probability). The features are public.
@@ -176,7 +176,7 @@ class LabelCDPVote(CubeClassifier):
 
 
 class CDPVote(LabelCDPVote):
-    """The same draw, hiding whole records (Z Theorem 13, (33)).
+    """The same draw, hiding whole records (label-DP Theorem 13, (33)).
 
     A record that moves takes one count from a cube and adds one to another; adding or removing one count costs c in
     exp(c n_lj), half of what the change of a label costs. So the total is 2c, and (33) with c = eps / 4 spends

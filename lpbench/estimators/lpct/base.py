@@ -1,4 +1,4 @@
-"""What LPCT and LPCT-prune share: parameter checks, features, fitted leaves, prediction."""
+"""Base class of LPCT and LPCT-prune: parameter checks, features, fitted leaves, prediction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_parameters(model, **parameters):
 
 
 class LPCTBase(LocalClassifier):
-    """What LPCT and LPCT-prune share: features, partition, the curator's table of leaves, prediction."""
+    """Base of LPCT and LPCT-prune: features, partition, the curator's table of leaves, prediction."""
 
     uses_public = True
 
@@ -52,7 +52,7 @@ class LPCTBase(LocalClassifier):
         return Samples(*self._check_fit(X, y, mask, X_public, y_public))
 
     def _outside(self, X: np.ndarray) -> np.ndarray:
-        """Tell which points lie outside the unit cube and are predicted 0 by ``outside="zero"`` (L Theorem 5)."""
+        """Tell which points lie outside the unit cube and are predicted 0 by ``outside="zero"`` (LPCT Theorem 5)."""
         if self.outside == "route":
             return np.zeros(X.shape[0], dtype=bool)
         return np.any((X < 0) | (X > 1), axis=1)
@@ -74,7 +74,7 @@ class LPCTBase(LocalClassifier):
         return super().sweep(problem, budgets, points, streams).values
 
     def _store_leaves(self, tree: TreePartition, eta: np.ndarray) -> None:
-        """Keep the fitted partition and what its leaves, in increasing order, predict."""
+        """Keep the fitted partition and the predictions of its leaves, in increasing order."""
         self.tree_ = tree
         self.leaf_probability_, self.leaf_class_ = probabilities(eta), decide(eta)
         self._leaf_index = tree.leaf_index()

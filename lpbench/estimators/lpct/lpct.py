@@ -1,4 +1,4 @@
-"""LPCT: the locally private classification tree with public data (L sections 3 and 6, eq. (8))."""
+"""LPCT: the locally private classification tree with public data (LPCT sections 3 and 6, eq. (8))."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ class LPCT(LPCTBase):
     rule : {"max_edge", "cart", "random"}
         How the partition is grown; ``random`` is LPCT-R.
     criterion : {"gini", "entropy"}
-        Impurity of the public labels. L's text says Gini, the code behind its figures uses entropy.
+        Impurity of the public labels. The paper's text says Gini, the code behind its figures uses entropy.
     min_samples_leaf : int
         Fewest public samples in a cell.
     source : {"both", "private", "public"}
-        ``private``: lambda = 0 (LPCT-P; LPDT in L's tables). ``public``: public votes alone, nothing is asked of the
-        private users and nothing spent (LPCT-Q).
+        ``private``: lambda = 0 (LPCT-P; LPDT in the paper's tables). ``public``: public votes alone, nothing is asked
+        of the private users and nothing spent (LPCT-Q).
     mechanism : {"laplace", "rr"}
-        Noise of the votes: Laplace(4 / epsilon), or randomised response with epsilon / 4 per bit (L section 3.3).
+        Noise of the votes: Laplace(4 / epsilon), or randomised response with epsilon / 4 per bit (LPCT section 3.3).
     noise : {"sum", "per_user", "discrete"}
         ``per_user`` draws every user's table, ``sum`` the sums by their exact law. Same distribution. ``discrete``:
         Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point noise, at the same
         exact epsilon (its sums by their law).
     outside : {"route", "zero"}
-        Points outside [0, 1]^d are routed by comparison like any other; ``zero`` predicts class 0 there (L Theorem 5;
-        the authors' code). Private users outside are routed in either case.
+        Points outside [0, 1]^d are routed by comparison like any other; ``zero`` predicts class 0 there (Theorem 5; the
+        authors' code). Private users outside are routed in either case.
     domain : (float, float) or None
         Public range of the features, mapped to [0, 1] without clipping. None: features are scaled already.
     random_state : int, Generator, RandomState, Streams or None

@@ -1,4 +1,4 @@
-"""LPCT-prune: a deep LPCT pruned back leaf by leaf, without tuning parameters (L section 5, Algorithm 2)."""
+"""LPCT-prune: a deep LPCT pruned back leaf by leaf, without tuning parameters (LPCT section 5, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.errors import DataError
 from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.lpct.algorithm2 import Answer, Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
-from lpbench.estimators.lpct.pruning import Answer, Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.statistics import CONSTANTS
 from lpbench.estimators.lpct.sweep import by_shared_parameters
 from lpbench.estimators.lpct.tables import Samples, ScoredRows, Tables, hits_of
@@ -32,17 +32,17 @@ class LPCTPrune(LPCTBase):
         Budget of one private user.
     depth : int or None
         Depth p0 of the query. None: Algorithm 2's formula with the total epsilon
-        (:func:`~lpbench.estimators.lpct.pruning.query_depth`).
+        (:func:`~lpbench.estimators.lpct.algorithm2.query_depth`).
     min_depth : int or None
         Least depth k that a leaf climbs to; 1 in Algorithm 2. None: the depth at which Algorithm 2 would hand over to
-        P (``private_depth`` there), as in the script behind L's figures. One level is always climbed (a least depth
+        P (``private_depth`` there), as in the script behind LPCT's figures. One level is always climbed (a least depth
         beyond ``depth - 1`` counts as that), as in the authors' code.
     constants : {"tight", "paper", "exact"}
         See :mod:`lpbench.estimators.lpct.statistics`.
     terminate : bool
-        Algorithm 2's flag and second query. False, the default, asks once with the whole epsilon: L's figures are
-        drawn that way. True spends epsilon / 2 on the first query; if some leaf raises the flag, a tree of depth
-        ``private_depth`` is fitted to P alone with the other half.
+        Algorithm 2's flag and second query. False, the default, asks once with the whole epsilon: the paper's
+        figures are drawn that way. True spends epsilon / 2 on the first query; if some leaf raises the flag, a tree of
+        depth ``private_depth`` is fitted to P alone with the other half.
     rule, criterion, min_samples_leaf, outside, domain, random_state
         As in :class:`~lpbench.estimators.LPCT`.
 

@@ -46,13 +46,13 @@ class PublicTree:
         rule: str,
         criterion: str,
     ) -> list[PublicTree]:
-        """Grow one partition from each sample (L section 3.2; "CART" is L section 7.2's reduction over all thresholds).
+        """Grow one partition from each sample (LPCT section 3.2; CART, over all thresholds: section 7.2).
 
         Parameters
         ----------
         samples : sequence of pairs
             Public features, shape (q, d), and classes, shape (q,). (None, None): nothing tells cuts apart, and every
-            rule but ``random`` cuts the longest edge of the smallest index at its midpoint (L section 3.2), down to
+            rule but ``random`` cuts the longest edge of the smallest index at its midpoint (LPCT section 3.2), down to
             ``depth``.
         streams : sequence of Streams
             For each sample the source of random cuts and of scikit-learn's tie-breaking.

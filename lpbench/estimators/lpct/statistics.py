@@ -1,4 +1,4 @@
-"""How LPCT-prune judges a node: estimate, statistic |eta - 1/2| / r, best weight (L Algorithm 2, Proposition 6, A.2).
+"""LPCT-prune's statistic |eta - 1/2| / r of a node, its estimate and weight (LPCT Algorithm 2, Proposition 6, A.2).
 
 Everything works on arrays of votes summed over the leaves below a node and broadcasts over nodes. "Levels climbed" a
 counts from the leaf that is being pruned, so a leaf of the full tree of depth p0 has its depth-k ancestor at
@@ -41,7 +41,7 @@ class NodeVotes:
 
 @dataclass(frozen=True)
 class Query:
-    """What the curator knows about the query.
+    """Budget, depth and sample sizes of a query.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def _combine(votes: NodeVotes, spread, factor_p, factor_q):
 
 
 def _tight(votes: NodeVotes, query: Query) -> Judgement:
-    """The constants of the authors' code ("we use constants that yield a tighter bound", L section 6.1).
+    """The constants of the authors' code ("we use constants that yield a tighter bound", LPCT section 6.1).
 
     P counts only where its noise term u is below U_P (or V_P exceeds U_P, which is then cut back to U_P). A node
     without public rows has statistic 0 and class 1.

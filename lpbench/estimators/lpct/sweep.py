@@ -1,4 +1,4 @@
-"""All depths, leaf sizes, weights and budgets of LPCT on one problem in one pass.
+"""Sweep of LPCT: all depths, leaf sizes, weights and budgets on one problem in one pass.
 
 The leaves of all partitions are laid side by side in flat arrays, so that a handful of array operations scores the
 whole grid.
@@ -56,7 +56,7 @@ class GridAxes:
     ----------
     points : sequence of mappings
     model : LPCT
-        Gives what a point does not say.
+        Gives the parameters that a point leaves out.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Partitions of one pair of samples with the true votes of every node, grown when first asked for."""
+"""Tables of LPCT's partitions with the true votes of every node, grown on first use and shared over depths."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What LPCT's users send and what the curator adds up: noisy one-hot votes for (cell, class) (L eqs. (5)-(7)).
+"""LPCT's noisy one-hot votes for (cell, class): reports of the users and sums at the curator (LPCT eqs. (5)-(7)).
 
 A user's report is a table with one column per cell. Row 0 is U, one-hot in the user's cell. Rows 1, ..., K - 1 are V,
-one-hot in (class, cell), and empty for class 0, whose count is U minus the others. For two classes this is L's pair
-(U, V = Y U); for more ("an extension is straightforward", L section 3.1) the budget does not change, because another
+one-hot in (class, cell), and empty for class 0, whose count is U minus the others. For two classes this is the pair
+(U, V = Y U); for more ("an extension is straightforward", LPCT section 3.1) the budget does not change, because another
 (cell, class) still moves at most two entries of U and two of V. Each half gets epsilon / 2: Laplace noise of scale
-4 / epsilon at sensitivity 2, or randomised response with epsilon / 4 per bit (L section 3.3).
+4 / epsilon at sensitivity 2, or randomised response with epsilon / 4 per bit (LPCT section 3.3).
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: St
     votes : ndarray of shape (n_classes, n_cells)
         True votes of ``n`` users, see :func:`count_votes`.
     **axes
-        What the draw depends on besides its purpose: the depth of the partition. Budgets and weights share it.
+        Axes of the draw's stream: the depth of the partition. Budgets and weights share the draw.
 
     Returns
     -------

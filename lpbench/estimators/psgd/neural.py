@@ -1,4 +1,4 @@
-"""Locally private SGD of a network with one hidden layer, for many runs at once (L sec. 7.2).
+"""Locally private SGD of a network with one hidden layer, for many runs at once (LPCT sec. 7.2).
 
 The gradient of a hidden layer is an outer product a x^T, known by its two factors, and the Gaussian z of a report
 reaches the recursion only through products with users' features, whose joint law is known

@@ -1,4 +1,4 @@
-"""Gaussian noise of the hidden layer in a private descent, as far as the descent looks at it (L sec. 7.2).
+"""Gaussian noise of the hidden layer in private SGD: only the products that the descent reads are drawn.
 
 User t adds a standard Gaussian matrix z_t of shape (h, D) to the sum of the hidden weights' noise, and the descent sees
 of it, per hidden unit, two numbers: the product of the users' sum before t with the features x_t, and that of z_t. What
@@ -81,7 +81,7 @@ class HiddenNoise:
 
 
 def product_root(coordinates: np.ndarray) -> np.ndarray:
-    """Return a root of the covariance of what a block's users see of one row of their noise.
+    """Return a root of the covariance of the products of a block's users with one row of their noise.
 
     Sums of z over the users in A and in A' have products with x and x' whose covariance is |A and A'| <x, x'>. The
     numbers are, for b users and k coordinates: sums over the users before t times x_t, z_t times x_t, sums over all

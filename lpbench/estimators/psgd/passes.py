@@ -1,4 +1,4 @@
-"""Locally private SGD, many runs at once: users, runs and the pass of a linear model (Lowy et al. 2023; L sec. 7.2).
+"""Locally private SGD, many runs at once: users, runs and the pass of a linear model (Lowy et al. 2023; LPCT sec. 7.2).
 
 Each user sends its whole clipped gradient through PrivUnitG. Written with the vector v that the gradient is a multiple
 of, the report is c v + spread z with a standard Gaussian z (:func:`lpbench.privacy.report_coefficients`). A run is a
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Users:
-    """The private users in the order of the pass, and what they draw; X sets the precision of the pass.
+    """The private users in the order of the pass, and their draws; X sets the precision of the pass.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""PSGD: locally private stochastic gradient descent with a public warm start (Lowy et al. 2023; L sec. 7.2)."""
+"""PSGD: locally private stochastic gradient descent with a public warm start (Lowy et al. 2023; LPCT sec. 7.2)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PSGD(BinaryClassifier):
     gradient g becomes ``+-g/|g|`` with probability ``(1 +- |g|)/2``, which is unbiased and of length 1, and that goes
     through PrivUnitG. The interaction is sequential, one message per user.
 
-    The authors of L spend epsilon once per parameter tensor, leave short gradients short, for which PrivUnitG proves
+    The authors of LPCT spend epsilon once per parameter tensor, leave short gradients short, for which PrivUnitG proves
     nothing, and take public gradient steps in between; none of it is followed here.
 
     Parameters
@@ -48,7 +48,7 @@ class PSGD(BinaryClassifier):
         Step length of the private pass.
     warm_rate : {"curvature", "learning_rate"}
         Step length of the 100 full-batch steps on the public sample. ``curvature``: 4 / lambda_max(X^T X / q), under
-        which the loss of the linear model cannot increase, because L's text starts from a minimizer.
+        which the loss of the linear model cannot increase, because the paper's text starts from a minimizer.
         ``learning_rate``: that of the pass, as in the authors' code; small rates then hardly move.
     domain : (float, float) or None
         Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.

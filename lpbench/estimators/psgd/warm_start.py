@@ -1,4 +1,4 @@
-"""Warm start of private SGD: full-batch gradient descent of the logistic loss on the public sample (L sec. 7.2).
+"""Warm start of private SGD: full-batch gradient descent of the logistic loss on the public sample (LPCT sec. 7.2).
 
 The paper starts from "a minimizer on the public data" and does not say how it is found; its code takes 100 steps.
 """

@@ -35,7 +35,7 @@ _CHEAP = ("cells", "report", "trust")
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """What does not depend on the budget: the score of all rows and the users' randomness."""
+    """Everything that does not depend on the budget: the score of all rows and the users' randomness."""
 
     X: np.ndarray
     codes: np.ndarray
@@ -56,7 +56,7 @@ def vote_reports(categories: np.ndarray, mechanism: SubsetSelection, streams: St
         ``cell * n_classes + class``.
     mechanism : SubsetSelection
     streams : Streams
-        All budgets share what decides whether the truth is sent.
+        Budgets share the uniforms that decide whether the truth is sent.
 
     Returns
     -------
@@ -74,9 +74,9 @@ class CalibratedScore(LocalClassifier):
     Forests are grown on the public sample, and their cross-fitted class probabilities cut the feature space into bins
     of the score, which large budgets refine by a public tree (:mod:`.score_cells`). Each private
     user sends (cell, class) once at the whole budget, by randomised response or, where there are many cells for the
-    budget, hidden in a subset. From the reports follows a posterior of how the private class probabilities depart from
-    the public score (:mod:`.drift_posterior`); its mean is the prediction. For more than two classes
-    each class against the rest, normalised.
+    budget, hidden in a subset. From the reports follows a posterior of the drift of the private class probabilities
+    from the public score (:mod:`.drift_posterior`); its mean is the prediction. For more than two classes each class
+    against the rest, normalised.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""How private class probabilities depart from a public score: a posterior on a grid, from randomised counts.
+"""Posterior of the drift of private class probabilities from a public score, on a grid, from randomised counts.
 
 Model for one class, within cell c: logit P(Y = 1 | x) = a + b l(x) + delta_c, where l is the logit of the public score,
-(a, b) a drift of level and sharpness common to all cells and delta_c ~ N(0, tau^2) what is particular to a cell. a
-covers a different share of the class, b is on the logit scale what gamma is in the posterior drift of L: b = 1 trusts
-the score, b = 0 ignores it. No drift at all (a = 0, b = 1, tau = 0) has a prior probability of its own, so that a few
+(a, b) a drift of level and sharpness common to all cells and delta_c ~ N(0, tau^2) the deviation of a cell. a covers a
+different share of the class; b plays on the logit scale the part of gamma in LPCT's posterior drift: b = 1 trusts the
+score, b = 0 ignores it. No drift at all (a = 0, b = 1, tau = 0) has a prior probability of its own, so that a few
 noisy reports do not spoil a good score. Given the shares of the users in the cells, the probability that a report names
 a category is linear in the cell's share and class probability. For randomised response that is the exact likelihood;
-the members of a subset are taken for independent draws, which understates what is known a little.
+the members of a subset are taken for independent draws, which understates the information a little.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEVELS = np.array([-4.0, -3.0, -2.2, -1.6, -1.1, -0.7, -0.35, 0.0, 0.35, 0.7, 1
 _LEVEL_PRIOR = np.exp(-0.5 * _LEVELS**2)
 _SHARPNESS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
 _SHARPNESS_PRIOR = np.array([0.1, 0.1, 0.2, 0.2, 0.3, 0.1])
-#: Standard deviations of what is particular to a cell; the first stands for none.
+#: Standard deviations tau of the cells' deviations; the first stands for none.
 _PARTICULAR = np.array([0.02, 0.3, 0.6, 1.2])
 _PARTICULAR_PRIOR = np.array([0.4, 0.25, 0.2, 0.15])
 _NO_DRIFT = (0, int(np.argmin(np.abs(_LEVELS))), int(np.argmin(np.abs(_SHARPNESS - 1.0))))

@@ -1,6 +1,6 @@
 """Sequentially interactive regression: groups of users are asked in turn, each about the error of the current model.
 
-Every user belongs to one group and sends one report at the whole budget. What a group is asked (centres and widths of
+Every user belongs to one group and sends one report at the whole budget. The question to a group (centres and widths of
 the intervals, which protected feature goes along) depends on public data and on the reports of the groups before it.
 """
 
@@ -31,7 +31,7 @@ BINS = (2, 3, 4, 6, 8)
 
 @dataclass(frozen=True)
 class Question:
-    """What the curator broadcasts to one group.
+    """Broadcast of the curator to one group of users.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ def answers(question: Question, X: np.ndarray, y: np.ndarray, draws: np.ndarray)
 
 
 class Curator:
-    """The curator's side: questions from public data and earlier reports, and what the reports say.
+    """The curator: asks questions chosen from public data and earlier reports, and fits the reports.
 
     Parameters
     ----------
     features : list of ndarrays of shape (n, m_k)
-        Kernel features of the users, from what they show (:class:`~.kernel_features.KernelFeatures`).
+        Kernel features of the users' public columns (:class:`~.kernel_features.KernelFeatures`).
     hidden : int ndarray
         Columns that are too seldom shown, candidates for a joint report.
     order : int ndarray of shape (n,)
@@ -153,7 +153,7 @@ class Curator:
             yield self.question(users, column, bins)
 
     def question(self, users: np.ndarray, column: int = -1, bins: int = 1) -> Question:
-        """Return what users are asked, given the reports so far; ``column`` and ``bins`` go with a joint report."""
+        """Return the question to users, given the reports so far; ``column`` and ``bins`` go with a joint report."""
         (lo, hi), m = self.y_range, users.size
         centre, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
         if self.model is not None:
@@ -193,11 +193,11 @@ class Curator:
         products = scale[:, None] * report.products(reports)
         effect = estimate_effects(products, indicators, self.result().residual_variance)
         self.effects[question.column] = effect
-        # The shown features are fitted to what the protected one leaves.
+        # The public features are fitted to the residuals of the protected one.
         self.targets[question.users] -= indicators @ effect
 
     def result(self) -> GaussianAverage:
-        """Return what the answers so far say.
+        """Return the model fitted to the answers so far.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The public learner alone: what the public sample teaches without asking any private user."""
+"""PublicForest: the public learner alone, without any private user."""
 
 from __future__ import annotations
 

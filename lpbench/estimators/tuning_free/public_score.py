@@ -25,7 +25,7 @@ class PublicScore:
 
     For each leaf size there is a random forest and one of extremely randomised trees. The weights maximise the
     likelihood of the public labels under the probabilities of the trees that have not seen them, so that nothing has
-    to be tuned, and where forests are no better than the class shares the shares are what is predicted.
+    to be tuned, and where forests are no better than the class shares, the shares are predicted.
 
     Parameters
     ----------

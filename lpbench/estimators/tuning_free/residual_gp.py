@@ -30,7 +30,7 @@ _FEWEST_FOR_FOREST = 20
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """What does not depend on the budget: validated records, the public side of them, and the users' randomness."""
+    """Everything that does not depend on the budget: validated records, their public part, the users' randomness."""
 
     X: np.ndarray
     y: np.ndarray
@@ -49,8 +49,8 @@ class ResidualGP(LocalRegressor):
 
     Users are asked in groups (:mod:`.interview`). The first quarter reports the label over its whole
     range. Every later group reports the residual of the current model, clipped to an interval of public width and
-    randomised at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of what
-    is still unknown and not on that of the label's range. Where the budget is large enough that it costs little, the
+    randomised at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of
+    the residual and not on that of the label's range. Where the budget is large enough that it costs little, the
     last groups send along the bin of one protected feature each, and the effects of the bins are estimated
     (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian processes on
     the features that are shown are fitted and averaged (:mod:`.gaussian_average`), and beside them
@@ -71,7 +71,7 @@ class ResidualGP(LocalRegressor):
     ask_hidden : bool
         False: protected features are never asked for (for comparison).
     learner : {"both", "gp", "forest"}
-        What is fitted to the reports in the end (single learners: for comparison).
+        Model fitted to the reports in the end (single learners: for comparison).
     y_range : (float, float)
         Public range of the label.
     clip : bool

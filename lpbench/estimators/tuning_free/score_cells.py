@@ -1,4 +1,4 @@
-"""The cells in which private users are counted: bins of a public score, cut further by a public tree."""
+"""Cells in which private users are counted: bins of a public score, cut further by a public tree."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
 
     With p and q the probabilities of the report (:class:`lpbench.privacy.SubsetSelection`), randomisation gives the
     share of a class among all users a standard error of about 1 / (2 sqrt(n) (p - q)), which must not exceed 0.1: the
-    more categories, the noisier. For leaves, what the noise of an empty cell does to the class share of a cell with n /
-    n_cells users must not exceed 0.05, and n / n_cells must be at least 20.
+    more categories, the noisier. For leaves, the noise of an empty cell must not change the class share of a cell with
+    n / n_cells users by more than 0.05, and n / n_cells must be at least 20.
 
     Returns
     -------

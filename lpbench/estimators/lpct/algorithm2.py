@@ -1,4 +1,4 @@
-"""Algorithm 2 on one sample: query, judge every ancestor of every leaf, choose (L section 5)."""
+"""Algorithm 2 on one sample: query, judge every ancestor of every leaf, choose (LPCT section 5)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def private_depth(n_private: int, n_features: int, epsilon: float) -> int:
 def query_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
     """Depth p0 = floor(d/(2+2d) log2(n_P epsilon^2 + n_Q^((2+2d)/d))) of Algorithm 2's query; at least 1.
 
-    2^p0 is kept below n_P + d n_Q, which L section 5.1 supposes; only budgets beyond the figures' 1000 feel it.
+    2^p0 is kept below n_P + d n_Q, which LPCT section 5.1 supposes; only budgets beyond the figures' 1000 feel it.
     """
     d = n_features
     effective = n_private * epsilon**2 + float(n_public) ** ((2 + 2 * d) / d)
@@ -35,7 +35,7 @@ def _depth(effective: float, d: int, most: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one run of Algorithm 2 predicts.
+    """Prediction of one run of Algorithm 2.
 
     Attributes
     ----------
