@@ -174,6 +174,8 @@ def check_audit(selector: str) -> None:
     found = table.problems([("method", row)])
     assert not found, "; ".join(found)
     method = registry.method(selector)
+    stated = method.privacy or row.model
+    assert stated == row.model, f"the YAML says privacy: {stated}, the audited device is {row.model}"
     model = method.build().set_params(**(method.tuning_free or {}))
     if not model.uses_epsilon:
         return

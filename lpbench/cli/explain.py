@@ -72,14 +72,13 @@ def _print_cell(folder: Path, row: dict[str, Any]) -> None:
 
 
 def _why_no_rank(row: dict[str, Any]) -> str:
-    """Name an experiment that ranks the method on this data set under this mask."""
-    for name, experiment in registry.experiments().items():
-        for group in experiment.get("groups") or []:
-            beside = {_base(m) for m in group["method"]}
-            same = all(_base(row[key]) in map(_base, group[key]) for key in ("dataset", "mask", "method"))
-            if name != row["experiment"] and same and len(beside) > 1:
-                return f"one method alone; to rank it: lpbench experiment={name}"
-    return "one method alone; an experiment with several methods ranks them"
+    """Tell a method that never competes from a variant beside the one that does."""
+    from lpbench.analysis import is_ranked
+
+    if not is_ranked(row["method"]):
+        return "it competes with no method, as a reference"
+    name = _base(row["method"])
+    return f"another variant competes, shown by lpbench explain {row['dataset']} {name} {row['epsilon']:g}"
 
 
 def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) -> list[Cell]:

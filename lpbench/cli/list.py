@@ -14,8 +14,8 @@ Table = tuple[tuple[str, ...], list[tuple]]
 
 
 def _methods() -> Table:
-    rows = [(m.name, m.task, m.title, m.reference) for m in registry.methods().values()]
-    return ("METHOD", "TASK", "TITLE", "REFERENCE"), rows
+    rows = [(m.name, m.task, m.privacy or "-", m.title, m.reference) for m in registry.methods().values()]
+    return ("METHOD", "TASK", "PRIVACY", "TITLE", "REFERENCE"), rows
 
 
 def _experiments() -> Table:
@@ -31,10 +31,15 @@ def _masks() -> Table:
 
 
 def _datasets() -> Table:
-    from lpbench.datasets import describe, list_datasets  # takes two seconds
+    from lpbench.datasets import describe, list_datasets, load_manifest  # takes two seconds
 
-    found = [describe(name, {}) for name in list_datasets()]
-    rows = [(i.name, i.task, i.n_train, i.n_features, "yes" if i.available else "no") for i in found]
+    rows = []
+    for name in list_datasets():
+        facts = describe(name, {})
+        parts = (facts.n_train, facts.n_test, facts.n_public)  # all that a replication draws
+        drawn = None if None in parts else sum(part or 0 for part in parts)
+        total = load_manifest(name).fingerprint.get("rows") or drawn
+        rows.append((name, facts.task, total or "?", facts.n_features, "yes" if facts.available else "no"))
     return ("DATASET", "TASK", "ROWS", "FEATURES", "AT HAND"), rows
 
 

@@ -34,6 +34,8 @@ class MethodSpec:
     name, title : str
         Key in configs and results; printed name.
     task : {"regression", "classification"}
+    privacy : str
+        Privacy model, a key of :data:`lpbench.privacy.guarantee.MODELS`; empty where it is not stated.
     estimator : str
         Dotted path of the class.
     params : dict
@@ -60,6 +62,7 @@ class MethodSpec:
     tuning_free: dict | None = None
     variants: dict = field(default_factory=dict)
     reference: str = ""
+    privacy: str = ""
 
     @property
     def estimator_class(self) -> type[LocalEstimator]:

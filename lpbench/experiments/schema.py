@@ -33,6 +33,7 @@ class MethodSchema:
     tuning_free: dict[str, Any] | None = None
     variants: dict[str, Any] = field(default_factory=dict)
     reference: str = ""
+    privacy: str = ""
 
 
 @dataclass

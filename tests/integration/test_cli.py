@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from lpbench.cli.main import main
+from lpbench.privacy.guarantee import MODELS
 
 COMMON = ["tracking=none", "runner=serial", "replications=2"]
 
@@ -131,6 +132,19 @@ def test_plan_prints_blocks_fits_and_time(results, capsys):
 def test_list(what, capsys):
     assert main(["list", what]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 6
+
+
+def test_listed_methods_state_their_privacy_model(capsys):
+    assert main(["list", "methods"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert {line[head.index("PRIVACY") :].split()[0] for line in lines} <= set(MODELS)
+
+
+def test_listed_rows_are_those_of_the_whole_data_set(capsys):
+    assert main(["list", "datasets"]) == 0
+    rows = {words[0]: words[2] for words in map(str.split, capsys.readouterr().out.splitlines())}
+    assert (rows["abalone"], rows["breast_cancer"], rows["census"]) == ("4177", "569", "45222")
+    assert rows["sine_sum"] == "12000", "a synthetic data set is what a replication draws"
 
 
 def test_module_entry_point():

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from lpbench.cli.main import main
+from lpbench.paths import ROOT
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
 
@@ -63,6 +64,39 @@ def test_without_a_run_the_published_summary_answers_and_says_how_to_get_the_res
     code, out, _ = explained(CELL, tmp_path, capsys)
     assert code == 0 and "panel=c x=40" in out
     assert "replications are not at hand; to make them: lpbench experiment=lpct/figure8" in out
+
+
+def test_copies_and_inner_results_folders_are_passed_over(results, tmp_path, capsys):
+    once = explained(CELL, results, capsys)[1]
+    whole = shutil.copytree(results, tmp_path / "results")
+    shutil.copytree(results / "lpct", whole / "mlartifacts" / "histoftree" / "run" / "artifacts")
+    shutil.copytree(results, whole / "quick")
+    (whole / "quick" / "store").mkdir(exist_ok=True)
+    assert explained(CELL, whole, capsys)[1] == once
+
+
+@pytest.mark.parametrize(
+    ("method", "said"), [("dt", "as a reference"), ("histoftree_cart[n_grid_features=s*]", "abalone histoftree_cart 2")]
+)
+def test_a_method_without_a_rank_is_told_why(capsys, method, said):
+    out = explained(f"explain abalone {method} 2 --experiment histoftree/table1", ROOT / "results", capsys)[1]
+    assert "nan" not in out and "; no rank: " in out and said in out
+
+
+def test_data_that_are_not_at_hand_are_named_with_the_way_to_them(results, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("LPBENCH_DATA_MIRROR", raising=False)
+    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path))
+    out = explained("explain anonymity lpct_max_edge 2", ROOT / "results", capsys)[1]
+    assert "spent: unknown, for data set anonymity is not at hand: " in out and "LPBENCH_DATA_MIRROR" in out
+
+
+def test_a_report_of_nothing_is_refused(tmp_path, capsys):
+    (tmp_path / "results" / "reproduced").mkdir(parents=True)
+    code, _, err = explained("report", tmp_path / "results", capsys)
+    assert code == 2 and "no finished experiment" in err
+    assert not list((tmp_path / "results" / "reproduced").iterdir()), "something was written"
+    code, _, err = explained("report", tmp_path / "resluts", capsys)
+    assert code == 2 and "resluts" in err and not (tmp_path / "resluts").exists()
 
 
 def test_show_falls_back_to_the_published_table_and_says_what_next(tmp_path, capsys):
