@@ -34,11 +34,7 @@ class NotRunError(LpbenchError):
 
 
 class CellTimeout(LpbenchError):
-    """A block ran longer than ``runner.cell_timeout``."""
-
-
-class TooSlow(LpbenchError):
-    """At its pace, a loop cannot end within the limit."""
+    """A block ran longer than ``runner.cell_timeout``, or would have by its projected run time."""
 
 
 class PrivacyLeakWarning(UserWarning):

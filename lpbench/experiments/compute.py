@@ -15,17 +15,16 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from lpbench.datasets import Draws
-from lpbench.errors import CellTimeout, PrivacyLeakWarning, StoreError, TooSlow
+from lpbench.errors import CellTimeout, PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import SweepResult, expand_grid
+from lpbench.estimators.progress import progress_to
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.fingerprint import canonical_json, versions
-from lpbench.experiments.limits import exceeded, time_limit
+from lpbench.experiments.limits import Projection, time_limit
 from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
-from lpbench.pace import Pace, repeated
-from lpbench.pace import limit as pace_limit
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
@@ -56,7 +55,7 @@ def execute(block: Block) -> pa.Table:
     tables: list[pa.Table] = []
     replication = 0
     batch = 1
-    pace = Pace(block.replications)
+    projection = Projection()
     while replication < block.replications:
         wanted = range(replication, min(replication + batch, block.replications))
         problems = [draw(r) for r in wanted]
@@ -69,14 +68,14 @@ def execute(block: Block) -> pa.Table:
         points.resolve(estimator, problems[0])
         start = time.perf_counter()
         left = math.ceil((block.replications - replication) / len(problems))
-        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), repeated(left):
+        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), progress_to(Projection(left)):
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
         for r, problem, result in zip(wanted, problems, results, strict=True):
             tables.append(points.table(r, problem.metric, result, seconds))
         replication += len(problems)
-        pace.after(replication)
+        projection(replication, block.replications)
     return pa.concat_tables(tables).unify_dictionaries()
 
 
@@ -159,7 +158,7 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
         if store.has(block.key):
             return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
         try:
-            with threadpool_limits(1), time_limit(timeout), pace_limit(timeout), PeakMemory() as peak:
+            with threadpool_limits(1), time_limit(timeout), PeakMemory() as peak:
                 table = execute(block)
             seconds = time.perf_counter() - start
             cost = {"seconds": seconds, "peak_mb": peak.megabytes}
@@ -168,10 +167,8 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
         except StoreError:
             raise
         except Exception as error:
-            status = "timeout" if isinstance(error, CellTimeout | TooSlow) else "failed"
+            status = "timeout" if isinstance(error, CellTimeout) else "failed"
             reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}"
-            if isinstance(error, TooSlow):
-                reason = f"would go {exceeded(timeout)}: {error}"
             record = {"status": status, "reason": reason, "label": block.label, "config": block.config}
             traced = {"limit": timeout, "traceback": traceback.format_exc()}
             store.write_failure(block.key, {**record, **traced})

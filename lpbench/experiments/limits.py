@@ -1,4 +1,4 @@
-"""A time limit on whatever runs in this thread."""
+"""Time limit of a block: interrupted when it runs longer, aborted early when its projected run time is longer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ import ctypes
 import math
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from lpbench.errors import CellTimeout
+
+#: Seconds before run time is projected, and by which a projection must miss the limit.
+LEAST = 5.0
+#: Factor by which a projection must miss the limit.
+MARGIN = 1.5
+
+#: Limit in seconds and its end on the monotonic clock.
+_LIMIT: ContextVar[tuple[float, float]] = ContextVar("limit", default=(math.inf, math.inf))
 
 
 @contextmanager
@@ -21,23 +31,53 @@ def time_limit(seconds: float) -> Iterator[None]:
     """
     if not (seconds and math.isfinite(seconds)):
         yield
-    elif threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
-        with _by_signal(seconds):
+        return
+    by_signal = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    token = _LIMIT.set((seconds, time.monotonic() + seconds))
+    try:
+        with _by_signal(seconds) if by_signal else _by_exception(seconds):
             yield
-    else:
-        with _by_exception(seconds):
-            yield
+    finally:
+        _LIMIT.reset(token)
 
 
-def exceeded(seconds: float) -> str:
-    """Name a limit that was or would be exceeded."""
+class Projection:
+    """Abort a loop whose projected run time exceeds the limit of :func:`time_limit`.
+
+    An instance is called with the steps done and the steps in all; later steps are taken to last as long as earlier
+    ones. With 0 steps done a loop begins.
+
+    Parameters
+    ----------
+    loops : int
+        Number of loops alike to come, this one included.
+    """
+
+    def __init__(self, loops: int = 1):
+        self._loops, self._start = loops, time.monotonic()
+
+    def __call__(self, done: int, steps: int) -> None:
+        """Raise :class:`CellTimeout` if the projected rest exceeds ``MARGIN`` x the time left + ``LEAST`` seconds."""
+        now, (seconds, end) = time.monotonic(), _LIMIT.get()
+        if done == 0:
+            self._start = now
+            return
+        elapsed, left = now - self._start, end - now
+        rest = elapsed * (steps * self._loops / done - 1)
+        if elapsed > LEAST and rest > MARGIN * left + LEAST:
+            loop = f" of one of {self._loops} loops" if self._loops > 1 else ""
+            spent = f"{done} of {steps} steps{loop} took {elapsed:.0f} s, {max(left, 0.0):.0f} s are left"
+            raise CellTimeout(f"would go {_exceeded(seconds)}: {spent}")
+
+
+def _exceeded(seconds: float) -> str:
     return f"over the time limit of {seconds:g} s for all budgets and replications (cell_timeout)"
 
 
 @contextmanager
 def _by_signal(seconds: float) -> Iterator[None]:
     def expire(signum, frame):
-        raise CellTimeout(exceeded(seconds))
+        raise CellTimeout(_exceeded(seconds))
 
     previous = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -63,9 +103,11 @@ def _by_exception(seconds: float) -> Iterator[None]:
     timer.start()
     try:
         yield
-    except CellTimeout:
-        # the interpreter raises the bare class
-        raise CellTimeout(exceeded(seconds)) from None
+    except CellTimeout as error:
+        if error.args:
+            raise
+        # the timer's exception is the bare class
+        raise CellTimeout(_exceeded(seconds)) from None
     finally:
         with lock:
             over = True

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from lpbench.estimators.progress import report_progress
 from lpbench.estimators.psgd.noise import HiddenNoise
 from lpbench.estimators.psgd.passes import Runs, Users
-from lpbench.pace import Pace
 from lpbench.privacy import report_coefficients
 
 #: Users of a block whose reports enter the hidden inputs one by one; earlier ones do so in products of matrices.
@@ -128,10 +128,11 @@ class NeuralPass:
 
     def run(self) -> NeuralPass:
         """Visit all users."""
-        pace = Pace(self.users.X.shape[1])
-        for first in range(0, self.users.X.shape[1], self.noise.block):
+        n = self.users.X.shape[1]
+        report_progress(0, n)
+        for first in range(0, n, self.noise.block):
             self._visit(slice(first, first + self.noise.block))
-            pace.after(first + self.noise.block)
+            report_progress(first + self.noise.block, n)
         return self
 
     def final(self, replication: int, run: int) -> Layers:
