@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import PurePosixPath
 
 import mlcroissant as mlc
@@ -129,12 +130,20 @@ def text(name: str) -> str:
     return json.dumps(croissant(load_manifest(name)), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def main() -> None:
-    """Write the metadata of every data set beside its manifest."""
-    for name in names():
-        (MANIFESTS / f"{name}.json").write_text(text(name), encoding="utf-8")
-    print(f"{len(names())} files in datasets/")
+def main(arguments: list[str]) -> int:
+    """Write the metadata of every data set beside its manifest; with ``--check``, compare and validate them instead."""
+    found = {name: MANIFESTS / f"{name}.json" for name in names()}
+    wrong = []
+    for name, path in found.items():
+        if arguments != ["--check"]:
+            path.write_text(text(name), encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text(name):
+            wrong.append(f"{path.name} is not that of its manifest: run scripts/croissant.py")
+        mlc.Dataset(jsonld=json.loads(text(name)))  # raises where another reader would
+    wrong += [f"{path.name} has no manifest" for path in MANIFESTS.glob("*.json") if path.stem not in found]
+    print("\n".join(wrong) or f"{len(found)} files in datasets/")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

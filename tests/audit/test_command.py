@@ -56,6 +56,20 @@ def test_command_line(tmp_path, few, capsys):
     assert (tmp_path / "reproduced" / "audit.md").is_file()
 
 
+def test_one_method_is_audited_as_in_the_table_and_nothing_is_written(tmp_path, capsys):
+    arguments = ["--samples", "4000", "--seed", "1", "--results", str(tmp_path)]
+    assert main(["audit", "--method", "private_mean", "--method", "krr", *arguments]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    row = table.audit("method", "private_mean", samples=4000, seed=1)
+    assert first.startswith("private_mean (ldp): promises 1, spends 1,") and f"{row.lower_bound:.6g}" in first
+    assert second.startswith("krr ") and not any(tmp_path.iterdir())
+
+
+def test_an_unknown_method_is_refused_by_name(capsys):
+    assert main(["audit", "--method", "private_maen"]) == 2
+    assert "private_mean" in capsys.readouterr().err
+
+
 def test_a_missed_mechanism_fails_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(table, "subjects", lambda: [("bad", "halved_noise")])
     assert main(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
