@@ -76,7 +76,7 @@ def spent_twice(epsilon: float) -> Randomizer:
     return Randomizer("", "ldp", epsilon, messages, 8)
 
 
-@_register(KNOWN_BAD, "KRR `per_attribute`: every attribute gets the whole budget")
+@_register(KNOWN_BAD, "KRR per attribute: every attribute gets the whole budget")
 def krr_per_attribute(epsilon: float) -> Randomizer:
     """The client code of KRR itself, held to the epsilon that the name of the parameter suggests."""
     return replace(randomised_features(KRR(epsilon, budget="per_attribute")), claimed=epsilon)

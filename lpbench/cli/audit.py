@@ -1,4 +1,4 @@
-"""``lpbench audit``: audit everything, write ``audit.csv`` and ``audit.md``, say what is wrong."""
+"""``lpbench audit``: audit everything, write ``audit.csv``, ``.json`` and ``.md``, say what is wrong."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(results: Path, samples: int = SAMPLES, seed: int = options.SEED, workers
     Parameters
     ----------
     results : Path
-        ``reproduced/audit.csv`` and ``reproduced/audit.md`` are written below it.
+        ``audit.csv``, ``audit.json`` and ``audit.md`` are written into its folder ``reproduced``.
     samples : int
         Transcripts of each of two protected values, for each row.
     seed : int
@@ -65,9 +65,9 @@ def run(results: Path, samples: int = SAMPLES, seed: int = options.SEED, workers
     from joblib import Parallel, delayed
 
     from lpbench.audit import table
-    from lpbench.audit.page import page
+    from lpbench.audit.findings import findings
     from lpbench.deployment import costs
-    from lpbench.reporting.paper import papers
+    from lpbench.reporting.pages.audit import write_audit
 
     named = table.subjects()
     # Small batches: some methods take much longer than others.
@@ -77,8 +77,6 @@ def run(results: Path, samples: int = SAMPLES, seed: int = options.SEED, workers
     target = Path(results) / "reproduced"
     target.mkdir(parents=True, exist_ok=True)
     table.write_csv([row for kind, row in result if kind == "method"], target / "audit.csv")
-    released = {p.repository: p.deviations for p in papers() if p.deviations}
     measured = costs.measure_protocols(seed), costs.measure_methods(table.EPSILON, seed)
-    text = page(result, samples, seed, *measured, released)
-    (target / "audit.md").write_text(text, encoding="utf-8")
+    write_audit(findings(result, samples, seed, *measured), target)
     return result

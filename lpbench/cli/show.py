@@ -24,6 +24,7 @@ def command(experiment: str, results: Path) -> int:
         raise unknown_name("experiment", experiment, known)
     from lpbench.experiments.plan import plan_experiment
     from lpbench.experiments.store import Store
+    from lpbench.reporting.tables.text import results_as_text
 
     content = known[experiment]
     plan = plan_experiment(content)
@@ -43,15 +44,13 @@ def command(experiment: str, results: Path) -> int:
         print(f"  - {note}")
     for name, how in sorted(plan.missing.items()):
         print(f"  missing {name}: {how}")
-    leaf = f"{experiment.rpartition('/')[2]}.md"
     # a checkout has the committed summary
-    tables = [
-        path for path in (results / experiment / leaf, results / "reproduced" / experiment / leaf) if path.is_file()
-    ]
-    if tables:
-        print(tables[0].read_text(encoding="utf-8").rstrip())
+    texts = (results_as_text(experiment, folder / experiment) for folder in (results, results / "reproduced"))
+    table = next(filter(None, texts), "")
+    if table:
+        print(f"\n{table}")
     print(
         f"\nNext: lpbench plan {experiment} (its cost), lpbench experiment={experiment} (run it)"
-        + (", lpbench explain DATASET METHOD EPSILON (a cell)" if tables else "")
+        + (", lpbench explain DATASET METHOD EPSILON (a cell)" if table else "")
     )
     return 0

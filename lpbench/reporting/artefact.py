@@ -14,12 +14,13 @@ from lpbench.files import write_text
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.development_sets import FILE as APART
-from lpbench.reporting.development_sets import apart_markdown, compare_apart
+from lpbench.reporting.development_sets import compare_apart
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.standard import draw_field
 from lpbench.reporting.paper import paper_of
-from lpbench.reporting.tables.markdown import build, to_latex, to_markdown
+from lpbench.reporting.tables.grid import build
+from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
 
 #: Significant digits of the tables on disk: far beyond any standard error, and half the space of all digits.
@@ -49,8 +50,8 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     """
     folder = Path(folder)
     name = get(experiment, "name")
-    # pictures that an earlier version drew and this one does not
-    for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
+    # pictures and tables that an earlier version wrote and this one does not
+    for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex")]:
         path.unlink()
     forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
@@ -70,20 +71,12 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
             draw_field(experiment, summary, methods, folder, stem, selection)
     apart = compare_apart(experiment, summary, methods)
     if len(apart):
-        _write_apart(experiment, summary, apart, folder, leaf)
+        write_csv(apart, folder / APART, digits=WRITTEN_DIGITS)
     if drawing_of(name) is not None:
         write_drawing(experiment, folder, DRAWING_SEED)
     if further is not None:
         further.write(experiment, summary, methods, folder)
     return summary
-
-
-def _write_apart(experiment, summary: Summary, apart: pd.DataFrame, folder: Path, leaf: str) -> None:
-    """Write what was found on data sets for development and for conclusions, and say it below the table."""
-    write_csv(apart, folder / APART, digits=WRITTEN_DIGITS)
-    table = folder / f"{leaf}.md"
-    accuracy = bool((summary.table["metric"] == "accuracy").any())
-    write_text(table.read_text(encoding="utf-8") + "\n" + apart_markdown(apart, experiment, accuracy), table)
 
 
 def _distinct_selections(table: pd.DataFrame) -> list[str]:
@@ -146,6 +139,4 @@ def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
 def _write_tables(experiment, summary: Summary, methods: Mapping, folder: Path, stem: str, selection: str) -> None:
     name, title = get(experiment, "name"), get(experiment, "title", get(experiment, "name"))
     grids = build(name, summary, methods, selection)
-    notes = get(experiment, "notes", [])
-    write_text(to_markdown(title, name, grids, selection, notes), folder / f"{stem}.md")
     write_text(to_latex(title, name, grids, selection), folder / f"{stem}.tex")

@@ -137,15 +137,6 @@ def apart_tables(table: pd.DataFrame, accuracy: bool) -> list[tuple[str, list[st
     return found
 
 
-def apart_markdown(table: pd.DataFrame, experiment, accuracy: bool) -> str:
-    """Legend and tables as Markdown."""
-    parts = [apart_legend(table, experiment, accuracy, "the seed of the run")]
-    for title, heads, rows in apart_tables(table, accuracy):
-        lines = [[title, *heads[1:]], ["---"] * len(heads), *rows]
-        parts.append("\n".join("| " + " | ".join(line) + " |" for line in lines))
-    return "\n\n".join(parts) + "\n"
-
-
 def apart_on_page(entry: Entry) -> dict:
     """Legend and tables for a page, from the file in the experiment's folder; empty without one."""
     path = entry.folder / FILE

@@ -20,6 +20,7 @@ from lpbench.analysis.claims import Claim
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.catalogue import import_object
 from lpbench.paths import own_folders
+from lpbench.reporting.tables.plain import PlainTable
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class TableLayout:
     value : {"mean", "ratio", "seconds"}
         What a cell shows: the mean score, its ratio to the non-private tree's, or seconds as multiples of CT-W's.
     style : {"general", "three_digits", "tenths"}
-        How numbers are printed, see :func:`lpbench.reporting.tables.markdown.print_number`.
+        How numbers are printed, see :func:`lpbench.reporting.tables.grid.print_number`.
     """
 
     columns: Mapping[str, Sequence[str]]
@@ -195,6 +196,9 @@ class Paper:
         Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     outputs : mapping of str to Output
         Experiment -> its further tables and figures.
+    text_tables : mapping of str to callable
+        Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
+        experiments that are no tables of scores.
     floors : tuple of str
         Experiments that ran the feature-free baselines beside everything else.
     pages : tuple of Page
@@ -221,6 +225,7 @@ class Paper:
     causes: tuple[Cause, ...] = ()
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
     outputs: Mapping[str, Output] = field(default_factory=dict)
+    text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     floors: tuple[str, ...] = ()
     pages: tuple[Page, ...] = ()
 

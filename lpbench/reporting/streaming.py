@@ -1,4 +1,4 @@
-"""The report's section on streams: users per second and memory against the number of users."""
+"""Streams of simulated users: the table of users per second and memory, and its figure."""
 
 from __future__ import annotations
 
@@ -42,30 +42,3 @@ def draw_streaming(table: pd.DataFrame, folder: Path) -> None:
             ax.set_ylabel(label)
         axes[0].legend()
         style.save(figure, folder, "streaming")
-
-
-def streaming_section(folder: Path) -> str:
-    """Show ``streaming.csv`` of the report's folder; empty if there is none."""
-    path = folder / "streaming.csv"
-    if not path.is_file():
-        return ""
-    table = pd.read_csv(path)
-    lines = [
-        "## Streams",
-        "",
-        "Simulated users report and are forgotten (`lpbench stream`); the curator keeps exact sums. Seconds "
-        "are processor time of one thread, for data, reports and aggregation together; memory is the whole process's.",
-        "",
-        "| method | step | users | seconds | users per second | memory (MB) | its peak (MB) | curator's table (KB) |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for (method, step), part in table.groupby(["method", "step"], sort=False):
-        last, memory = part.iloc[-1], part["memory_mb"]
-        lines.append(
-            f"| {TITLES.get(method, method)} | {step} | {last['users']:,.0f} | {last['seconds']:.0f} | "
-            f"{last['users_per_second']:,.0f} | {memory.min():.0f} to {memory.max():.0f} | "
-            f"{last['peak_mb']:.0f} | {last['table_kb']:.1f} |"
-        )
-    if (folder / "streaming.svg").is_file():
-        lines += ["", "![memory and users per second against the number of users](streaming.svg)"]
-    return "\n".join(lines)

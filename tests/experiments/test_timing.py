@@ -1,9 +1,6 @@
-import pandas as pd
-
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import COLUMNS, block_times, timing_table
-from lpbench.reporting.timing import timing_section
 from tests.experiments.helpers import block
 
 
@@ -35,9 +32,3 @@ def test_times_are_those_of_the_stored_blocks(tmp_path):
     assert absent.key not in block_times([done, absent], store)
     assert rows == report.fits and abs(seconds - report.outcomes[0].seconds) < 1e-4
     assert peak is None or 50 < peak < 5000
-
-
-def test_section_shows_the_table(tmp_path):
-    assert timing_section(tmp_path) == ""
-    pd.DataFrame([["a", 2, 15, 2.0, 2, 300.4]], columns=COLUMNS).to_csv(tmp_path / "timing.csv", index=False)
-    assert "| a | 2 | 15 | 2.0 | 2 | 300 |" in timing_section(tmp_path)

@@ -100,7 +100,7 @@ def test_conceptual_other_data(home, capsys):
     assert verify(home, "conceptual", "mine", "--dataset", "sine_sum[n=300,n_test=100]", "--replications", "2") == 0
     out = capsys.readouterr().out
     assert "mean rank of 3 methods; Kendall's tau" in out
-    assert (home / "mine" / "conceptual" / "own" / "small" / "small.md").is_file()
+    assert (home / "mine" / "conceptual" / "own" / "small" / "small.tex").is_file()
 
 
 @pytest.mark.parametrize(

@@ -8,27 +8,25 @@ import pandas as pd
 
 from lpbench.reporting import write_pages, write_report
 from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.pages.audit import write_audit
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
 from tests.reporting.store import put
 
 ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
-AUDIT = """# Privacy audit
-
-Every method,
-at *one* budget.
-
-- *Exact*: a supremum.
-
-## Methods
-
-| method | exact |
-| --- | --- |
-| `krr` | 1 |
-
-None may be accused.
-
-## Deviations
-"""
+_NONE: dict[str, list] = {"heads": ["mechanism"], "rows": []}
+AUDIT = {
+    "epsilon": 1.0,
+    "samples": 1000,
+    "seed": 1,
+    "failure": 1e-5,
+    "false_alarm": 0.001,
+    "detectable": 2.0,
+    "envelope": 28,
+    "bad": _NONE,
+    "good": _NONE,
+    "costs": _NONE,
+    "methods": {"heads": ["method", "exact"], "rows": [["krr", "1 | 2"]]},
+}
 
 
 def write_site(results: Path) -> Path:
@@ -50,7 +48,7 @@ def write_site(results: Path) -> Path:
             if path.suffix != ".parquet":
                 (folder / "histoftree" / name / path.name).write_bytes(path.read_bytes())
     (folder / "audit.csv").write_text("method,claimed_epsilon\nkrr,1.0\n")
-    (folder / "audit.md").write_text(AUDIT)
+    write_audit(AUDIT, folder)
     experiments = [figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a")]
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
     write_report(*content)

@@ -7,7 +7,8 @@ import pytest
 
 from lpbench.reporting import write_artefact
 from lpbench.reporting.artefact import summarise_experiment
-from lpbench.reporting.development_sets import FILE, apart_tables, compare_apart, sets_apart
+from lpbench.reporting.development_sets import FILE, apart_on_page, apart_tables, compare_apart, sets_apart
+from lpbench.reporting.entries import Entry
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of
 
@@ -62,10 +63,12 @@ def test_the_compared_method_has_ranks_and_no_test(compared):
 def test_it_is_written_beside_the_table(tmp_path):
     spec = experiment(NAME)
     spec["groups"][0] |= {"dataset": ["abalone", "building"], "method": ["residual_gp", "private_mean"]}
-    write_artefact(spec, scores_of(spec, planted, points=({},)), {}, tmp_path)
-    assert (tmp_path / FILE).is_file()
-    text = (tmp_path / "ablation_regression.md").read_text(encoding="utf-8")
-    assert "Sets kept for conclusions (1)" in text and "seed 777" in text
+    write_artefact(spec, scores_of(spec, planted, points=({},)), {}, tmp_path / NAME)
+    assert (tmp_path / NAME / FILE).is_file()
+    shown = apart_on_page(Entry(spec, tmp_path))
+    assert (
+        "Sets kept for conclusions (1)" in [title for title, _, _ in shown["tables"]] and "seed 777" in shown["legend"]
+    )
 
 
 def test_tables_have_the_compared_method_on_top(compared):

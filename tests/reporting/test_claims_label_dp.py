@@ -10,7 +10,7 @@ from lpbench.analysis import Interval, read_csv, write_csv
 from lpbench.analysis.exponents import table_i
 from lpbench.papers.label_dp.claims import furthest, is_zero, jointly
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
-from lpbench.papers.label_dp.rates import ROWS, rate_markdown, rate_table
+from lpbench.papers.label_dp.rates import ROWS, rate_table, read_rates
 from lpbench.reporting.evidence import Results
 from lpbench.reporting.paper import paper_of
 from lpbench.selectors import parse_selector
@@ -146,12 +146,12 @@ def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
 
 def test_rates_are_written_with_their_figures(folder):
     write_rates(experiment(NAME), None, {}, folder / NAME)
-    assert {"rates.csv", "table1.md", "table1.svg", "collapse.svg"} <= {p.name for p in (folder / NAME).iterdir()}
-    text = (folder / NAME / "table1.md").read_text(encoding="utf-8")
-    assert "| regression | label LDP | label_ldp_knn | 1 | 0.500 | 0." in text
+    assert {"rates.csv", "table1.svg", "collapse.svg"} <= {p.name for p in (folder / NAME).iterdir()}
+    shown = read_rates(folder / NAME)
+    assert ("regression", "label LDP", "label_ldp_knn", "1", "0.500") in [row[:5] for row in shown.rows]
+    assert "label_ldp_knn" in shown.as_text() and read_rates(folder) is None
     table = rate_table(Results(folder).lines(NAME))
     assert len(read_csv(folder / NAME / "rates.csv")) == len(table)
-    assert rate_markdown(table[:1], "title", ["a note"]).endswith("- a note\n")
 
 
 def test_slopes_in_the_budget_are_fitted_where_privacy_dominates(tmp_path):

@@ -6,8 +6,9 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 
-from lpbench.reporting.pages.markdown import bullets, inline, tables
-from lpbench.reporting.pages.tables import distance, in_errors
+from lpbench.reporting.pages.render import document, inline
+from lpbench.reporting.pages.tables import distance
+from lpbench.reporting.report import in_errors
 from tests.reporting.site import write_site
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -94,12 +95,13 @@ def test_the_audit_is_a_page(pages):
     text = path.read_text(encoding="utf-8")
     for part in (
         "<h1>Privacy audit</h1>",
-        "<p>Every method, at <em>one</em> budget.</p>",
+        "at epsilon = 1, from 1,000 transcripts",
         "<code>krr</code>",
-        ">None may",
+        "tree.py:333",
     ):
         assert part in text
-    assert {"part-1", "part-2"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(page.links)
+    assert {"methods", "costs"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(page.links)
+    assert "| krr | 1 \\| 2 |" in (path.parent / "audit.md").read_text(encoding="utf-8")
 
 
 def test_a_cell_has_both_numbers_and_what_leads_to_its_replications(pages):
@@ -133,8 +135,8 @@ def test_distances_are_in_words_too():
     assert distance(float("nan")) == ("", "")
 
 
-def test_markdown_of_the_reports():
-    assert inline("a **b** `c<d` \\*") == "a <strong>b</strong> <code>c&lt;d</code> *"
-    assert bullets(["- a", "  - b", "- c"]) == [("a", ["b"]), ("c", [])]
-    assert inline("2*3 *so* \\*not\\* a*") == "2*3 <em>so</em> *not* a*"
-    assert tables("x\n| a | b |\n|---|---|\n| 1 | 2 |\n\ny") == [(["a", "b"], [["1", "2"]])]
+def test_notes_are_markdown_and_their_html_is_shown_as_it_stands(tmp_path):
+    assert inline("a **b** `c<d` <i> \\*") == "a <strong>b</strong> <code>c&lt;d</code> &lt;i&gt; *"
+    (tmp_path / "notes.md").write_text("# A\n\n- one item\n  over two lines\n- another\n\n## B\n")
+    text = document(tmp_path / "notes.md")
+    assert text.startswith("<h2>A</h2>") and "<h3>B</h3>" in text and text.count("<li>") == 2

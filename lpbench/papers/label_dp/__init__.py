@@ -3,6 +3,7 @@
 from lpbench.papers.label_dp.claims import decider
 from lpbench.papers.label_dp.errata import ERRATA
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
+from lpbench.papers.label_dp.rates import read_rates
 from lpbench.papers.published_files import stated_claims
 from lpbench.reporting.paper import Output, Paper
 
@@ -18,4 +19,5 @@ PAPER = Paper(
         "label_dp/table1": Output(write_rates, replaces=True),
         "label_dp/budget": Output(write_budget_rates, replaces=True),
     },
+    text_tables={"label_dp/table1": read_rates},
 )

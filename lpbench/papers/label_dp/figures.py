@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lpbench.analysis import Summary, bootstrap, loglog_slope, write_csv
-from lpbench.files import write_text
 from lpbench.papers.label_dp.rates import (
     LARGEST,
     MODEL_NAMES,
@@ -19,7 +18,6 @@ from lpbench.papers.label_dp.rates import (
     MeasuredRate,
     is_constant,
     measure,
-    rate_markdown,
     rate_table,
     theory,
 )
@@ -58,7 +56,6 @@ def write_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> N
     lines = Results(folder.parents[1]).lines(name)
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
-    write_text(rate_markdown(table, title, get(experiment, "notes", [])), folder / "table1.md")
     with style.look():
         _draw_tasks(lines, title, folder)
         _draw_collapse(lines, folder)

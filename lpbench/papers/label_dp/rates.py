@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from lpbench.analysis.exponents import Rate, table_i
 from lpbench.analysis.rates import LEVEL
 from lpbench.datasets import load_manifest
 from lpbench.reporting.evidence import Line
+from lpbench.reporting.tables.plain import PlainTable
 from lpbench.selectors import parse_selector
 
 #: Method -> (task, privacy model) of its row in Table I.
@@ -211,15 +213,14 @@ def rate_table(lines: Sequence[Line]) -> pd.DataFrame:
     return frame.drop(columns="_order")
 
 
-def rate_markdown(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
-    """Print the table for people."""
-    names = ["panel", "privacy", "method", "ε", "expected", "all n", "largest n", "covers"]
-    names += ["÷ non-private", "÷ constant"]
-    text = [f"# {title}", "", "Exponents e of risk ~ (sample size)^-e with 95 % bootstrap intervals.", ""]
-    text += ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+def printed_rates(table: pd.DataFrame) -> PlainTable:
+    """Lay out :func:`rate_table` for print."""
+    heads = ("panel", "privacy", "method", "ε", "expected", "all n", "largest n", "covers", "÷ non-private",
+             "÷ constant")  # fmt: skip
+    rows = []
     for row in table.itertuples():
         expected = dict.fromkeys((f"{row.expected_low:.3f}", f"{row.expected_high:.3f}"))
-        cells = [
+        rows.append((
             *(row.panel, row.model, row.method, "∞" if np.isinf(row.epsilon) else f"{row.epsilon:g}"),
             " to ".join(expected),
             f"{row.slope:.3f} [{row.slope_low:.3f}, {row.slope_high:.3f}]",
@@ -227,16 +228,19 @@ def rate_markdown(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
             "yes" if row.covers else "no" if row.resolved else "no (not resolved)",
             "" if np.isnan(row.ratio_to_non_private) else f"{row.ratio_to_non_private:.2f}",
             f"{row.share_of_constant:.2f}",
-        ]
-        text.append("| " + " | ".join(cells) + " |")
-    text += [
-        "",
+        ))  # fmt: skip
+    remark = (
         f"Largest n: the {LARGEST} largest sample sizes. Expected: the exponent of the term of the rate that dominates "
         f"at the largest n (privacy where the risk is {PRIVACY_DOMINATES:g} times the non-private one or more, "
         f"sampling up to {SAMPLING_DOMINATES:g} times, anything between the two otherwise). ÷ constant: the risk "
         f"relative to the constant prediction's at the first of the largest n; above {RESOLVED:g} a curve has only "
-        f"begun to resolve the function. `rates.csv` has the slopes between neighbouring n.",
-        "",
-        *(f"- {note}" for note in notes),
-    ]
-    return "\n".join(text) + "\n"
+        "begun to resolve the function. `rates.csv` has the slopes between neighbouring n."
+    )
+    legend = "Exponents e of risk ~ (sample size)^-e with 95 % bootstrap intervals."
+    return PlainTable(legend, heads, tuple(rows), remark)
+
+
+def read_rates(folder: Path) -> PlainTable | None:
+    """Lay out ``rates.csv`` of an experiment's folder; None without the file."""
+    path = folder / "rates.csv"
+    return printed_rates(pd.read_csv(path)) if path.is_file() else None

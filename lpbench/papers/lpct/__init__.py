@@ -2,7 +2,7 @@
 
 from lpbench.papers.lpct import claims_figures4_5, claims_figures6_10, claims_tables
 from lpbench.papers.lpct.causes import CAUSES
-from lpbench.papers.lpct.dataset_sizes import write_facts
+from lpbench.papers.lpct.dataset_sizes import read_sizes, write_facts
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import (
     draw_contours,
@@ -47,4 +47,5 @@ PAPER = Paper(
         "lpct/figure9": draw_two_partitions,
         "lpct/table1": write_facts,
     },
+    text_tables={"lpct/table1": read_sizes},
 )

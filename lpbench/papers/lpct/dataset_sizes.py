@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from lpbench.analysis import write_csv
+from lpbench.analysis import read_csv, write_csv
 from lpbench.datasets import describe
-from lpbench.files import write_text
 from lpbench.papers.published_files import names
 from lpbench.reporting.cards import get
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
 from lpbench.reporting.published import published_cells
+from lpbench.reporting.tables.plain import PlainTable
 
 FACTS = {"n_private": "n_train", "n_public": "n_public", "n_features": "n_features"}
 
 
 def write_facts(experiment, folder: Path, seed: int) -> list[Path]:
-    """Write ``table1.md`` and ``comparison.csv``; the panel of a row says which fact it is.
+    """Write ``comparison.csv``; the panel of a row says which fact it is.
 
     Sizes come from the manifests, so the table is complete for data sets that are not at hand too.
     """
@@ -32,10 +31,9 @@ def write_facts(experiment, folder: Path, seed: int) -> list[Path]:
     rows["difference"] = rows["reproduced"] - rows["published"]
     rows["relative_difference"] = rows["difference"] / rows["published"]
     rows["note"] = [_note(row, known[row["dataset"]].available) for row in rows.to_dict("records")]
-    comparison, table = folder / "comparison.csv", folder / f"{name.rpartition('/')[2]}.md"
+    comparison = folder / "comparison.csv"
     write_csv(rows[COMPARISON_COLUMNS], comparison)
-    write_text(_markdown(experiment, rows), table)
-    return [comparison, table]
+    return [comparison]
 
 
 def _note(row: dict, available: bool) -> str:
@@ -50,18 +48,16 @@ def _print(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.0f}"
 
 
-def _markdown(experiment, rows: pd.DataFrame) -> str:
+def read_sizes(folder: Path) -> PlainTable | None:
+    """Lay out ``comparison.csv`` of the experiment's folder as in the paper; None without the file."""
+    path = folder / "comparison.csv"
+    if not path.is_file():
+        return None
+    rows = read_csv(path)
     labels = {ours: published for (published, _), ours in names("dataset", "L").items()}
-    cells = {(r.dataset, r.panel): f"{_print(r.published)} / {_print(r.reproduced)}" for r in rows.itertuples()}
-    lines = [
-        f"# {get(experiment, 'title', 'Data sets')}",
-        "",
-        "Each cell: published / ours, after preprocessing; private rows are the 80 % used for training.",
-        "",
-        "| | n_P | n_Q | d |",
-        "|---|---|---|---|",
-    ]
-    for dataset in dict.fromkeys(rows["dataset"]):
-        lines.append(f"| {labels[dataset]} | " + " | ".join(cells[dataset, fact] for fact in FACTS) + " |")
-    notes = [*get(experiment, "notes", [])]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes)]) + "\n"
+    entries = {(r.dataset, r.panel): f"{_print(r.published)} / {_print(r.reproduced)}" for r in rows.itertuples()}
+    return PlainTable(
+        "Each entry: published / ours, after preprocessing; private rows are the 80 % used for training.",
+        ("data set", "n_P", "n_Q", "d"),
+        tuple((labels[d], *(entries[d, fact] for fact in FACTS)) for d in dict.fromkeys(rows["dataset"])),
+    )

@@ -12,8 +12,8 @@ from lpbench.analysis import Summary
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import BASELINE
 from lpbench.reporting.cards import get
+from lpbench.reporting.tables.grid import Grid, build
 from lpbench.reporting.tables.layouts import Column
-from lpbench.reporting.tables.markdown import Grid, build
 from lpbench.selectors import parse_selector
 
 #: Names of the methods that learn nothing from the features.

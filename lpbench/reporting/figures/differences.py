@@ -15,8 +15,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from lpbench.analysis import Summary
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.figures import style
+from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.layouts import Layout
-from lpbench.reporting.tables.markdown import build
 
 #: Blue where ours is below the published value, orange where above: no information in red against green.
 SHADES = LinearSegmentedColormap.from_list("difference", [style.COLOURS[0], "white", style.COLOURS[1]])

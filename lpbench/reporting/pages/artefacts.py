@@ -1,4 +1,4 @@
-"""Everything that a page shows of one experiment."""
+"""Content of one experiment on its page: pictures, tables, differences, notes, files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from lpbench.reporting.development_sets import apart_on_page
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
-from lpbench.reporting.pages.markdown import bullets, inline, sections
+from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.tables import points, shown_tables
-from lpbench.reporting.report import compared_lines
+from lpbench.reporting.paper import paper_of
+from lpbench.reporting.report import compared
 
 #: Plots that every table gets: what a page calls them, and whether they stand open.
 VIEWS = {
@@ -50,21 +51,20 @@ class Place:
     stored: bool = False
 
     @property
-    def audit(self) -> str:
-        """Text of the privacy audit; empty if there is none."""
-        path = self.report / "audit.md"
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    def audited(self) -> bool:
+        """Whether there are findings of a privacy audit."""
+        return (self.report / AUDIT).is_file()
 
     @property
     def data(self) -> str:
-        """What leads from the pages to the files of the report."""
+        """Path from the pages to the files of the report."""
         return "" if self.folder == self.report else f"{self.report.relative_to(self.folder).as_posix()}/"
 
 
 def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
     """Collect what the page shows of one experiment, in the order in which it is shown."""
     shown = shown_tables(entry, cards, floor)
-    plain = entry.folder / f"{entry.leaf}.md"
+    plain = paper_of(entry.name).text_tables.get(entry.name)
     with_hindsight, without = entry.pictures(), entry.pictures("tuning_free")
     summary = entry.full(cards) if shown else None
     return {
@@ -79,10 +79,10 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
         "apart": apart_on_page(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
-        "plain": [] if shown or not plain.is_file() else _text(plain),
-        "compared": bullets(compared_lines(entry)),
+        "plain": plain(entry.folder) if plain else None,
+        "compared": compared(entry),
         "points": points(entry),
-        "notes": [inline(n) for n in entry.notes],
+        "notes": entry.notes,
         "made": _made(entry),
     }  # fmt: skip
 
@@ -127,12 +127,6 @@ def _made(entry: Entry) -> str:
     machine = record["environment"]
     count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]
     return ", ".join([*count, f"seed {config['seed']}", f"commit {machine['commit']}", machine["system"]])
-
-
-def _text(path: Path) -> list[dict]:
-    """Paragraphs and tables of a written table; its lists are the notes, which every experiment has."""
-    found = sections(path.read_text(encoding="utf-8"))[1]
-    return [s | {"parts": [p for p in s["parts"] if p[0] != "list"]} for s in found]
 
 
 def _write_replications(entry: Entry, summary: Summary, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page of what the numbers rest on: privacy audit, streaming, time, benchmarks, environment."""
+"""Content of the checks page: environment, streams, time, benchmarks, and the audit while it has no page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.pages.artefacts import Place
 from lpbench.reporting.pages.tables import csv_table
+from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, and the page of the same name.
 TABLES = {
@@ -25,7 +26,7 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict
     """Collect the page's content; a table whose file is not there is named as not made."""
     found, absent = [], []
     for stem, (title, text) in TABLES.items():
-        if stem == "audit" and place.audit:
+        if stem == "audit" and place.audited:
             # it has a page of its own
             continue
         table = csv_table(place.report / f"{stem}.csv")
@@ -43,29 +44,25 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict
         "found": found,
         "absent": absent,
         "run": _of_the_run(entries),
-        "report": {k: _words(v) for k, v in environment.items()},
+        "report": described(environment),
     }
 
 
 def _of_the_run(entries: Sequence[Entry]) -> dict[str, str]:
-    """What the experiments were computed with; several values where they were not all computed alike."""
+    """Seed, workers and environment of the experiments; several values where they differ."""
     records = [r for e in entries if (r := e.record())]
     if not records:
         return {}
     values: dict[str, dict[str, int]] = {}
     for record in records:
         config = record["config"]
-        said = {"seed": config["seed"], "workers": record.get("workers", "")} | dict(record["environment"])
-        for key, value in said.items():
+        found = {"seed": config["seed"], "workers": record.get("workers", "")} | dict(record["environment"])
+        for key, text in described(found).items():
             count = values.setdefault(key, {})
-            count[_words(value)] = count.get(_words(value), 0) + 1
+            count[text] = count.get(text, 0) + 1
     total = len(records)
     return {
         key: next(iter(count)) if len(count) == 1 and sum(count.values()) == total
         else "; ".join(f"{v} ({n} of {total} experiments)" for v, n in count.items())
         for key, count in values.items()
     }  # fmt: skip
-
-
-def _words(value) -> str:
-    return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)

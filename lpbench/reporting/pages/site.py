@@ -1,4 +1,4 @@
-"""The report as pages for a browser: a verdict first, a page a paper, the privacy audit, what the numbers rest on.
+"""The site: ``index.html``, a page for each paper, the privacy audit and the checks.
 
 The pages are static and ask nothing of any server: style and script stand in them, pictures lie next to them.
 """
@@ -8,23 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import jinja2
-import pandas as pd
-
 from lpbench.analysis import read_csv
 from lpbench.files import write_text
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.artefacts import Place, artefact, links
+from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.checks import checks
-from lpbench.reporting.pages.markdown import bullets, inline, sections
-from lpbench.reporting.pages.tables import SELECTIONS, in_errors
+from lpbench.reporting.pages.render import document, render
+from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.paper import Page, Paper, errata, papers
-from lpbench.reporting.report import in_order, not_run_for, not_run_lines
-
-VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not decided"}
-#: Relative difference within which a cell counts as met.
-TOLERANCE = 0.1
+from lpbench.reporting.report import TOLERANCE, VERDICTS, headline, in_order, not_run, not_run_in_short
 
 
 def write_pages(
@@ -35,7 +29,7 @@ def write_pages(
     folder: Path,
     cards: Mapping[str, Mapping],
 ) -> list[Path]:
-    """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.md`` is there).
+    """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.json`` is there).
 
     They are written twice: the pages in ``folder`` stand on their own, those in ``results_dir`` lie next to the scores
     and link to every replication.
@@ -94,10 +88,9 @@ class _Site:
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
         self.shown = {e.name: artefact(e, cards, self.floor) for e in entries if e.was_run}
         self.errata = errata()
-        self.templates = _templates()
 
     def write(self, place: Place) -> list[Path]:
-        audits = [("audit.html", "Privacy audit")] if place.audit else []
+        audits = [("audit.html", "Privacy audit")] if place.audited else []
         shared = {
             "pages": [("index.html", "Verdict"), *self.links, *audits, ("checks.html", "Checks")],
             "verdicts": VERDICTS,
@@ -108,14 +101,16 @@ class _Site:
             self._write("paper.html.j2", place.folder / name, shared | self._paper_page(paper, title, place))
             for paper, (name, title) in zip(self.papers, self.pages, strict=True)
         ]
-        if place.audit:
-            written.append(self._write("text.html.j2", place.folder / "audit.html", shared | _audit(place)))
+        if place.audited:
+            names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
+            content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
+            written.append(self._write("audit.html.j2", place.folder / "audit.html", shared | content))
         content = checks(place, self.entries, self.environment)
         written.append(self._write("checks.html.j2", place.folder / "checks.html", shared | content))
         return [*written, self._write("index.html.j2", place.folder / "index.html", shared | self._index(place))]
 
     def _write(self, template: str, path: Path, content: dict) -> Path:
-        write_text(self.templates.get_template(template).render(content | {"here": path.name}), path)
+        write_text(render(template, **content, here=path.name), path)
         return path
 
     def _paper_page(self, paper: str, title: str, place: Place) -> dict:
@@ -136,22 +131,20 @@ class _Site:
             "wins": [r for r in self.wins if r["artefact"] in names],
             "errata": [e for e in self.errata if e["paper"] == letter],
             "facts": [f"{d.fact} ({d.place}; {d.commit})" for d in known.deviations],
-            "note": sections(page.notes.read_text(encoding="utf-8"))[1]
-            if page.notes is not None and page.notes.is_file()
-            else [],
+            "note": document(page.notes) if page.notes is not None and page.notes.is_file() else "",
         }
 
     def _index(self, place: Place) -> dict:
         return {
             "title": "Results",
-            "verdict": _verdict(self.claims, self.entries),
+            "headline": headline(self.claims, self.entries),
             "claims": self.claims,
             "tolerance": TOLERANCE,
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
             "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
             "wins": self.wins,
-            "not_run": bullets(not_run_lines(self.entries, self.missing)),
-            "not_run_for": not_run_for(self.entries, self.missing),
+            "not_run": not_run(self.entries, self.missing),
+            "not_run_in_short": not_run_in_short(self.entries, self.missing),
             "data": place.data,
         }
 
@@ -160,38 +153,4 @@ class _Site:
         mine = [e for e in self.entries if page_of(e) == paper]
         claims = [c for c in self.claims if c["paper"] == letter]
         decided = {f"{v}_claims": [c for c in claims if c["verdict"] == v] for v in VERDICTS}
-        return {"title": title, "page": page, **_verdict(claims, mine), **decided}
-
-
-def _templates() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True,
-                              undefined=jinja2.StrictUndefined)  # fmt: skip
-    made.filters["inline"] = inline
-    return made
-
-
-def _audit(place: Place) -> dict:
-    title, parts = sections(place.audit)
-    files = [(name, place.data + name) for name in ("audit.md", "audit.csv") if (place.report / name).is_file()]
-    return {"title": "Privacy audit", "heading": title, "sections": parts, "files": files}
-
-
-def _verdict(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
-    tables = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
-    columns = ["published", "reproduced", "se", "difference", "relative_difference"]
-    cells = pd.concat([t[columns] for t in tables]) if tables else pd.DataFrame(columns=columns, dtype=float)
-    met = cells.dropna(subset=["published", "reproduced"])
-    close = met["relative_difference"].abs() <= TOLERANCE
-    errors = pd.Series([in_errors(d, s) for d, s in zip(met["difference"], met["se"], strict=True)], dtype=float)
-    return {
-        **{v: sum(c["verdict"] == v for c in claims) for v in VERDICTS},
-        "claims": len(claims),
-        "experiments": len(entries),
-        "run": sum(e.was_run for e in entries),
-        "cells": len(cells),
-        "compared": len(met),
-        "absent": len(cells) - len(met),
-        "close": int(close.sum()),
-        "noise": int((errors.abs() <= 3).sum()),
-    }
+        return {"title": title, "page": page, **headline(claims, mine), **decided}

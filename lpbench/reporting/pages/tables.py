@@ -8,15 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 
 from lpbench.analysis import read_csv
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES, is_floor
 from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
+from lpbench.reporting.report import in_errors
+from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
 from lpbench.reporting.tables.layouts import Column, Layout
-from lpbench.reporting.tables.markdown import Cell, Grid, build, print_number
 from lpbench.selectors import parse_selector
 
 #: Standard errors up to which two numbers agree, and up to which they are close.
@@ -101,14 +101,6 @@ def differences(comparison: pd.DataFrame | None) -> dict[tuple, float]:
         return {}
     rows = comparison.dropna(subset=["published", "reproduced"])
     return {(r.panel, r.dataset, r.mask, r.method, r.epsilon): in_errors(r.difference, r.se) for r in rows.itertuples()}
-
-
-def in_errors(difference: float, se: float) -> float:
-    """A difference in standard errors of the difference of two equally precise means."""
-    if math.isnan(se):
-        return math.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.nan_to_num(np.float64(difference) / (np.sqrt(2) * se), nan=0.0, posinf=99.0, neginf=-99.0))
 
 
 def distance(z: float) -> tuple[str, str]:

@@ -1,9 +1,9 @@
-"""Tables as Markdown and LaTeX: published and reproduced side by side, marks, rank sums."""
+"""Entries of result tables: published and reproduced numbers side by side, marks, rank sums."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,96 +155,3 @@ def _per_group(layout: Layout, values: np.ndarray, statistic) -> tuple[str, ...]
             for k, value in zip(index, statistic(values[:, index]), strict=True):
                 text[k] = f"{value:g}"
     return tuple(text)
-
-
-def _legend(grid: Grid, experiment: str, selection: str) -> str:
-    both = "published / reproduced" if len(published_cells(experiment)) else "reproduced"
-    chosen = (
-        "best grid point with hindsight (as in the papers)"
-        if selection == "oracle"
-        else "one setting fixed without test rows (the published numbers, where shown, are the best of a grid)"
-    )
-    return (
-        f"{grid.layout.caption}. Each cell: {both} ± standard error; selection: {selection}, {chosen}. Bold: best; "
-        "`*`: marked by the paper's rule with raw tests; `**`: also after Holm's correction."
-    )
-
-
-def to_markdown(title: str, experiment: str, grids: Sequence[Grid], selection: str, notes: Sequence[str]) -> str:
-    """Render tables as Markdown."""
-    lines = [f"# {title}", ""]
-    for grid in grids:
-        lines += [_legend(grid, experiment, selection), ""]
-        lines += _markdown_list(grid) if len(grid.layout.datasets) == 1 else _markdown_table(grid)
-        lines += ["", *(f"- Not run: {reason}" for reason in grid.reasons), ""]
-    lines += [f"- {note}" for note in notes]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _markdown_table(grid: Grid) -> list[str]:
-    heads = [f"{c.group} {c.label}".strip() for c in grid.layout.columns]
-    lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
-        lines.append(f"| {label} | " + " | ".join(_markdown_cell(c) for c in row) + " |")
-    return lines + [f"| {label} | " + " | ".join(row) + " |" for label, row in grid.footer]
-
-
-def _markdown_list(grid: Grid) -> list[str]:
-    """One data set reads better from top to bottom; rank sums over one data set say nothing."""
-    lines = [f"| mask | method | {grid.layout.datasets[0][0]} |", "|---|---|---|"]
-    columns = zip(grid.layout.columns, grid.cells[0], strict=True)
-    return lines + [f"| {column.group} | {column.label} | {_markdown_cell(cell)} |" for column, cell in columns]
-
-
-def _markdown_cell(cell: Cell) -> str:
-    # the stars of a mark are escaped: they are no emphasis
-    ours = f"**{cell.reproduced}**" if cell.bold else cell.reproduced
-    ours += f" ±{cell.se}" if cell.se else ""
-    ours += cell.mark.replace("*", r"\*")
-    return f"{cell.published} / {ours}" if cell.published else ours
-
-
-def to_latex(title: str, experiment: str, grids: Sequence[Grid], selection: str) -> str:
-    """Render tables as LaTeX (needs the packages booktabs and graphicx)."""
-    parts = []
-    for grid in grids:
-        columns = grid.layout.columns
-        groups = list(dict.fromkeys(c.group for c in columns))
-        spans = [(g, sum(c.group == g for c in columns)) for g in groups]
-        caption = _escape(f"{title}. {_legend(grid, experiment, selection)}").replace("`", "")
-        lines = [
-            r"\begin{table}",
-            r"\caption{" + caption + "}",
-            r"\resizebox{\textwidth}{!}{%",
-            r"\begin{tabular}{l" + "c" * len(columns) + "}",
-            r"\toprule",
-        ]
-        if any(groups):
-            heads = [rf"\multicolumn{{{n}}}{{c}}{{{_escape(g)}}}" for g, n in spans]
-            lines.append(" & " + " & ".join(heads) + r" \\")
-        lines.append(" & " + " & ".join(_escape(c.label) for c in columns) + r" \\")
-        lines.append(r"\midrule")
-        for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
-            lines.append(f"{_escape(label)} & " + " & ".join(_latex_cell(c) for c in row) + r" \\")
-        if grid.footer:
-            lines.append(r"\midrule")
-        lines += [f"{_escape(label)} & " + " & ".join(row) + r" \\" for label, row in grid.footer]
-        lines += [r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
-
-
-def _latex_cell(cell: Cell) -> str:
-    ours = rf"\textbf{{{cell.reproduced}}}" if cell.bold else cell.reproduced
-    ours += rf"{{\tiny$\pm${cell.se}}}" if cell.se else ""
-    ours += f"$^{{{cell.mark}}}$" if cell.mark else ""
-    return f"{cell.published} / {ours}" if cell.published else ours
-
-
-def _escape(text: str) -> str:
-    for character in "&%_#":
-        text = text.replace(character, "\\" + character)
-    symbols = {"±": r"$\pm$", "ρ": r"$\rho$", "λ": r"$\lambda$", "γ": r"$\gamma$", "ε": r"$\varepsilon$"}
-    for symbol, command in symbols.items():
-        text = text.replace(symbol, command)
-    return text
