@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -118,12 +117,6 @@ class LocalEstimator(BaseEstimator):
     uses_mask = False
     uses_epsilon = True
     uses_public = False
-
-    @classmethod
-    @cache
-    def _get_param_names(cls):
-        # Every clone asks for them, and scikit-learn inspects the constructor each time.
-        return super()._get_param_names()
 
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)

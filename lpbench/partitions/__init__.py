@@ -1,15 +1,15 @@
 """Partitions of the feature space: equal grids, max-edge trees and CART, all as arrays."""
 
-from lpbench.partitions.alike import Alike
 from lpbench.partitions.cart import SortedFeatures, grow_cart, grow_personalized_cart
 from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
+from lpbench.partitions.groups import SampleGroups
 from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
 from lpbench.partitions.tree import TreePartition
 
 __all__ = [
-    "Alike",
     "CellSums",
     "KeyIndex",
+    "SampleGroups",
     "SortedFeatures",
     "TreePartition",
     "cell_keys",

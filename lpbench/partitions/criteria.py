@@ -8,7 +8,7 @@ from copy import copy
 
 import numpy as np
 
-from lpbench.partitions.alike import Alike
+from lpbench.partitions.groups import SampleGroups
 
 CRITERIA = ("variance", "gini", "entropy")
 SCORES = ("weighted", "algorithm1")
@@ -31,20 +31,20 @@ class SplitStatistics(ABC):
 
     @staticmethod
     def of(
-        y, criterion: str, n_classes: int | None = None, score: str = "weighted", alike: Alike | None = None
+        y, criterion: str, n_classes: int | None = None, score: str = "weighted", groups: SampleGroups | None = None
     ) -> SplitStatistics:
         """Build the statistics for labels ``y`` of shape (n,); see :func:`grow_max_edge` for the options.
 
-        ``alike`` groups samples that are never told apart; None: every sample by itself.
+        ``groups`` groups samples that are never told apart; None: every sample by itself.
         """
-        alike = Alike.alone(np.size(y)) if alike is None else alike
+        groups = SampleGroups.singletons(np.size(y)) if groups is None else groups
         if criterion not in CRITERIA:
             raise ValueError(f"criterion={criterion!r} must be one of {CRITERIA}")
         if score not in SCORES:
             raise ValueError(f"score={score!r} must be one of {SCORES}")
         if criterion == "variance":
-            return _Moments(y, score, alike)
-        return _ClassCounts(y, criterion, n_classes, score, alike)
+            return _Moments(y, score, groups)
+        return _ClassCounts(y, criterion, n_classes, score, groups)
 
     @staticmethod
     def join(parts: Sequence[SplitStatistics]) -> SplitStatistics:
@@ -79,12 +79,12 @@ class SplitStatistics(ABC):
 
 
 class _Moments(SplitStatistics):
-    def __init__(self, y, score, alike):
+    def __init__(self, y, score, groups):
         y = np.asarray(y, dtype=np.float64)
         y = y - y.mean() if y.size else y
-        self.columns = [alike.counts, alike.sums(y)]
+        self.columns = [groups.counts, groups.sums(y)]
         if score == "algorithm1":
-            self.columns.append(alike.sums(y * y))
+            self.columns.append(groups.sums(y * y))
         self.tolerance = 1e-10 * float(np.mean(y * y)) if y.size else 0.0
 
     def score(self, stats):
@@ -105,9 +105,9 @@ class _Moments(SplitStatistics):
 
 
 class _ClassCounts(SplitStatistics):
-    def __init__(self, y, criterion, n_classes, score, alike):
+    def __init__(self, y, criterion, n_classes, score, groups):
         y = np.asarray(y, dtype=np.intp)
-        self.columns = [alike.sums((y == k).astype(np.float64)) for k in range(int(n_classes or y.max() + 1))]
+        self.columns = [groups.sums((y == k).astype(np.float64)) for k in range(int(n_classes or y.max() + 1))]
         self.impurity = _gini if criterion == "gini" else _entropy
         self._kind = score
         self.tolerance = 1e-10

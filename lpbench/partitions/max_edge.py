@@ -1,6 +1,6 @@
 """The max-edge tree (H Algorithm 1, L Algorithm 1): cut the longest edges at their midpoints.
 
-Samples that no cut can tell apart are merged first (:mod:`lpbench.partitions.alike`). All nodes of a level and their
+Samples that no cut can tell apart are merged first (:mod:`lpbench.partitions.groups`). All nodes of a level and their
 candidate dimensions are scored together from sums over (node, candidate, side), which are collected in fixed chunks.
 The order of the additions is fixed, so the result does not depend on the number of threads.
 """
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions.alike import Alike
 from lpbench.partitions.criteria import SplitStatistics, choose
+from lpbench.partitions.groups import SampleGroups
 from lpbench.partitions.tree import TreePartition, check_bounds
 from lpbench.privacy.counter import hashed_uniforms
 
@@ -34,13 +35,13 @@ def grow_max_edge(
     rule: str = "max_edge",
     rng: np.random.Generator | None = None,
     bounds=None,
-    alike: Alike | None = None,
+    groups: SampleGroups | None = None,
 ) -> TreePartition:
     """Grow a max-edge tree level by level.
 
     In each cell the candidates are the dimensions whose edge is longest; the cut is at the midpoint of the candidate
     with the best score, smallest index on ties (scores within rounding error are ties). The tree of any smaller depth
-    is its truncation, and the tree of any larger ``min_samples_leaf`` is its :meth:`TreePartition.prune`.
+    is its truncation. ``min_samples_leaf`` stops the growth but does not enter the choice of the cut.
 
     A node with at most one sample is a leaf, and so is one whose chosen cut would leave a child with fewer than
     ``min_samples_leaf`` samples. (H is silent on empty children; L says "until either node has no samples".) Without
@@ -72,7 +73,7 @@ def grow_max_edge(
         Needed by ``rule="random"``.
     bounds : pair of floats or of ndarrays of shape (d,), optional
         The box to partition; default the unit cube.
-    alike : Alike, optional
+    groups : SampleGroups, optional
         Groups of samples that the tree cannot tell apart, to share among growths from the same X and mask; default:
         found here.
 
@@ -81,11 +82,11 @@ def grow_max_edge(
     TreePartition
     """
     options = {"criterion": criterion, "n_classes": n_classes, "score": score, "rule": rule, "bounds": bounds}
-    sample = Sample(X, y, mask, alike, rng)
+    sample = Sample(X, y, mask, groups, rng)
     return grow_max_edge_forest([sample], max_depth, min_samples_leaf=min_samples_leaf, **options)[0]
 
 
-def grow_max_edges(X, labels: Sequence, max_depth: int, *, mask=None, alike: Alike | None = None, **options):
+def grow_max_edges(X, labels: Sequence, max_depth: int, *, mask=None, groups: SampleGroups | None = None, **options):
     """Grow one tree for each of several labels of the same samples, all trees level by level together.
 
     The trees are those of :func:`grow_max_edge`, where the parameters are explained; growth from few groups of samples
@@ -95,9 +96,9 @@ def grow_max_edges(X, labels: Sequence, max_depth: int, *, mask=None, alike: Ali
     -------
     list of TreePartition
     """
-    if alike is None and options.get("bounds") is None:
-        alike = Alike.below_depth(max_depth, np.asarray(X, dtype=np.float64), mask)
-    return grow_max_edge_forest([Sample(X, y, mask, alike) for y in labels], max_depth, **options)
+    if groups is None and options.get("bounds") is None:
+        groups = SampleGroups.for_depth(max_depth, np.asarray(X, dtype=np.float64), mask)
+    return grow_max_edge_forest([Sample(X, y, mask, groups) for y in labels], max_depth, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class Sample:
     X: np.ndarray
     y: np.ndarray
     mask: np.ndarray | None = None
-    alike: Alike | None = None
+    groups: SampleGroups | None = None
     rng: np.random.Generator | None = None
 
 
@@ -148,7 +149,7 @@ def grow_max_edge_forest(
     for _ in range(max_depth if d else 0):
         size = np.bincount(node, weights=count[rows], minlength=frontier.size)
         cut = choice.of_nodes(X, rows, node, mask, frontier, tree)
-        at = frontier.middle(cut[:, None])[:, 0]
+        at = frontier.middle[np.arange(frontier.size), cut]
 
         place = rows * d + cut[node]
         side = X.take(place) >= at[node]
@@ -191,7 +192,7 @@ class _Rows:
     X: np.ndarray
     count: np.ndarray
     mask: np.ndarray | None
-    alike: Alike
+    groups: SampleGroups
 
     @classmethod
     def of(cls, sample: Sample, max_depth: int | None) -> _Rows:
@@ -199,10 +200,12 @@ class _Rows:
         X = np.ascontiguousarray(sample.X, dtype=np.float64)
         mask = sample.mask
         mask = None if mask is None or not np.any(mask) else np.ascontiguousarray(mask, dtype=bool)
-        alike = sample.alike
-        if alike is None:
-            alike = Alike.alone(len(X)) if max_depth is None else Alike.below_depth(max_depth, X, mask)
-        return cls(alike.one_of_each(X), alike.counts, None if mask is None else alike.one_of_each(mask), alike)
+        groups = sample.groups
+        if groups is None:
+            groups = (
+                SampleGroups.singletons(len(X)) if max_depth is None else SampleGroups.for_depth(max_depth, X, mask)
+            )
+        return cls(groups.one_of_each(X), groups.counts, None if mask is None else groups.one_of_each(mask), groups)
 
 
 def _joined(rows_of: Sequence[_Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -249,7 +252,7 @@ class _Best:
         if n_classes is None and criterion != "variance":
             n_classes = 1 + max(int(np.max(s.y, initial=0)) for s in samples)
         pairs = zip(samples, rows_of, strict=True)
-        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, r.alike) for s, r in pairs]
+        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, r.groups) for s, r in pairs]
         return cls(SplitStatistics.join(parts), np.array([part.tolerance for part in parts]))
 
     def of_nodes(self, X, rows, node, mask, frontier: _Frontier, tree) -> np.ndarray:
@@ -263,41 +266,28 @@ def _best_candidates(X, rows, node, mask, frontier: _Frontier, statistics, toler
     ``tolerance`` of shape (n_nodes,) says which scores are ties; without ``statistics`` all are.
     """
     longest = frontier.candidates()
-    most = int(longest.sum(axis=1).max())
-    if statistics is None or most == 1:
+    if statistics is None or longest.sum(axis=1).max() == 1:
         return longest.argmax(axis=1)
-    d = longest.shape[1]
-    columns = np.arange(d)[None]
-    if 2 * most <= d:
-        # Worth picking the candidates, here put in front in increasing order (nodes with fewer are filled up).
-        columns = np.argsort(~longest, axis=1, kind="stable")[:, :most]
-        longest = np.take_along_axis(longest, columns, axis=1)
-    scores = statistics.score(_collect(X, rows, node, mask, columns, frontier.middle(columns), statistics))
-    best = choose(scores, longest, tolerance[:, None])
-    return np.broadcast_to(columns, longest.shape)[np.arange(frontier.size), best]
+    scores = statistics.score(_collect(X, rows, node, mask, frontier.middle, statistics))
+    return choose(scores, longest, tolerance[:, None])
 
 
-def _collect(X, rows, node, mask, columns, middle, statistics) -> np.ndarray:
-    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, c, 2, n_statistics).
+def _collect(X, rows, node, mask, middle, statistics) -> np.ndarray:
+    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, d, 2, n_statistics).
 
-    ``columns`` of shape (n_nodes, c), or (1, d) for all dimensions, says which dimensions; ``middle`` of shape
-    (n_nodes, c) where they are cut.
+    ``middle`` of shape (n_nodes, d) tells where each dimension would be cut.
     """
-    (n_nodes, c), d = middle.shape, X.shape[1]
-    n_cells = 2 * n_nodes * c
+    n_nodes, d = middle.shape
+    n_cells = 2 * n_nodes * d
     total = np.zeros((statistics.width, n_cells + 1))
-    step = max(_CHUNK, n_cells) // c + 1
-
-    def entries(array, part, here):
-        return array[part] if c == d else array.take(columns[here] + (part * d)[:, None])
-
+    step = max(_CHUNK, n_cells) // d + 1
     for start in range(0, rows.size, step):
         here, part = node[start : start + step], rows[start : start + step]
-        key = (2 * c * here)[:, None] + 2 * np.arange(c) + (entries(X, part, here) >= middle[here])
+        key = (2 * d * here)[:, None] + 2 * np.arange(d) + (X[part] >= middle[here])
         if mask is not None:
-            np.putmask(key, entries(mask, part, here), n_cells)
+            np.putmask(key, mask[part], n_cells)
         statistics.add(total, key, part)
-    return np.moveaxis(total[:, :-1].reshape(-1, n_nodes, c, 2), 0, -1)
+    return np.moveaxis(total[:, :-1].reshape(-1, n_nodes, d, 2), 0, -1)
 
 
 class _Frontier:
@@ -315,11 +305,10 @@ class _Frontier:
         """Tell which edges are longest: boolean ndarray (size, d)."""
         return self.edges == self.edges.max(axis=1, keepdims=True)
 
-    def middle(self, columns) -> np.ndarray:
-        """Midpoints of the edges along ``columns`` (size or 1, c): ndarray of shape (size, c)."""
-        every = np.arange(self.size)[:, None]
-        lower, upper = self.lower[every, columns], self.upper[every, columns]
-        return lower + (upper - lower) / 2
+    @cached_property
+    def middle(self) -> np.ndarray:
+        """Midpoints of the edges, shape (size, d)."""
+        return self.lower + (self.upper - self.lower) / 2
 
     def random_choice(self, u: np.ndarray) -> np.ndarray:
         """Choose uniformly among the candidates by a uniform number for each cell."""

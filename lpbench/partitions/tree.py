@@ -288,24 +288,6 @@ class TreePartition:
             self.upper,
         )
 
-    def prune(self, min_samples_leaf: int) -> TreePartition:
-        """Undo every cut that left a child with fewer than ``min_samples_leaf`` samples, and all cuts below it.
-
-        For max-edge trees this is the tree that would have been grown with that limit, because the limit stops the
-        growth but does not enter the choice of the cut.
-        """
-        inner = np.flatnonzero(self.feature >= 0)
-        children = self.n_samples[self.left[inner][:, None] + [0, 1]]
-        cut = np.zeros(self.n_nodes, dtype=bool)
-        cut[inner] = children.min(axis=1) >= min_samples_leaf
-        keep = np.ones(self.n_nodes, dtype=bool)
-        for start, stop in zip(self._level_ends[:-1], self._level_ends[1:], strict=True):
-            parent = self.parent[start:stop]
-            keep[start:stop] = keep[parent] & cut[parent]
-        return TreePartition(
-            np.where(cut, self.feature, -1)[keep], self.threshold[keep], self.n_samples[keep], self.lower, self.upper
-        )
-
 
 def check_bounds(bounds, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the box as two float arrays of shape (n_features,); None is the unit cube."""

@@ -106,18 +106,18 @@ def test_growth_is_algorithm_1(data, depth, criterion, score, min_samples_leaf):
 
 @settings(max_examples=50, deadline=None)
 @given(samples(), st.integers(0, 6), st.integers(0, 4), st.sampled_from(["max_edge", "random"]))
-def test_shallower_and_stricter_trees_are_truncations_and_prunings(data, depth, min_samples_leaf, rule):
+def test_shallower_trees_are_truncations(data, depth, min_samples_leaf, rule):
     X, y, mask = data
 
-    def grow(depth, limit):
-        return grow_max_edge(X, y, depth, mask=mask, min_samples_leaf=limit, rule=rule, rng=np.random.default_rng(5))
+    def grow(depth):
+        rng = np.random.default_rng(5)
+        return grow_max_edge(X, y, depth, mask=mask, min_samples_leaf=min_samples_leaf, rule=rule, rng=rng)
 
-    deep, small = grow(6, 0), grow(depth, min_samples_leaf)
-    pruned = deep.prune(min_samples_leaf)
+    deep, small = grow(6), grow(depth)
     points = np.random.default_rng(1).random((200, X.shape[1]))
-    assert (pruned.apply(points, depth) == small.apply(points)).all()
-    assert (pruned.leaves(depth) == small.leaves()).all()
-    assert (pruned.n_samples[: small.n_nodes] == small.n_samples).all()
+    assert (deep.apply(points, depth) == small.apply(points)).all()
+    assert (deep.leaves(depth) == small.leaves()).all()
+    assert (deep.n_samples[: small.n_nodes] == small.n_samples).all()
 
 
 @pytest.mark.parametrize("criterion", ["variance", "gini"])

@@ -26,7 +26,7 @@ from lpbench.estimators.histoftree.cell_reports import category_reports
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.rounds import Rounds, Setting, Split
 from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.partitions import Alike, TreePartition, cell_keys, grid_digits, grow_max_edge
+from lpbench.partitions import SampleGroups, TreePartition, cell_keys, grid_digits, grow_max_edge
 from lpbench.privacy import grr_weights
 from lpbench.seeds import Streams
 
@@ -211,7 +211,7 @@ class LabelStream:
         counts, totals = counts[kinds], totals[kinds] - counts[kinds] * (totals.sum() / counts.sum())
         X, mask = self.design.typical(kinds)
         return grow_max_edge(
-            X, totals / counts, setting.depth, mask=mask, score=setting.split_score, alike=_Weighted(counts)
+            X, totals / counts, setting.depth, mask=mask, score=setting.split_score, groups=_Weighted(counts)
         )
 
     @property
@@ -220,7 +220,7 @@ class LabelStream:
         return self._counts.nbytes + self._totals.nbytes
 
 
-class _Weighted(Alike):
+class _Weighted(SampleGroups):
     """Groups that are known by the numbers of their members and the members' mean."""
 
     def __init__(self, counts: np.ndarray):

@@ -14,7 +14,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import (
-    Alike,
+    SampleGroups,
     SortedFeatures,
     TreePartition,
     grow_cart,
@@ -153,19 +153,19 @@ class Split:
         self.grid_columns, self.tree_columns = grid_columns, tree_columns
         self._rounds = rounds
         self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
-        self._alike: dict[int, tuple[Alike, Alike]] = {}
+        self._groups: dict[int, tuple[SampleGroups, SampleGroups]] = {}
 
     def grid(self, bins: int) -> UserGrid:
         """The users' grid cells with ``bins`` bins per feature."""
         return self._rounds.grid(self.grid_columns, bins)
 
-    def alike(self, depth: int) -> tuple[Alike, Alike]:
+    def groups(self, depth: int) -> tuple[SampleGroups, SampleGroups]:
         """Users whom no midpoint cut above ``depth`` tells apart, by all tree features and by those that they show."""
-        if depth not in self._alike:
-            places = Alike.below_depth(depth, self._X)
-            views = Alike.below_depth(depth, self._X, self._mask) if self._mask.any() else places
-            self._alike[depth] = places, views
-        return self._alike[depth]
+        if depth not in self._groups:
+            places = SampleGroups.for_depth(depth, self._X)
+            views = SampleGroups.for_depth(depth, self._X, self._mask) if self._mask.any() else places
+            self._groups[depth] = places, views
+        return self._groups[depth]
 
     @cached_property
     def _sorted(self) -> SortedFeatures:
@@ -196,8 +196,8 @@ class Split:
             tree = grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=streams.generator("tree"))
             return [[(tree, depths)] for _ in labels]
         if rule == "max_edge":
-            _, views = self.alike(depths[-1])
-            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, alike=views)
+            _, views = self.groups(depths[-1])
+            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, groups=views)
             return [[(tree, depths)] for tree in trees]
         if masked:
             trees = [grow_personalized_cart(self._X, y, depths[-1], self._mask, presorted=self._sorted) for y in labels]
@@ -213,8 +213,8 @@ class Split:
 
     def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
         """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
-        alike = None if rule == "cart" else self.alike(depths[-1])
-        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf, alike)
+        groups = None if rule == "cart" else self.groups(depths[-1])
+        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf, groups)
 
 
 def predict_cells(reports, query: Query, leaves, leaf_means) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 The space is cut into cells, a grid on some features times a tree on the others (HistOfTree sections 3.2, 3.3). A user's
 public features determine the set V of the cells the user may lie in, and V is a product: every bin of a protected grid
-feature, one bin of a public one, times the compatible leaves. No array is as large as users x cells, and users who look
-alike are walked down the tree together (:class:`lpbench.partitions.Alike`).
+feature, one bin of a public one, times the compatible leaves. No array is as large as users x cells, and users whom no
+cut tells apart are walked down the tree together (:class:`lpbench.partitions.SampleGroups`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lpbench.partitions import Alike, CellSums, KeyIndex, TreePartition, cell_keys, grid_digits
+from lpbench.partitions import CellSums, KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.seeds import Streams
 
 
@@ -86,16 +86,16 @@ class UserGrid:
         shown_key = cell_keys(np.where(mask, bins, digits), bins + 1)
         self._shown_index = KeyIndex(shown_key, (bins + 1) ** s)
         self.shown, self.n_shown = self._shown_index.find(shown_key), self._shown_index.size
-        patterns = Alike.by_key(cell_keys(mask, 2), 2**s)
+        patterns = SampleGroups.by_key(cell_keys(mask, 2), 2**s)
         self.pattern, self.patterns = patterns.number, patterns.one_of_each(mask)
-        self._seen: tuple[Alike, Alike] | None = None
+        self._seen: tuple[SampleGroups, SampleGroups] | None = None
 
-    def seen_with(self, views: Alike) -> Alike:
+    def seen_with(self, views: SampleGroups) -> SampleGroups:
         """Group the users of each group of ``views`` further by what they show of their grid cells."""
         if views.member is None:
             return views
         if self._seen is None or self._seen[0] is not views:
-            self._seen = views, Alike.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
+            self._seen = views, SampleGroups.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
         return self._seen[1]
 
     def locate(self, X) -> Query:
@@ -130,7 +130,7 @@ class UserLeaves:
     ----------
     truth : int ndarray of shape (n,)
         Index of every user's leaf.
-    views : Alike
+    views : SampleGroups
         Groups of users whose public features allow the same leaves.
     view, leaf : int ndarrays of equal length
         The compatible pairs (group of ``views``, index of a leaf), ordered by group.
@@ -150,7 +150,7 @@ class UserLeaves:
         Public: the compatible pairs, ordered by user.
     """
 
-    def __init__(self, truth, views: Alike, view, leaf, index, uniforms):
+    def __init__(self, truth, views: SampleGroups, view, leaf, index, uniforms):
         self.truth, self.index, self.n_leaves = truth, index, int(index.max()) + 1
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
@@ -162,7 +162,13 @@ class UserLeaves:
 
     @classmethod
     def at_depths(
-        cls, tree: TreePartition, depths: Sequence[int], X, mask, uniforms, alike: tuple[Alike, Alike] | None = None
+        cls,
+        tree: TreePartition,
+        depths: Sequence[int],
+        X,
+        mask,
+        uniforms,
+        groups: tuple[SampleGroups, SampleGroups] | None = None,
     ) -> Iterator[UserLeaves]:
         """Yield the leaves at each of the increasing ``depths``, from one pass down the tree.
 
@@ -172,10 +178,10 @@ class UserLeaves:
         depths : sequence of int
         X, mask : ndarrays of shape (n, tree.n_features)
         uniforms : ndarray of shape (n,)
-        alike : pair of Alike, optional
+        groups : pair of SampleGroups, optional
             Groups of users whom the tree does not tell apart, by all their features and by those that they show.
         """
-        places, views = (Alike.alone(len(X)),) * 2 if alike is None else alike
+        places, views = (SampleGroups.singletons(len(X)),) * 2 if groups is None else groups
         truth = tree.apply_levels(places.one_of_each(X), max(depths))
         pairs = tree.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
         for depth, (view, nodes) in enumerate(pairs):

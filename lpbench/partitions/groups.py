@@ -18,7 +18,7 @@ from lpbench.partitions.grid import cell_keys, grid_digits
 _MAX_BITS = 40
 
 
-class Alike:
+class SampleGroups:
     """Groups of n samples.
 
     Parameters
@@ -35,12 +35,12 @@ class Alike:
         self.member, self._first, self.size = member, first, size
 
     @classmethod
-    def alone(cls, n: int) -> Alike:
+    def singletons(cls, n: int) -> SampleGroups:
         """Put every one of n samples into a group of its own."""
         return cls(None, None, n)
 
     @classmethod
-    def by_key(cls, keys: np.ndarray, n_keys: int) -> Alike:
+    def by_key(cls, keys: np.ndarray, n_keys: int) -> SampleGroups:
         """Group by integer keys 0, ..., n_keys - 1; groups are in the order of their keys."""
         if n_keys > 4 * keys.size:
             _, first, member = np.unique(keys, return_index=True, return_inverse=True)
@@ -54,7 +54,7 @@ class Alike:
         return cls(member, first, used.size)
 
     @classmethod
-    def below_depth(cls, depth: int, X, mask=None) -> Alike:
+    def for_depth(cls, depth: int, X, mask=None) -> SampleGroups:
         """Group samples of the unit cube that no max-edge tree of the given depth tells apart.
 
         Parameters
@@ -68,13 +68,13 @@ class Alike:
         halvings = -(-depth // d) if d else 0
         base = 2**halvings + (mask is not None)
         if n == 0 or d * (halvings + 1) > _MAX_BITS:
-            return cls.alone(n)
+            return cls.singletons(n)
         if mask is None:
             digits = grid_digits(X, 2**halvings)
         else:
             digits = np.where(mask, 2**halvings, grid_digits(np.where(mask, 0.0, X), 2**halvings))
         groups = cls.by_key(cell_keys(digits, base), base**d)
-        return groups if 2 * groups.size <= n else cls.alone(n)
+        return groups if 2 * groups.size <= n else cls.singletons(n)
 
     @property
     def number(self) -> np.ndarray:
