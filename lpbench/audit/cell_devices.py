@@ -23,17 +23,19 @@ from lpbench.audit.world import (
     repeat,
 )
 from lpbench.estimators.histoftree.cell_reports import bit_reports, category_reports
-from lpbench.estimators.histoftree.histoftree import protection_order
+from lpbench.estimators.histoftree.public_mask import protection_order
 from lpbench.estimators.histoftree.rounds import Rounds, Setting, Split
+from lpbench.estimators.histoftree.user_cells import ReportDraws, UserGrid, UserLeaves
 from lpbench.partitions import TreePartition
 from lpbench.privacy import GRR, Laplace, RandomizedResponse
 from lpbench.privacy.payload import Integers
+from lpbench.seeds import Streams
 
 REAL_BITS = 64.0
 
 
 @builds(models.HistOfTree, models.AdHistOfTree)
-def cell_reports(model) -> Randomizer:
+def cell_reports(model: models.HistOfTree | models.AdHistOfTree) -> Randomizer:
     """Both rounds of a user who protects one feature of the grid and, unless it has one bin, one of the tree.
 
     With one bin the aligned case is audited, in which every cell is public and the budget of round 2 is left over.
@@ -50,7 +52,7 @@ def _both_rounds(setting: Setting, epsilon: float, mask: np.ndarray, tree: TreeP
     label_budget, cell_budget = setting.budgets(epsilon)
     records, labels, cells, codes = _values(setting, tree, mask)
 
-    def send_label(value, n, streams):
+    def send_label(value: int, n: int, streams: Streams) -> np.ndarray:
         return _rounds(records[value], labels[value], mask, n, streams).labels(label_budget)
 
     scale = Laplace.for_budget(label_budget, sensitivity=Y_RANGE[1] - Y_RANGE[0])
@@ -76,18 +78,18 @@ def _cell_message(setting, tree, mask, values, cells, codes, budget) -> Message:
     n_cells, n_all = codes.size, setting.bins**setting.n_grid_features * tree.n_leaves(setting.depth)
     one_hot = np.eye(n_cells, dtype=bool)[cells]
 
-    def where(value, n, streams):
+    def where(value: int, n: int, streams: Streams) -> tuple[UserGrid, UserLeaves, ReportDraws]:
         rounds = _rounds(records[value], labels[value], mask, n, streams)
         split = _split(rounds, setting)
         (leaves,) = split.leaves(tree, [setting.depth])
         return split.grid(setting.bins), leaves, rounds.draws
 
-    def send_category(value, n, streams):
+    def send_category(value: int, n: int, streams: Streams) -> np.ndarray:
         grid, leaves, draws = where(value, n, streams)
         codes, leaf = category_reports(grid, leaves, budget, draws.keep)
         return codes * leaves.n_leaves + leaf
 
-    def send_bits(value, n, streams):
+    def send_bits(value: int, n: int, streams: Streams) -> np.ndarray:
         _, _, draws = where(value, n, streams)
         names = np.column_stack([np.repeat(np.arange(n), n_cells), np.tile(np.arange(n_cells), n)])
         bits = bit_reports(np.tile(one_hot[value], n), budget, draws.bits_seed, names[:, 0], names[:, 1:])
@@ -101,7 +103,7 @@ def _cell_message(setting, tree, mask, values, cells, codes, budget) -> Message:
     return Message(GRR(budget, n_cells), cells, send_category, (Integers(n_all),), 2)
 
 
-def _rounds(record, label, mask, n: int, streams) -> Rounds:
+def _rounds(record: np.ndarray, label: float, mask: np.ndarray, n: int, streams: Streams) -> Rounds:
     return Rounds(repeat(record, n), np.full(n, label), repeat(mask, n), Y_RANGE[1] - Y_RANGE[0], streams)
 
 

@@ -11,13 +11,14 @@ from lpbench.audit.world import Y_RANGE, real_message
 from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.privacy import Exponential, Laplace, exponential_choices
 from lpbench.privacy.payload import Integers
+from lpbench.seeds import Streams
 
 #: Samples in a cube of the audited data sets.
 N_CUBE = 8
 
 
 @builds(models.LabelCDPVote)
-def label_vote(model) -> Randomizer:
+def label_vote(model: models.LabelCDPVote) -> Randomizer:
     """The class of one cube with N_CUBE samples of two classes; neighbours change one label."""
     mechanism = Exponential(model._coefficient())
     ones = np.arange(N_CUBE + 1)
@@ -30,7 +31,7 @@ def label_vote(model) -> Randomizer:
 
 
 @builds(models.CDPVote)
-def record_vote(model) -> Randomizer:
+def record_vote(model: models.CDPVote) -> Randomizer:
     """The classes of two cubes; neighbours move a record from one to the other and may change its class."""
     mechanism = Exponential(model._coefficient(), range_sensitivity=1.0)
     # (counts of the first cube, counts of the second), five records in all but one place.
@@ -46,7 +47,7 @@ def record_vote(model) -> Randomizer:
 
 
 def _vote(mechanism: Exponential, counts: np.ndarray, cube: int = 0) -> Message:
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         gumbels = streams.generator("counts", cube=cube).gumbel(size=(n, counts.shape[1]))
         return exponential_choices(counts[value], mechanism.coefficient, gumbels)
 
@@ -54,7 +55,7 @@ def _vote(mechanism: Exponential, counts: np.ndarray, cube: int = 0) -> Message:
 
 
 @builds(models.LabelCDPMean)
-def label_mean(model) -> Randomizer:
+def label_mean(model: models.LabelCDPMean) -> Randomizer:
     """The mean of one cube; neighbours change one label between the ends of the range."""
     centre, bound = sum(Y_RANGE) / 2, (Y_RANGE[1] - Y_RANGE[0]) / 2
     labels = np.array([[-bound] * N_CUBE, [bound] + [-bound] * (N_CUBE - 1), [0.0] + [-bound] * (N_CUBE - 1)])
@@ -62,7 +63,7 @@ def label_mean(model) -> Randomizer:
     sums = labels.sum(axis=1)
     scale = float(model._release(np.zeros(1), np.array([N_CUBE]), np.ones(1), N_CUBE, model.epsilon)[0])
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         unit = streams.generator("counts").laplace(size=n)
         return centre + model._release(np.full(n, sums[value]), np.full(n, N_CUBE), unit, N_CUBE, model.epsilon)
 
@@ -71,7 +72,7 @@ def label_mean(model) -> Randomizer:
 
 
 @builds(models.CDPMean)
-def record_mean(model) -> Randomizer:
+def record_mean(model: models.CDPMean) -> Randomizer:
     """The values of two of four cubes of about n_0 = 30 samples; neighbours move a record and change its label."""
     n, bound = 240, (Y_RANGE[1] - Y_RANGE[0]) / 2
     model.truncation_, model.cubes_ = bound, Cubes(4, 1)
@@ -86,7 +87,7 @@ def record_mean(model) -> Randomizer:
     pair = np.tile(np.arange(m.size), 2)
     scale = bound * model._unit_scale(n) / model.epsilon
 
-    def send(value, size, streams):
+    def send(value: int, size: int, streams: Streams) -> np.ndarray:
         unit = streams.generator("counts").laplace(size=(size, 2))
         return model._release(sums[value], counts[value], unit, n, model.epsilon)
 

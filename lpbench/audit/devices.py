@@ -11,13 +11,16 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from lpbench import audit
 from lpbench.audit.randomizers import Randomizer
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 
-Builder = Callable[[object], Randomizer]
+Builder = Callable[[Any], Randomizer]
 
 _BUILDERS: dict[type, Builder] = {}
 
@@ -54,7 +57,7 @@ def builds(*estimators: type) -> Callable[[Builder], Builder]:
     return register
 
 
-def randomizer_of(estimator, name: str = "") -> Randomizer:
+def randomizer_of(estimator: BaseEstimator, name: str = "") -> Randomizer:
     """Return what leaves one device under an estimator's parameters, in a small world made for the audit.
 
     Raises

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 from sklearn.tree import DecisionTreeClassifier
 
@@ -59,7 +60,7 @@ class LowerBound:
         return 1.0 - self.failure_probability
 
 
-def clopper_pearson(hits, n: int, failure: float) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(hits: ArrayLike, n: int, failure: float) -> tuple[np.ndarray, np.ndarray]:
     """One-sided exact confidence limits of a probability.
 
     Parameters
@@ -80,7 +81,7 @@ def clopper_pearson(hits, n: int, failure: float) -> tuple[np.ndarray, np.ndarra
     return lower, upper
 
 
-def epsilon_from_counts(hits, other_hits, n: int, delta: float, failure: float) -> np.ndarray:
+def epsilon_from_counts(hits: ArrayLike, other_hits: ArrayLike, n: int, delta: float, failure: float) -> np.ndarray:
     """Lower bound log((p - delta) / q) from the counts of an event under two values.
 
     It is wrong with probability ``failure``, of which each of the two limits gets half.

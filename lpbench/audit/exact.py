@@ -45,7 +45,7 @@ class Channel(FiniteMechanism):
 
     probabilities: np.ndarray = field(repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         table = np.asarray(self.probabilities, dtype=np.float64)
         if table.ndim != 2 or not (table >= 0).all() or not np.allclose(table.sum(axis=1), 1.0, rtol=0, atol=1e-9):
             raise ValueError(f"probabilities={self.probabilities!r} must be a table with rows >= 0 that sum to 1")

@@ -17,6 +17,7 @@ from lpbench.estimators.psgd.neural import Layers, NeuralPass
 from lpbench.estimators.psgd.passes import LinearPass, Runs, Users
 from lpbench.estimators.psgd.warm_start import initial_layers
 from lpbench.privacy import PrivUnitG
+from lpbench.seeds import Streams
 
 #: The broadcast weights of the network are random ones times this, so that some gradients are longer than 1.
 _WEIGHT_SCALE = 4.0
@@ -65,7 +66,7 @@ class _Independent(Users):
 
 
 @builds(models.PSGD)
-def gradient(model) -> Randomizer:
+def gradient(model: models.PSGD) -> Randomizer:
     """One step of the pass, by the recursion that ``fit`` runs; the report is what it moves the weights by."""
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * N_FEATURES, indexing="ij")).reshape(N_FEATURES, -1).T
     rows = np.repeat(with_constant(corners[[0, 1, 7]]), 2, axis=0)
@@ -75,7 +76,7 @@ def gradient(model) -> Randomizer:
     weights = _Network(rows.shape[1], hidden) if hidden else _Linear(rows.shape[1])
     runs = Runs(rates=np.ones(1), spread=np.array([mechanism.spread]), start=np.zeros(1, dtype=int))
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         u = streams.generator("report").random((3, n))
         users = _Independent(
             X=repeat(rows[value], n)[:, None],

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpbench.audit.label_devices import randomised_features
 from lpbench.audit.randomizers import Message, Randomizer
@@ -20,40 +21,45 @@ from lpbench.audit.world import real_message, repeat
 from lpbench.estimators import KRR, PGLM
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
 from lpbench.partitions import grow_max_edge
-from lpbench.privacy import GRR, BitVector, Gaussian, Laplace, PrivUnitG, privunit_reports
+from lpbench.privacy import GRR, BitVector, CategoryMechanism, Gaussian, Laplace, PrivUnitG, privunit_reports
+from lpbench.seeds import Streams
+
+#: Device that claims a given epsilon, and a note with it.
+Maker = Callable[[float], Randomizer]
+Subject = tuple[str, Maker]
 
 #: Name -> (what is wrong, function of the claimed epsilon).
-KNOWN_BAD: dict[str, tuple[str, Callable[[float], Randomizer]]] = {}
+KNOWN_BAD: dict[str, Subject] = {}
 #: Name -> (what is spent, function of the claimed epsilon).
-KNOWN_GOOD: dict[str, tuple[str, Callable[[float], Randomizer]]] = {}
+KNOWN_GOOD: dict[str, Subject] = {}
 
 
-def _register(table: dict, note: str):
-    def register(function):
+def _register(table: dict[str, Subject], note: str) -> Callable[[Maker], Maker]:
+    def register(function: Maker) -> Maker:
         table[function.__name__] = (note, lambda epsilon: replace(function(epsilon), name=function.__name__))
         return function
 
     return register
 
 
-def _own_label(mechanism, values) -> Message:
+def _own_label(mechanism: Laplace, values: ArrayLike) -> Message:
     values = np.asarray(values, dtype=np.float64)
     return real_message(
         mechanism, values, lambda v, n, streams: mechanism.randomize(np.full(n, values[v]), streams.generator("label"))
     )
 
 
-def _own_category(mechanism, categories, round: int = 1) -> Message:
+def _own_category(mechanism: CategoryMechanism, categories: ArrayLike, round: int = 1) -> Message:
     categories = np.asarray(categories)
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return mechanism.randomize(np.full(n, categories[value]), streams.generator("report", round=round))
 
     return Message(mechanism, categories, send, (), round)
 
 
-def _own_direction(mechanism, vectors, tensor: int = 0) -> Message:
-    def send(value, n, streams):
+def _own_direction(mechanism: PrivUnitG, vectors: np.ndarray, tensor: int = 0) -> Message:
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         rng = streams.generator("report", tensor=tensor)
         gradients = repeat(vectors[value], n)
         along = mechanism.along(rng.random(n), rng.random(n))
@@ -155,7 +161,7 @@ def tree_on_raw_labels(epsilon: float) -> Randomizer:
     tables = np.array([one_hot_votes(c, y, 2, 2).sum(axis=0).ravel() for c, y in zip(cells, data, strict=True)])
     noise = VoteMechanism(epsilon).half
 
-    def votes(value, n, streams):
+    def votes(value: int, n: int, streams: Streams) -> np.ndarray:
         return noise.randomize(repeat(tables[value], n), streams.generator("counts"))
 
     messages = [
@@ -172,10 +178,10 @@ def shared_noise(epsilon: float) -> Randomizer:
     labels = np.array([0.0, 1.0])
     mechanism = Laplace(1.0 / epsilon)
 
-    def first(value, n, streams):
+    def first(value: int, n: int, streams: Streams) -> np.ndarray:
         return labels[value] + mechanism.scale * streams.generator("label").laplace(size=n)
 
-    def second(value, n, streams):
+    def second(value: int, n: int, streams: Streams) -> np.ndarray:
         return 0.5 + mechanism.scale * streams.generator("label").laplace(size=n)
 
     # Given the first report, the second tells the noise and with it the label.

@@ -12,6 +12,7 @@ from lpbench.estimators.label_dp.vote import MECHANISMS as VOTES
 from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
 from lpbench.privacy import GRR, Laplace, grr_reports
 from lpbench.privacy.payload import Integers
+from lpbench.seeds import Streams
 
 #: Classes of the audited classification problems.
 N_CLASSES = 3
@@ -21,21 +22,21 @@ def label_message(labels: np.ndarray, epsilon: float, split: int = 1) -> Message
     """A label with Laplace noise, by the function that all regression methods share."""
     mechanism = Laplace.for_budget(epsilon / split, sensitivity=Y_RANGE[1] - Y_RANGE[0])
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return noisy_labels(np.full(n, labels[value]), Y_RANGE, epsilon, streams, split)
 
     return real_message(mechanism, labels, send)
 
 
 @builds(models.LabelDT)
-def label_tree(model) -> Randomizer:
+def label_tree(model: models.LabelDT) -> Randomizer:
     """All features in the clear, one label."""
     message = label_message(LABELS, model.epsilon)
     return Randomizer("", "label_ldp", model.epsilon, [message], LABELS.size, public_bits=REAL_BITS * N_FEATURES)
 
 
 @builds(models.ParDT)
-def public_tree(model) -> Randomizer:
+def public_tree(model: models.ParDT) -> Randomizer:
     """The features that the user does not protect, one label; protected features never leave the device."""
     message = label_message(LABELS, model.epsilon)
     public = REAL_BITS * float((~USER_MASK).sum())
@@ -43,13 +44,13 @@ def public_tree(model) -> Randomizer:
 
 
 @builds(models.PrivateMean)
-def private_mean(model) -> Randomizer:
+def private_mean(model: models.PrivateMean) -> Randomizer:
     """One label and nothing else."""
     return Randomizer("", "ldp", model.epsilon, [label_message(LABELS, model.epsilon)], LABELS.size, keep="sums")
 
 
 @builds(models.KRR)
-def randomised_features(model) -> Randomizer:
+def randomised_features(model: models.KRR) -> Randomizer:
     """Bins of the protected features and the label; what every part of the record gets is composed."""
     columns = np.flatnonzero(USER_MASK)
     centres = (np.arange(model.bins) + 0.5) / model.bins
@@ -61,7 +62,7 @@ def randomised_features(model) -> Randomizer:
 
     def send_feature(j):
         # One call of the client code draws all features; each is a mechanism of its own.
-        def send(value, n, streams):
+        def send(value: int, n: int, streams: Streams) -> np.ndarray:
             X = repeat(SHOWN, n)
             X[:, columns] = features[value]
             shown = model._obfuscate(X, repeat(USER_MASK, n), np.full(n, model.epsilon / split), streams)
@@ -80,10 +81,10 @@ def randomised_features(model) -> Randomizer:
 
 
 @builds(models.PrivateMajority)
-def private_majority(model) -> Randomizer:
+def private_majority(model: models.PrivateMajority) -> Randomizer:
     """One class by generalised randomised response."""
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         rng = streams.generator("report")
         return grr_reports(np.full(n, value), N_CLASSES, model.epsilon, rng.random(n), rng.random(n))
 
@@ -92,11 +93,11 @@ def private_majority(model) -> Randomizer:
 
 
 @builds(models.LabelLDPVote)
-def label_vote(model) -> Randomizer:
+def label_vote(model: models.LabelLDPVote) -> Randomizer:
     """One class as a bit vector (Z (13)) or by K-ary randomised response; features are public."""
     mechanism = VOTES[model.mechanism](model.epsilon, N_CLASSES)
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return mechanism.randomize(np.full(n, value), streams.generator("label"))
 
     fields = (Integers(2, N_CLASSES),) if model.mechanism == "bit_vector" else (Integers(N_CLASSES),)
@@ -105,7 +106,7 @@ def label_vote(model) -> Randomizer:
 
 
 @builds(models.LabelLDPKNN)
-def neighbours(model) -> Randomizer:
+def neighbours(model: models.LabelLDPKNN) -> Randomizer:
     """One label, clipped to [-T, T] about the centre first; T is public. Heavy tails: T = 2 and labels beyond it."""
     bound = 2.0
     mechanism = Laplace.for_budget(model.epsilon, 2 * bound)
@@ -113,7 +114,7 @@ def neighbours(model) -> Randomizer:
     labels = LABELS if model.moment is None else np.array([-40.0, centre, 40.0])
     inputs = np.clip(labels - centre, -bound, bound)
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return mechanism.randomize(np.full(n, inputs[value]), streams.generator("label"))
 
     message = real_message(mechanism, inputs, send)
@@ -121,6 +122,6 @@ def neighbours(model) -> Randomizer:
 
 
 @builds(models.DT, models.KNNMean, models.CubeMean, models.CubeVote)
-def reference(model) -> Randomizer:
+def reference(model: models.DT | models.KNNMean | models.CubeMean | models.CubeVote) -> Randomizer:
     """References without protection."""
     return unprotected()

@@ -13,10 +13,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from pkgutil import resolve_name
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from lpbench import estimators as models
 from lpbench.estimators.lpct.votes import VoteMechanism
@@ -48,12 +49,12 @@ class Tape:
     results: list = field(default_factory=list)
 
 
-def _label_vote(model) -> list[ReportSource]:
+def _label_vote(model: BaseEstimator) -> list[ReportSource]:
     kind = "BitVector" if model.mechanism == "bit_vector" else "GRR"
     return [ReportSource(f"lpbench.privacy.{kind}.sum_of_reports")]
 
 
-def _histogram(model) -> list[ReportSource]:
+def _histogram(model: BaseEstimator) -> list[ReportSource]:
     def reconcile(fitted, recorded, fresh):
         inner = getattr(fitted, "histogram_", fitted)
         inner = inner if isinstance(inner, (models.Hist, models.PHIST)) else fitted
@@ -67,7 +68,7 @@ def _histogram(model) -> list[ReportSource]:
     return [ReportSource("lpbench.estimators.baselines.hist.GridSums.lookup", reconcile)]
 
 
-def _moments(model) -> list[ReportSource]:
+def _moments(model: BaseEstimator) -> list[ReportSource]:
     def reconcile(fitted, recorded, fresh):
         scale = np.sqrt(recorded.n) * fitted._mechanism(recorded.n).sigma
         fresh.noise_gram = recorded.noise_gram + (recorded.gram - fresh.gram) / scale
@@ -77,7 +78,7 @@ def _moments(model) -> list[ReportSource]:
     return [ReportSource("lpbench.estimators.baselines.pglm.Moments.collect", reconcile)]
 
 
-def _cells(model) -> list[ReportSource]:
+def _cells(model: BaseEstimator) -> list[ReportSource]:
     reports = "rounds.category_reports" if model.mechanism == "grr" else "cell_reports.bit_reports"
     return [
         ReportSource("lpbench.estimators.histoftree.rounds.Rounds.labels"),
@@ -122,7 +123,7 @@ UNPROTECTED = (models.DT, models.CT, models.PublicForest, models.KNNMean, models
 
 
 def replay(
-    model, first: Mapping, second: Mapping, queries: np.ndarray
+    model: BaseEstimator, first: Mapping, second: Mapping, queries: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Fit on a sample, fit on another with the reports of the first, and fit on that other alone.
 
@@ -150,16 +151,16 @@ def replay(
     return expected, found, outputs(other.fit(**second), queries), len(tape.results)
 
 
-def outputs(model, queries: np.ndarray) -> np.ndarray:
+def outputs(model: BaseEstimator, queries: np.ndarray) -> np.ndarray:
     """Return what a fitted model says about the queries, as finely as it says it."""
     return model.predict_proba(queries) if hasattr(model, "predict_proba") else model.predict(queries)
 
 
 @contextmanager
 def _recording(sources: Sequence[ReportSource], tape: Tape) -> Iterator[None]:
-    def wrap(source, function):
+    def wrap(source: ReportSource, function: Callable) -> Callable:
         @wraps(function)
-        def recorded(*args, **kwargs):
+        def recorded(*args: Any, **kwargs: Any) -> Any:
             if source.step is None:
                 tape.results.append(function(*args, **kwargs))
                 return tape.results[-1]
@@ -175,12 +176,12 @@ def _recording(sources: Sequence[ReportSource], tape: Tape) -> Iterator[None]:
 
 
 @contextmanager
-def _replaying(sources: Sequence[ReportSource], tape: Tape, model) -> Iterator[None]:
+def _replaying(sources: Sequence[ReportSource], tape: Tape, model: BaseEstimator) -> Iterator[None]:
     position = iter(list(tape.results))
 
-    def wrap(source, function):
+    def wrap(source: ReportSource, function: Callable) -> Callable:
         @wraps(function)
-        def replayed(*args, **kwargs):
+        def replayed(*args: Any, **kwargs: Any) -> Any:
             recorded = next(position)
             if source.step is not None:
                 setattr(args[0], source.step, getattr(args[0], source.step) + recorded)
@@ -198,7 +199,7 @@ def _replaying(sources: Sequence[ReportSource], tape: Tape, model) -> Iterator[N
 
 
 @contextmanager
-def _patched(sources: Sequence[ReportSource], wrap) -> Iterator[None]:
+def _patched(sources: Sequence[ReportSource], wrap: Callable) -> Iterator[None]:
     with ExitStack() as stack:
         for source in sources:
             owner_path, _, name = source.path.rpartition(".")

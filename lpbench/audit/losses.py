@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lpbench.privacy import (
@@ -83,5 +85,5 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
     raise TypeError(f"no exact audit for {type(mechanism).__name__}")
 
 
-def _pairwise(loss, inputs: np.ndarray) -> np.ndarray:
+def _pairwise(loss: Callable[[np.ndarray, np.ndarray], float], inputs: np.ndarray) -> np.ndarray:
     return np.array([[0.0 if i == j else loss(v, w) for j, w in enumerate(inputs)] for i, v in enumerate(inputs)])

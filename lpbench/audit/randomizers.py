@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -117,7 +118,7 @@ class Randomizer:
     keep: str = "rows"
     note: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise ValueError(f"model={self.model!r} must be one of {sorted(MODELS)}")
         if self.neighbours.size == 0:
@@ -155,7 +156,7 @@ class Randomizer:
         return np.hstack([report.reshape(n, -1) for report in sent]) if sent else np.zeros((n, 1))
 
 
-def asked_once(model: str, claimed: float, parts: Sequence[Message], **options) -> Randomizer:
+def asked_once(model: str, claimed: float, parts: Sequence[Message], **options: Any) -> Randomizer:
     """Return the device of a method that puts every user into one group and asks each group once.
 
     Sequentially interactive methods are of this kind: what a group is asked depends on the reports of the groups before
@@ -176,7 +177,7 @@ def asked_once(model: str, claimed: float, parts: Sequence[Message], **options) 
     sizes = [len(part.inputs) for part in parts]
     owner, first = np.repeat(np.arange(len(parts)), sizes), np.cumsum([0, *sizes])
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         part = parts[owner[value]]
         return part.send(value - first[owner[value]], n, streams)
 

@@ -16,13 +16,14 @@ from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free.interview import Question, answers, effects_at
 from lpbench.privacy import Laplace
 from lpbench.privacy.payload import Integers
+from lpbench.seeds import Streams
 
 #: Bins of the joint report, which is audited whether or not the method would ask for it at the audited budget.
 BINS = 2
 
 
 @builds(models.ResidualGP)
-def interview(model) -> Randomizer:
+def interview(model: models.ResidualGP) -> Randomizer:
     """A user in each of the groups; what a group is asked depends on the reports of all groups before it."""
     asked = list(_questions(model))
     return asked_once(
@@ -43,7 +44,7 @@ def _message(question: Question) -> Message:
     centre = question.centre + effects_at(records, question.effects)
     residuals = np.clip((labels - centre) / question.half_width, -1.0, 1.0)
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         many = replace(
             question,
             users=np.arange(n),

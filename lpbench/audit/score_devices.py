@@ -13,13 +13,14 @@ from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import N_FEATURES, silent
 from lpbench.estimators.tuning_free.calibrated_score import vote_reports
 from lpbench.privacy.payload import Integers
+from lpbench.seeds import Streams
 
 #: Cells and classes of the audited world; the channel of the report depends on their product alone.
 N_CELLS, N_CLASSES = 4, 2
 
 
 @builds(models.CalibratedScore)
-def calibrated_votes(model) -> Randomizer:
+def calibrated_votes(model: models.CalibratedScore) -> Randomizer:
     """One subset of (cell, class) pairs; the score and the cells are public, and are broadcast as cuts."""
     categories = np.arange(N_CELLS * N_CLASSES)
     mechanism = model._mechanism(categories.size)
@@ -28,7 +29,7 @@ def calibrated_votes(model) -> Randomizer:
     places = categories.size ** np.arange(mechanism.size)[::-1]
     subsets = np.array(list(combinations(categories, mechanism.size))) @ places
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return np.searchsorted(subsets, vote_reports(np.full(n, value), mechanism, streams) @ places)
 
     message = Message(mechanism, categories, send, (Integers(subsets.size),))
@@ -39,6 +40,6 @@ def calibrated_votes(model) -> Randomizer:
 
 
 @builds(models.PublicForest)
-def public_forest(model) -> Randomizer:
+def public_forest(model: models.PublicForest) -> Randomizer:
     """Private users are not asked."""
     return silent()

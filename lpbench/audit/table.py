@@ -126,7 +126,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
             writer.writerow([_text(value) for value in astuple(row)[: len(COLUMNS)]])
 
 
-def _text(value) -> str:
+def _text(value: object) -> str:
     return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 

@@ -15,6 +15,7 @@ from lpbench.estimators.baselines.pglm import unit_rows
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
 from lpbench.privacy import DiscreteLaplace, Laplace
 from lpbench.privacy.payload import GridPoints, Reals, grid_reach, table_fields
+from lpbench.seeds import Streams
 
 #: Cells of the audited partitions; two are enough for the worst case.
 N_CELLS = 2
@@ -29,7 +30,7 @@ def vote_messages(mechanism: VoteMechanism, n_cells: int, round: int = 1) -> lis
     cells, codes = np.divmod(np.arange(2 * n_cells), 2)
     tables = one_hot_votes(cells, codes, n_cells, 2)
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         rng = streams.generator("counts", query=round)
         return mechanism.randomize(repeat(tables[value], n), rng).reshape(n, -1)
 
@@ -45,7 +46,7 @@ def votes(claimed: float, messages: Sequence[Message], bits_down: float = 0.0) -
 
 
 @builds(models.LPCT)
-def tree_votes(model) -> Randomizer:
+def tree_votes(model: models.LPCT) -> Randomizer:
     """One table in the cells of the public partition; nothing for LPCT-Q."""
     if model.source == "public":
         return silent()
@@ -53,7 +54,7 @@ def tree_votes(model) -> Randomizer:
 
 
 @builds(models.LPCTPrune)
-def pruned_tree_votes(model) -> Randomizer:
+def pruned_tree_votes(model: models.LPCTPrune) -> Randomizer:
     """One table with the whole budget, or two with half of it each (Algorithm 2's flag raised)."""
     if not model.terminate:
         return votes(model.epsilon, vote_messages(VoteMechanism(model.epsilon), N_CELLS), _CUT_BITS * (N_CELLS - 1))
@@ -62,14 +63,14 @@ def pruned_tree_votes(model) -> Randomizer:
 
 
 @builds(models.PHIST, models.LDPVote)
-def histogram_votes(model) -> Randomizer:
+def histogram_votes(model: models.PHIST | models.LDPVote) -> Randomizer:
     """One table in the cells of an equal grid."""
     kind = getattr(model, "noise", "laplace")
     return votes(model.epsilon, vote_messages(VoteMechanism(model.epsilon, kind), N_CELLS))
 
 
 @builds(models.Hist, models.LDPMean)
-def noisy_histogram(model) -> Randomizer:
+def noisy_histogram(model: models.Hist | models.LDPMean) -> Randomizer:
     """One-hot vector of the cell, and the centred label times that vector."""
     inner = models.Hist(model.epsilon, noise=getattr(model, "noise", "laplace"))
     inner.y_range_ = Y_RANGE
@@ -86,7 +87,7 @@ def noisy_histogram(model) -> Randomizer:
 
 
 def _histogram_message(mechanism: Laplace | DiscreteLaplace, inputs: np.ndarray, purpose: str) -> Message:
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return mechanism.randomize(repeat(inputs[value], n), streams.generator("counts", statistic=purpose))
 
     entries = inputs.shape[1]
@@ -97,13 +98,13 @@ def _histogram_message(mechanism: Laplace | DiscreteLaplace, inputs: np.ndarray,
 
 
 @builds(models.CT)
-def plain_tree(model) -> Randomizer:
+def plain_tree(model: models.CT) -> Randomizer:
     """CT-W is not protected; CT-Q asks nothing."""
     return silent() if model.sample == "public" else unprotected()
 
 
 @builds(models.PGLM)
-def noisy_moments(model) -> Randomizer:
+def noisy_moments(model: models.PGLM) -> Randomizer:
     """(x x^T, x y) with Gaussian noise; the entries below the diagonal repeat those above once symmetrised."""
     mechanism = model._mechanism(N_USERS)
     # The corners (0, ..., 0) and (1, 1, 1) meet at the angle that attains the sensitivity.
@@ -114,7 +115,7 @@ def noisy_moments(model) -> Randomizer:
     moments = np.concatenate([rows[:, :, None] * rows[:, None, :], (rows * signs[:, None])[:, None, :]], axis=1)
     above = np.triu_indices(width)
 
-    def send(value, n, streams):
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
         report = mechanism.randomize(repeat(moments[value], n), streams.generator("moments"))
         square = (report[:, :width] + report[:, :width].swapaxes(1, 2)) / 2
         return np.hstack([square[:, above[0], above[1]], report[:, width]])

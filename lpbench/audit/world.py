@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.privacy import Laplace
@@ -34,7 +35,7 @@ SHOWN = np.array([0.0, 0.0, 0.3])
 PUBLIC = Streams(20240501)
 
 
-def repeat(value, n: int) -> np.ndarray:
+def repeat(value: ArrayLike, n: int) -> np.ndarray:
     """The same record for n users: ndarray of shape (n, ...)."""
     return np.repeat(np.asarray(value)[None], n, axis=0)
 

@@ -17,9 +17,10 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from lpbench.datasets.manifest import Manifest
-from lpbench.datasets.sources import Location, build_table, cache_folder, source_paths
+from lpbench.datasets.sources import Location, build_table, source_paths
 from lpbench.errors import DataError
 from lpbench.files import atomic_write
+from lpbench.paths import cache_folder
 
 OPENML_VARIABLE, OPENML_URL = "LPBENCH_OPENML_URL", "https://www.openml.org"
 UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"

@@ -166,7 +166,7 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
     )
 
 
-def _in_range(name: str, value, low: float, high: float) -> float:
+def _in_range(name: str, value: float, low: float, high: float) -> float:
     if not low < value <= high:
         raise ConfigurationError(f"{name}={value!r} must lie in ({low:g}, {high:g}]")
     return float(value)

@@ -48,5 +48,5 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     return resolved
 
 
-def _is_whole(value) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 from lpbench.errors import DataError
 
 #: Values must not depend on the parser: each is the nearest double to what is written (pandas 3 needs no telling).
-_EXACT = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+_EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
 
 
 def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[str], name: str) -> pd.DataFrame:
@@ -99,7 +100,8 @@ def _read_arff(path: Path, options: Mapping) -> pd.DataFrame:
         values, _ = arff.loadarff(file)
     frame = pd.DataFrame(values)
     for column in frame.select_dtypes(object):
-        frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
+        text = frame[column].str.decode("utf-8")
+        frame[column] = text.mask(text == "?")
     return frame
 
 

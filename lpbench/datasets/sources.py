@@ -138,7 +138,7 @@ class _Key:
     def __hash__(self) -> int:
         return hash(self._identity)
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and other._identity == self._identity
 
 

@@ -27,7 +27,7 @@ def sine_sum(streams: Streams, params: Mapping, replication: int) -> Problem:
         Standard deviation of the Gaussian noise.
     """
 
-    def draw(part: str, n: int):
+    def draw(part: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X = streams.generator("X", part=part).random((n, 5))
         mean = np.sin(X[:, [0, 1, 4]]).sum(axis=1)
         return X, mean, mean + params["noise"] * streams.generator("noise", part=part).standard_normal(n)

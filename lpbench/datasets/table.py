@@ -33,7 +33,7 @@ class Table:
     columns: tuple[str, ...]
     public: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.X.shape != (self.y.size, len(self.columns)):
             raise DataError(f"table: X has shape {self.X.shape}, but there are {self.y.size} labels and "
                             f"{len(self.columns)} column names")  # fmt: skip

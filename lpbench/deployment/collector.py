@@ -121,7 +121,7 @@ class Collector:
         self.rejected.update(reason for reason in reasons if reason)
         return reasons
 
-    def _screen(self, report) -> tuple[str, Envelope | None]:
+    def _screen(self, report: bytes) -> tuple[str, Envelope | None]:
         """Check the envelope: ("", envelope) or (reason, None)."""
         envelope = open_envelope(bytes(report)) if isinstance(report, (bytes, bytearray, memoryview)) else None
         if envelope is None or envelope.version != VERSION:

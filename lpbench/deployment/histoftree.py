@@ -8,9 +8,11 @@ bit, whatever the order in which reports arrive.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from lpbench.deployment.broadcast import Broadcast, campaign_of
@@ -18,9 +20,10 @@ from lpbench.deployment.client import Client, fresh_generator, numbers, whole
 from lpbench.deployment.collector import Collector, ProtocolError, Round
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, bit_reports, category_reports
-from lpbench.estimators.histoftree.histoftree import CellRegressor, protection_order
+from lpbench.estimators.histoftree.histoftree import CellRegressor
+from lpbench.estimators.histoftree.public_mask import protection_order
 from lpbench.estimators.histoftree.rounds import MECHANISMS, Rounds, Split
-from lpbench.estimators.histoftree.user_cells import ReportDraws, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
 from lpbench.privacy import RandomizedResponse
 from lpbench.privacy.payload import LARGEST_REAL, Field, Integers, Reals
 from lpbench.seeds import Streams
@@ -62,7 +65,7 @@ class UserDraws(ReportDraws):
         zeros = np.zeros(n)
         return cls(zeros, zeros, zeros, dict.fromkeys(range(n_features), zeros))
 
-    def bins(self, columns) -> np.ndarray:
+    def bins(self, columns: Sequence[int]) -> np.ndarray:
         """Uniforms of the given features, shape (n, len(columns))."""
         return np.column_stack([self.bin[int(c)] for c in columns]) if len(columns) else np.empty((self.keep.size, 0))
 
@@ -93,7 +96,16 @@ class HistOfTreeClient(Client):
 
     protocol = NAME
 
-    def __init__(self, user: int, token: bytes, limit: float, x, y: float, protected, draws: UserDraws | None = None):
+    def __init__(
+        self,
+        user: int,
+        token: bytes,
+        limit: float,
+        x: ArrayLike,
+        y: float,
+        protected: ArrayLike,
+        draws: UserDraws | None = None,
+    ):
         super().__init__(user, token, limit)
         self._x = np.asarray(x, dtype=np.float64)[None]
         self._y = np.array([y], dtype=np.float64)
@@ -110,13 +122,13 @@ class HistOfTreeClient(Client):
             return label
         return self._budgets[1]
 
-    def _report(self, broadcast: Broadcast):
+    def _report(self, broadcast: Broadcast) -> tuple[Sequence[Field], np.ndarray]:
         return (self._label if broadcast.settings["round"] == 1 else self._cell)(broadcast)
 
     def _rounds(self, label_range: float) -> Rounds:
         return Rounds(self._x, self._y, self._mask, label_range, Streams(0), self._draws)
 
-    def _label(self, broadcast: Broadcast):
+    def _label(self, broadcast: Broadcast) -> tuple[Sequence[Field], np.ndarray]:
         lo, hi = broadcast.settings["label_range"]
         if not -LARGEST_REAL <= lo < hi <= LARGEST_REAL:
             raise ProtocolError(f"label_range=[{lo!r}, {hi!r}] must be two finite numbers, the smaller one first")
@@ -126,7 +138,7 @@ class HistOfTreeClient(Client):
         shown = np.where(self._mask, 0.0, self._x)[0]
         return label_fields(shown.size), np.concatenate([label, self._mask[0], shown])
 
-    def _cell(self, broadcast: Broadcast):
+    def _cell(self, broadcast: Broadcast) -> tuple[Sequence[Field], np.ndarray]:
         grid, leaves, mechanism = self._places(broadcast)
         if self._budgets[1] == 0 and grid.choices[0] * leaves.choices[0] > 1:
             raise ProtocolError("no budget is left for the cell, which is not public")
@@ -292,11 +304,11 @@ class ReceivedBits(BitSums):
         See :class:`BitSums`.
     """
 
-    def __init__(self, bits: np.ndarray, grid: UserGrid, leaves: UserLeaves, labels, budget: float):
+    def __init__(self, bits: np.ndarray, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, budget: float):
         super().__init__(0, grid, leaves, labels, budget)
         self._bits = bits
 
-    def _indicators(self, user, query, leaves, cell) -> np.ndarray:
+    def _indicators(self, user: np.ndarray, query: Query, leaves: np.ndarray, cell: np.ndarray) -> np.ndarray:
         bits = self._bits[user, query.codes[cell] * self._leaves.n_leaves + leaves[cell]]
         if self._budget == 0:
             return bits.astype(float)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from lpbench.deployment.broadcast import Broadcast, campaign_of
@@ -19,7 +20,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes, regression_function
-from lpbench.privacy.payload import table_fields
+from lpbench.privacy.payload import Field, table_fields
 
 NAME = "lpct"
 KINDS = ("laplace", "rr", "discrete")
@@ -44,7 +45,9 @@ class LPCTClient(Client):
 
     protocol = NAME
 
-    def __init__(self, user: int, token: bytes, limit: float, x, code: int, rng: np.random.Generator | None = None):
+    def __init__(
+        self, user: int, token: bytes, limit: float, x: ArrayLike, code: int, rng: np.random.Generator | None = None
+    ):
         super().__init__(user, token, limit)
         self._x = np.asarray(x, dtype=np.float64)[None]
         self._code = np.array([code])
@@ -53,7 +56,7 @@ class LPCTClient(Client):
     def _cost(self, broadcast: Broadcast) -> float:
         return numbers(broadcast.settings, "budget")[0]
 
-    def _report(self, broadcast: Broadcast):
+    def _report(self, broadcast: Broadcast) -> tuple[tuple[Field, ...], np.ndarray]:
         settings, tree = broadcast.settings, broadcast.partition
         n_classes = whole(settings, "n_classes", 1, MOST_CLASSES)
         if settings["kind"] not in KINDS or not self._code[0] < n_classes:
@@ -92,7 +95,7 @@ class LPCTCurator:
         Key of the enrolment tokens.
     """
 
-    def __init__(self, model: LPCT, X_public, y_public, classes, secret: bytes):
+    def __init__(self, model: LPCT, X_public: ArrayLike, y_public: ArrayLike, classes: ArrayLike, secret: bytes):
         if model.depth is None or model.epsilon == float("inf"):
             raise ConfigurationError("LPCT's protocol needs a depth and a finite epsilon")
         self.model, self._secret = clone(model), secret

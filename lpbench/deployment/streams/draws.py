@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +27,7 @@ class UserSlice:
         As for :meth:`lpbench.seeds.Streams.generator`.
     """
 
-    def __init__(self, streams: Streams, purpose: str, start: int, **axes):
+    def __init__(self, streams: Streams, purpose: str, start: int, **axes: object):
         self._streams, self._purpose, self._start, self._axes = streams, purpose, start, axes
         self._calls = 0
 
@@ -37,23 +38,23 @@ class UserSlice:
         generator.bit_generator.advance(self._start * int(np.prod(shape[1:], dtype=np.int64)))  # type: ignore[attr-defined]
         return generator
 
-    def random(self, size) -> np.ndarray:
+    def random(self, size: int | tuple[int, ...]) -> np.ndarray:
         """Uniforms; the first axis of ``size`` is the users."""
         size = _shape(size)
         return self._generator(size).random(size)
 
-    def laplace(self, size) -> np.ndarray:
+    def laplace(self, size: int | tuple[int, ...]) -> np.ndarray:
         """Standard Laplace noise."""
         size = _shape(size)
         return self._generator(size).laplace(size=size)
 
-    def geometric(self, p: float, size) -> np.ndarray:
+    def geometric(self, p: float, size: int | tuple[int, ...]) -> np.ndarray:
         """Geometric variables 1, 2, ... by inversion, one uniform each (numpy's own take a random number of them)."""
         size = _shape(size)
         return np.ceil(np.log1p(-self._generator(size).random(size)) / np.log1p(-p)).clip(min=1.0)
 
 
-def _shape(size) -> tuple[int, ...]:
+def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size) if isinstance(size, tuple) else (int(size),)
 
 
@@ -70,7 +71,7 @@ class SlicedDraws(ReportDraws):
         self._streams, self._start, self._n = streams, start, n
         self.bits_seed, self.bits_user = streams.child("report", draw="bits").seed, start
 
-    def _uniforms(self, **axes) -> np.ndarray:
+    def _uniforms(self, **axes: object) -> np.ndarray:
         return UserSlice(self._streams, "report", self._start, **axes).random(self._n)
 
     # the users of a campaign are too many to draw for at once: each attribute is drawn when it is asked for
@@ -86,7 +87,7 @@ class SlicedDraws(ReportDraws):
     def leaf(self) -> np.ndarray:  # type: ignore[override]
         return self._uniforms(draw="leaf")
 
-    def bins(self, columns) -> np.ndarray:
+    def bins(self, columns: Sequence[int]) -> np.ndarray:
         """Uniforms of the given features, shape (n, len(columns))."""
         drawn = [self._uniforms(draw="bin", feature=int(c)) for c in columns]
         return np.column_stack(drawn) if drawn else np.empty((self._n, 0))

@@ -146,7 +146,7 @@ class Design:
         digits = kinds[:, None] // (bins + 1) ** np.arange(width)[::-1] % (bins + 1)
         return np.where(digits == bins, 0.0, (digits + 0.5) / bins), digits == bins
 
-    def simulate(self, X, y, mask, draws: ReportDraws) -> Users:
+    def simulate(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, draws: ReportDraws) -> Users:
         """Simulate some users: their privatised labels now, their cells when a tree is there."""
         return Users(self, X, y, mask, draws)
 
@@ -154,7 +154,7 @@ class Design:
 class Users:
     """Some simulated devices, and what they send."""
 
-    def __init__(self, design: Design, X, y, mask, draws: ReportDraws):
+    def __init__(self, design: Design, X: np.ndarray, y: np.ndarray, mask: np.ndarray, draws: ReportDraws):
         self._design, self.mask = design, mask
         lo, hi = design.model.y_range
         self._rounds = Rounds(X, np.clip(y, lo, hi), mask, design.label_range, Streams(0), draws)
@@ -227,11 +227,11 @@ class _Weighted(SampleGroups):
         super().__init__(None, None, counts.size)
         self._counts = counts
 
-    def sums(self, values):
+    def sums(self, values: np.ndarray) -> np.ndarray:
         return values * self._counts
 
     @property
-    def counts(self):
+    def counts(self) -> np.ndarray:
         return self._counts
 
 
@@ -272,7 +272,7 @@ class CellStream:
             part = slice(start, start + _MOST_USERS)
             self._add(cells[part].astype(np.int64), self.design.steps(labels[part]), X[part], mask[part])
 
-    def _add(self, cells, steps, X, mask) -> None:
+    def _add(self, cells: np.ndarray, steps: np.ndarray, X: np.ndarray, mask: np.ndarray) -> None:
         grid, leaves = self._public(np.where(mask, 0.0, X), mask)
         self._patterns[cell_keys(grid.patterns, 2)] = True
         choices = (grid.choices * leaves.choices).astype(np.int64)
@@ -288,7 +288,7 @@ class CellStream:
         for sums, totals in zip(self._shared, (leaves.views.counts, leaves.views.sums(labels)), strict=True):
             sums.add(shared, totals[view].astype(np.int64))
 
-    def _public(self, X, mask) -> tuple[UserGrid, UserLeaves]:
+    def _public(self, X: np.ndarray, mask: np.ndarray) -> tuple[UserGrid, UserLeaves]:
         """What public features tell about the cells of some users."""
         m, d = X.shape
         rounds = Rounds(X, np.zeros(m), mask, 1.0, Streams(0), UserDraws.none(m, d))
@@ -316,7 +316,7 @@ class CellStream:
         """Number of users who have reported."""
         return int(self._reported[0].floats().sum())
 
-    def estimate(self, query: Query, leaves) -> tuple[np.ndarray, np.ndarray]:
+    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their labels in each cell, as ``CategorySums`` does."""
         cells = query.codes * self.n_leaves + leaves
         users, labels, choices, scaled = (sums[cells] for sums in self._floats[0])
@@ -339,7 +339,7 @@ class CellStream:
         reported = [s.floats() * f for s, f in zip(self._reported, (1.0, step, 1.0, step), strict=True)]
         return reported, [s.floats() * f for s, f in zip(self._possible, scale, strict=True)]
 
-    def means(self, labels=None) -> np.ndarray:
+    def means(self, labels: np.ndarray | None = None) -> np.ndarray:
         """Mean label of every leaf, each user shared evenly among the leaves it may lie in; ``labels`` is ignored."""
         users, totals = (s.floats().reshape(self.n_leaves, -1)[:, 1:] for s in self._shared)
         choices = np.arange(1, self.n_leaves + 1)

@@ -12,7 +12,7 @@ import pandas as pd
 from lpbench.datasets.synthetic import eta_p, eta_q
 from lpbench.deployment.lpct import LPCTCurator
 from lpbench.deployment.streams.draws import SlicedDraws
-from lpbench.deployment.streams.histoftree import CellStream, Design, LabelStream, MaskCounts
+from lpbench.deployment.streams.histoftree import CellStream, Design, LabelStream, MaskCounts, Users
 from lpbench.deployment.streams.lpct import VoteStream
 from lpbench.estimators import LPCT, HistOfTree
 from lpbench.experiments.memory import memory_mb
@@ -79,7 +79,7 @@ def stream_histoftree(users: int, seed: int) -> Iterator[Progress]:
         yield Progress("masks", stop, masks.counts.nbytes)
     design = Design.of(model, masks)
 
-    def simulated(block: int, start: int, stop: int):
+    def simulated(block: int, start: int, stop: int) -> Users:
         X, y = histoftree_users(streams, block)
         part = slice(0, stop - start)
         draws = SlicedDraws(streams, start, stop - start)
