@@ -48,6 +48,12 @@ class Summary:
     reasons: pd.DataFrame
     marked_holm: pd.Series
 
+    def samples(self, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
+        """Replications of the chosen points in order: (panel, data set, mask, method, epsilon) -> shape (R,)."""
+        chosen = self.chosen[self.chosen["selection"] == selection]
+        keys = ["panel", "dataset", "mask", "method", "epsilon"]
+        return {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
+
 
 def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: str = "star") -> Summary:
     """Summarise the scores of one experiment.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lpbench.selectors import parse_selector
+from lpbench.selectors import format_selector, parse_selector
 
 #: The named preset that follows the paper's text; it stands for a method that was not run under its bare name.
 TEXT = "text"
@@ -18,14 +18,30 @@ def by_method(selectors: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
+def _preference(selector: str) -> tuple[bool, bool, bool, int, str]:
+    """Sort key of the one rule by which a selector stands for others of its method.
+
+    A preset before parameters fixed by hand; no variant before the variant ``text`` before any other; the shortest.
+    An experiment names as the bare method what its paper is compared with, so tables, figures and claims rest on that.
+    """
+    params = parse_selector(selector)[1]
+    variant = params.get("variant")
+    return not set(params) <= {"variant"}, variant is not None, variant != TEXT, len(selector), selector
+
+
 def representatives(selectors: Iterable[str]) -> dict[str, str]:
     """Choose one selector a method: the bare name, else the variant ``text``, else the shortest."""
+    return {name: min(group, key=_preference) for name, group in by_method(selectors).items()}
 
-    def order(selector: str) -> tuple:
-        params = parse_selector(selector)[1]
-        return bool(params), params.get("variant") != TEXT, len(selector), selector
 
-    return {name: min(group, key=order) for name, group in by_method(selectors).items()}
+def one_variant_each(selectors: Iterable[str]) -> set[str]:
+    """Choose one variant among the selectors that differ in the variant alone, by the rule of representatives."""
+    groups: dict[str, list[str]] = {}
+    for selector in set(selectors):
+        name, params = parse_selector(selector)
+        params.pop("variant", None)
+        groups.setdefault(format_selector(name, params), []).append(selector)
+    return {min(group, key=_preference) for group in groups.values()}
 
 
 def is_preset(selector: str) -> bool:

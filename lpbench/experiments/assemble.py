@@ -11,26 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lpbench.analysis.scores import SCORE_COLUMNS
 from lpbench.experiments.fingerprint import canonical_json
 from lpbench.experiments.plan import Entry
 from lpbench.experiments.store import Store
 
-COLUMNS = [
-    "experiment",
-    "panel",
-    "dataset",
-    "mask",
-    "method",
-    "epsilon",
-    "x",
-    "params",
-    "replication",
-    "metric",
-    "value",
-    "status",
-    "reason",
-    "seconds",
-]
 #: What an entry says of all its rows.
 _OF_ENTRY = ["experiment", "panel", "dataset", "mask", "method"]
 
@@ -46,7 +31,7 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     """
     parts = [part for entry in entries for part in _by_budget(entry, _entry_table(entry, store))]
     if not parts:
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=SCORE_COLUMNS)
     parts.sort(key=lambda part: part[0])
     table = pa.concat_tables([table for _, table in parts]).unify_dictionaries()
     return pd.DataFrame({name: _in_pandas(table.column(name)) for name in table.column_names}, copy=False)
@@ -62,7 +47,7 @@ def _entry_table(entry: Entry, store: Store) -> pa.Table:
         table = _placeholder(entry, failure["status"], failure["reason"])
     columns = {name: table.column(name) for name in table.column_names}
     columns |= {name: _constant(getattr(entry, name), len(table)) for name in _OF_ENTRY}
-    return pa.table({**columns, "x": _x(table, entry)}).select(COLUMNS)
+    return pa.table({**columns, "x": _x(table, entry)}).select(SCORE_COLUMNS)
 
 
 def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple, pa.Table]]:

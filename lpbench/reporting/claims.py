@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
 
 CLAIM_COLUMNS = ["paper", "claim", "artefact", "statement", "verdict", "evidence"]
 
 
-def decide(results: Results) -> pd.DataFrame:
+def decide(results: Evidence) -> pd.DataFrame:
     """Decide every claim of every paper, in the papers' order.
 
     Returns

@@ -76,7 +76,7 @@ def _floors(summary: Summary) -> dict[tuple[str, str, float], Floor]:
     if rows.empty:
         return {}
     rows = rows.assign(ratio_error=ratio_errors(rows, summary.chosen))
-    samples = _samples(summary, "oracle")
+    samples = summary.samples("oracle")
     return {
         (r["dataset"], r["mask"], r["epsilon"]): Floor(
             r["method"], r["metric"], r["mask"], r["mean"], r["se"], r["ratio"], r["ratio_error"], int(r["n"]),
@@ -84,12 +84,6 @@ def _floors(summary: Summary) -> dict[tuple[str, str, float], Floor]:
         )
         for r in rows.to_dict("records") if r["mean"] == r["mean"]
     }  # fmt: skip
-
-
-def _samples(summary: Summary, selection: str) -> dict[tuple, np.ndarray]:
-    chosen = summary.chosen[summary.chosen["selection"] == selection]
-    keys = ["panel", "dataset", "mask", "method", "epsilon"]
-    return {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
 
 
 def published_wins(name: str, floor: Floors) -> list[dict]:
@@ -160,7 +154,7 @@ def hindsight(summary: Summary, floor: Floors, cards: Mapping) -> list[dict]:
     """
     table = summary.table[~summary.table["method"].isin([*FLOORS, *REFERENCES]) & summary.table["mean"].notna()]
     keys = ["panel", "mask", "epsilon", "method"]
-    samples = {s: _samples(summary, s) for s in ("oracle", "tuning_free")}
+    samples = {s: summary.samples(s) for s in ("oracle", "tuning_free")}
     rows = []
     for (panel, mask, epsilon, method), part in table.groupby(keys, sort=False):
         means = part.pivot(index="dataset", columns="selection", values="mean")

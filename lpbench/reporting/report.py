@@ -13,7 +13,7 @@ from lpbench.analysis import write_csv
 from lpbench.files import write_text
 from lpbench.reporting.claims import decide
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.pages.render import render
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import explain
@@ -57,7 +57,7 @@ def write_report(
         The report.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    claims = decide(Results(results_dir))
+    claims = decide(Evidence(results_dir))
     write_csv(claims, folder / "claims.csv")
     entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
     decided = claims.to_dict("records")

@@ -7,7 +7,7 @@ import pytest
 from lpbench.analysis.scores import write_csv
 from lpbench.analysis.selection import Setting
 from lpbench.analysis.summary import SUMMARY_COLUMNS, summarise
-from lpbench.analysis.variants import competitors, representatives
+from lpbench.analysis.variants import competitors, one_variant_each, representatives
 from tests.analysis.tables import cell, row, table
 
 SMALL, LARGE = '{"depth":1}', '{"depth":2}'
@@ -152,3 +152,10 @@ def test_nothing_ran():
     summary = summarise(table([lost]))
     assert summary.table["mean"].isna().all() and len(summary.chosen) == 0
     assert summary.reasons["reason"].tolist() == ["skipped: no data"]
+
+
+def test_one_variant_stands_for_a_method_in_tables_and_curves_alike():
+    """Bare before ``text`` before others; parameters fixed by hand are told apart."""
+    names = ["m", "m[variant=text]", "m[n=2,variant=text]", "m[n=2]", "p[variant=text]", "p[variant=a]", "q[variant=b]"]
+    assert one_variant_each(names) == {"m", "m[n=2]", "p[variant=text]", "q[variant=b]"}
+    assert set(representatives(names).values()) == {"m", "p[variant=text]", "q[variant=b]"}

@@ -11,9 +11,10 @@ import time
 import numpy as np
 import pytest
 
+from lpbench.analysis.scores import SCORE_COLUMNS
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import expand_grid
-from lpbench.experiments.assemble import COLUMNS, assemble
+from lpbench.experiments.assemble import assemble
 from lpbench.experiments.compute import execute
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
@@ -69,7 +70,7 @@ def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
     report = run_blocks(plan.blocks, store, backend="serial", progress=False)
     assert [o.status for o in report.failed] == ["failed"]
     frame = assemble(plan.entries, store)
-    assert list(frame.columns) == COLUMNS
+    assert list(frame.columns) == SCORE_COLUMNS
     bad = frame[frame["status"] == "failed"]
     assert len(bad) == 1 and "broken on purpose" in bad["reason"].iloc[0]
     failure = store.read_failure(report.failed[0].key)

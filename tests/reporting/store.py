@@ -9,9 +9,10 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.claims import Claim, Verdict
+from lpbench.experiments.results import keep_summary
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.comparison import compare
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, scores_of
 
@@ -24,13 +25,14 @@ def put(folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores:
     write_csv(compare(experiment["name"], summary), target / "comparison.csv")
     if with_scores:
         scores.to_parquet(target / "scores.parquet", index=False)
+        keep_summary(summary, target)
 
 
 def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: Callable, **options) -> Verdict:
     """Make results of some experiments by a formula and decide one claim."""
     for experiment in experiments.values():
         put(folder, experiment, scores_of(experiment, mean, **options))
-    return claim_of(claim).verdict(Results(folder))
+    return claim_of(claim).verdict(Evidence(folder))
 
 
 def claim_of(name: str) -> Claim:

@@ -11,7 +11,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.reporting import write_artefact, write_drawing
 from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
-from lpbench.reporting.figures.curves import curves
+from lpbench.reporting.figures.curves import labelled_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title
 from lpbench.reporting.tables.grid import build, print_number
 from lpbench.reporting.tables.latex import to_latex
@@ -170,7 +170,7 @@ def test_budgets_that_differ_by_panel_are_in_the_titles():
         {"panel": p, "dataset": ["employee"], "method": ["lpct_max_edge", "lpct_p"], "epsilon": [e],
          "x": "dataset.private_fraction", "values": [0.2, 1]} for p, e in (("a", 8), ("b", 1000))]}  # fmt: skip
     table = summarise_experiment(body, scores_of(body, lambda key: 0.7, metric="accuracy", replications=3), CARDS).table
-    found = curves(body, table, CARDS)
+    found = labelled_curves(body, table, CARDS)
     assert {(c.panel, c.epsilon) for c in found} == {("a", 8.0), ("b", 1000.0)}
     assert _panel_title("b", found) == "(b) ε = 1000 (non-private)"
     assert len(_looks(found)["colour"]) == 2  # by method, not by budget

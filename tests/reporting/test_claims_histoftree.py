@@ -6,7 +6,7 @@ import pytest
 from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.papers.published_files import read, stated_claims
 from lpbench.reporting.claims import CLAIM_COLUMNS, decide
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import bare, experiment, parse_selector, scores_of
 from tests.reporting.store import claim_of, put, verdict
@@ -142,7 +142,7 @@ def tables(tmp_path_factory):
                 group["dataset"] = ["abalone", "building", "red_wine"]
             scores = scores_of(body, lambda k, c=choice: table(k, **c), replications=2, points=({"depth": 1},))
             put(folder, body, scores, with_scores=False)
-        made[name] = Results(folder)
+        made[name] = Evidence(folder)
     return made
 
 
@@ -176,7 +176,7 @@ def test_h13(tmp_path, gain, expected):
 
 
 def test_claims_without_results_are_not_run(tmp_path):
-    claims = decide(Results(tmp_path))
+    claims = decide(Evidence(tmp_path))
     assert list(claims.columns) == CLAIM_COLUMNS
     assert claims["claim"].tolist() == read("claims.csv")["claim"].tolist()
     assert set(claims["verdict"]) == {"not_run"} and (claims["evidence"] != "").all()
@@ -185,7 +185,7 @@ def test_claims_without_results_are_not_run(tmp_path):
 def test_paired_claim_says_that_scores_are_missing(tmp_path):
     body = experiment("histoftree/figure2a")
     put(tmp_path, body, scores_of(body, figure2a, replications=2), with_scores=False)
-    found = claim_of("H2").verdict(Results(tmp_path))
+    found = claim_of("H2").verdict(Evidence(tmp_path))
     assert found.verdict == "not_run" and "scores.parquet" in found.evidence
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from lpbench.analysis import Interval, read_csv, write_csv
 from lpbench.analysis.exponents import table_i
+from lpbench.experiments.results import CHOSEN
 from lpbench.papers.label_dp.claims import furthest, is_zero, jointly
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import ROWS, rate_table, read_rates
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import paper_of
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of
@@ -36,16 +37,16 @@ def folder(tmp_path_factory):
     return path
 
 
-def altered(folder, target, change) -> Results:
+def altered(folder, target, change) -> Evidence:
     """The same results with the risks of some curves multiplied by ``change(model, row)``."""
     (target / NAME).mkdir(parents=True)
-    summary, scores = read_csv(folder / NAME / "summary.csv"), pd.read_parquet(folder / NAME / "scores.parquet")
-    for frame, column in ((summary, "mean"), (scores, "value")):
+    summary, chosen = read_csv(folder / NAME / "summary.csv"), pd.read_parquet(folder / NAME / CHOSEN)
+    for frame, column in ((summary, "mean"), (chosen, "value")):
         rows = frame[["dataset", "method", "epsilon", "x"]].to_dict("records")
         frame[column] *= [change(ROWS[parse_selector(row["method"])[0]][1], row) for row in rows]
     write_csv(summary, target / NAME / "summary.csv")
-    scores.to_parquet(target / NAME / "scores.parquet", index=False)
-    return Results(target)
+    chosen.to_parquet(target / NAME / CHOSEN, index=False)
+    return Evidence(target)
 
 
 def theory(key) -> float:
@@ -77,7 +78,7 @@ def classes(key) -> float:
 
 @pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5"])
 def test_curves_that_follow_the_theorems_satisfy_the_claims(folder, claim):
-    found = claim_of(claim).verdict(Results(folder))
+    found = claim_of(claim).verdict(Evidence(folder))
     assert found.verdict == "holds", found.evidence
 
 
@@ -115,7 +116,7 @@ def test_curves_that_contradict_a_claim_fail_it(folder, tmp_path, claim, change)
 )
 def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
     put(tmp_path, *noisy("label_dp/classes", mean))
-    found = claim_of("Z6").verdict(Results(tmp_path))
+    found = claim_of("Z6").verdict(Evidence(tmp_path))
     assert found.verdict == wanted
     if wanted == "holds":
         assert "better up to K = 8" in found.evidence
@@ -123,11 +124,11 @@ def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
 
 @pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5", "Z6"])
 def test_claims_are_not_decided_without_results(tmp_path, claim):
-    assert claim_of(claim).verdict(Results(tmp_path)).verdict == "not_run"
+    assert claim_of(claim).verdict(Evidence(tmp_path)).verdict == "not_run"
 
 
 def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
-    table = rate_table(Results(folder).lines(NAME)).set_index(["panel", "method", "epsilon"])
+    table = rate_table(Evidence(folder).curves(NAME)).set_index(["panel", "method", "epsilon"])
     label = table.loc["regression", "label_ldp_knn", 1.0]
     assert label["slope"] == pytest.approx(0.5, abs=0.01) == pytest.approx(label["local"], abs=0.02)
     assert label["local_low"] <= 0.5 <= label["local_high"] and label["covers"]
@@ -150,7 +151,7 @@ def test_rates_are_written_with_their_figures(folder):
     shown = read_rates(folder / NAME)
     assert ("regression", "label LDP", "label_ldp_knn", "1", "0.500") in [row[:5] for row in shown.rows]
     assert "label_ldp_knn" in shown.as_text() and read_rates(folder) is None
-    table = rate_table(Results(folder).lines(NAME))
+    table = rate_table(Evidence(folder).curves(NAME))
     assert len(read_csv(folder / NAME / "rates.csv")) == len(table)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from tests.reporting.fake import bare, scores_of
 from tests.reporting.store import claim_of, put, verdict
 
@@ -232,6 +232,6 @@ def test_l18(tmp_path, psgd, expected):
     scores = scores_of(experiment, lambda k: 0.8, **OPTIONS)
     scores["seconds"] = np.where(scores["method"].str.startswith("psgd"), psgd, 1.0)
     put(tmp_path, experiment, scores)
-    got = claim_of("L18").verdict(Results(tmp_path))
+    got = claim_of("L18").verdict(Evidence(tmp_path))
     assert got.verdict == expected, got
     assert "over 100 GB: email" in got.evidence

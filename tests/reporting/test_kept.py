@@ -3,10 +3,9 @@
 import pandas as pd
 import pytest
 
-from lpbench.experiments.results import CHOSEN, TABLE, forget_summary, read_summary
+from lpbench.experiments.results import read_summary
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.evidence import Results
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
 
 
@@ -38,20 +37,6 @@ def test_kept_summary_is_the_summary(results, name):
         pd.testing.assert_frame_equal(getattr(read, frame), expected, check_dtype=False, check_exact=True)
     assert (read.marked_holm == made.marked_holm).all()
     assert Entry(experiments[name], folder).full(CARDS).table.equals(read.table)
-
-
-def test_curves_are_the_same_without_what_was_kept(results):
-    folder, _, _ = results
-    with_it = Results(folder).lines("histoftree/figure2c")
-    held = {name: (folder / "histoftree/figure2c" / name).read_bytes() for name in (TABLE, CHOSEN)}
-    forget_summary(folder / "histoftree/figure2c")
-    without = Results(folder).lines("histoftree/figure2c")
-    for name, data in held.items():
-        (folder / "histoftree/figure2c" / name).write_bytes(data)
-    assert len(with_it) == len(without) > 0
-    for a, b in zip(with_it, without, strict=True):
-        assert (a.method, a.mask) == (b.method, b.mask)
-        assert (a.samples == b.samples).all()
 
 
 def test_nothing_kept_is_nothing(tmp_path):

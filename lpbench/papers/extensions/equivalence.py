@@ -11,11 +11,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from lpbench.analysis import Summary
+from lpbench.analysis.curves import Curve
 from lpbench.analysis.equivalence import equivalent_sizes
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.reporting.cards import get
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import Curve, axis_of, curves
+from lpbench.reporting.figures.curves import axis_of, labelled_curves
 from lpbench.selectors import parse_selector
 
 #: Axes that count private samples.
@@ -46,10 +47,10 @@ def draw_equivalence(experiment, summary: Summary, cards: Mapping, folder: Path)
     table, stem = summary.table, get(experiment, "name").rpartition("/")[2]
     first = parse_selector(get(get(experiment, "groups")[0], "method")[0])[0]
     panels: dict[tuple[str, float], list[Curve]] = {}
-    for curve in curves(experiment, table, cards):
+    for curve in labelled_curves(experiment, table, cards):
         if axis_of(experiment, curve.panel) in SIZES and len(curve.x) >= LEAST:
             panels.setdefault((curve.panel, curve.epsilon), []).append(curve)
-    shown = {key: found for key, found in panels.items() if len(found) > 1 and any(c.method == first for c in found)}
+    shown = {key: found for key, found in panels.items() if len(found) > 1 and any(c.base == first for c in found)}
     if not shown:
         return []
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
@@ -66,7 +67,7 @@ def draw_equivalence(experiment, summary: Summary, cards: Mapping, folder: Path)
 
 
 def _panel(ax: Axes, found: Sequence[Curve], first: str, larger: bool) -> None:
-    reference = next(c for c in found if c.method == first)
+    reference = next(c for c in found if c.base == first)
     ceiling = reference.x.max() * 1.35
     ax.plot(reference.x, reference.x, color=style.GREY, linestyle="--", linewidth=1, label="as many")
     for k, curve in enumerate(c for c in found if c is not reference and np.array_equal(c.x, reference.x)):
@@ -74,11 +75,11 @@ def _panel(ax: Axes, found: Sequence[Curve], first: str, larger: bool) -> None:
         colour = style.COLOURS[k % len(style.COLOURS)]
         known = np.isfinite(needed)
         marker = style.MARKERS[k % len(style.MARKERS)]
-        ax.plot(curve.x[known], needed[known], marker=marker, label=curve.kind, color=colour)
+        ax.plot(curve.x[known], needed[known], marker=marker, label=curve.label, color=colour)
         beyond = np.isinf(needed)
         # side by side where several methods do not get there
         ax.plot(curve.x[beyond] * 1.04**k, np.full(beyond.sum(), ceiling), linestyle="", marker="^", color=colour)
-    ax.set_xlabel(f"private samples of {reference.kind}")
+    ax.set_xlabel(f"private samples of {reference.label}")
     style.log_scale(ax, "x")
     style.log_scale(ax, "y")
     ax.legend(fontsize=7)

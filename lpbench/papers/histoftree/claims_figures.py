@@ -6,7 +6,8 @@ import numpy as np
 
 from lpbench.analysis import ALPHA, better, loglog_slope, spearman
 from lpbench.analysis.claims import Deciders, Verdict
-from lpbench.reporting.evidence import Line, Results
+from lpbench.analysis.curves import Curve
+from lpbench.reporting.evidence import Evidence
 
 decider = Deciders()
 
@@ -17,18 +18,18 @@ BEYOND = 2.0
 NOISE = 1.0
 
 
-def _by_mask(results: Results, name: str) -> list[Line]:
+def _by_mask(results: Evidence, name: str) -> list[Curve]:
     """HistOfTree's curves, few protected features first."""
-    return sorted(results.lines(name, METHOD), key=lambda line: line.parameter("n_protected", 0))
+    return sorted(results.curves(name, METHOD), key=lambda line: line.parameter("n_protected", 0))
 
 
-def _exceeds(line: Line, high: int, low: int) -> bool:
+def _exceeds(line: Curve, high: int, low: int) -> bool:
     """Whether the mean at one place exceeds that at another by :data:`BEYOND` standard errors."""
     return bool(line.mean[high] - line.mean[low] > BEYOND * np.hypot(line.se[high], line.se[low]))
 
 
 @decider("H1")
-def falls_with_epsilon(results: Results) -> Verdict:
+def falls_with_epsilon(results: Evidence) -> Verdict:
     """Every curve: Spearman(epsilon, mean) <= -0.9, and the ends differ by more than 2 standard errors."""
     verdicts, parts = [], []
     for line in _by_mask(results, "histoftree/figure2a"):
@@ -40,10 +41,10 @@ def falls_with_epsilon(results: Results) -> Verdict:
 
 
 @decider("H2")
-def between_label_ldp_and_ldp(results: Results) -> Verdict:
+def between_label_ldp_and_ldp(results: Evidence) -> Verdict:
     """At epsilon 1 to 8, LabelDT, s* = 1, ..., 4, Hist: each beats the next (one-sided paired test, level 0.05)."""
     name = "histoftree/figure2a"
-    order = [results.line(name, "label_dt"), *_by_mask(results, name), results.line(name, "hist")]
+    order = [results.curve(name, "label_dt"), *_by_mask(results, name), results.curve(name, "hist")]
     labels = ["LabelDT", *(f"s*={line.parameter('n_protected')}" for line in order[1:-1]), "Hist"]
     failed, tests = [], 0
     for k, epsilon in enumerate(order[0].x):
@@ -61,7 +62,7 @@ def between_label_ldp_and_ldp(results: Results) -> Verdict:
 
 
 @decider("H3")
-def falls_with_n(results: Results) -> Verdict:
+def falls_with_n(results: Evidence) -> Verdict:
     """Log-log slope of the error against n negative for every s*, and steeper for smaller s*."""
     lines = _by_mask(results, "histoftree/figure2b")
     slopes = np.array([loglog_slope(line.x, line.mean) for line in lines])
@@ -73,13 +74,13 @@ def falls_with_n(results: Results) -> Verdict:
     return Verdict.of(bool((slopes < 0).all() and (np.diff(slopes) >= 0).all()), *parts)
 
 
-def _by_bins(results: Results) -> dict[int, Line]:
-    lines = results.lines("histoftree/figure2c", METHOD)
+def _by_bins(results: Evidence) -> dict[int, Curve]:
+    lines = results.curves("histoftree/figure2c", METHOD)
     return dict(sorted((int(line.parameter("bins")), line) for line in lines))
 
 
 @decider("H4")
-def u_shape_in_depth(results: Results) -> Verdict:
+def u_shape_in_depth(results: Evidence) -> Verdict:
     """For t >= 2 the minimum over p is inside the range, and both ends are higher by more than 2 standard errors."""
     verdicts, parts = [], []
     for bins, line in _by_bins(results).items():
@@ -94,7 +95,7 @@ def u_shape_in_depth(results: Results) -> Verdict:
 
 
 @decider("H5")
-def best_bins(results: Results) -> Verdict:
+def best_bins(results: Evidence) -> Verdict:
     """The smallest error over p is reached at t = 2."""
     best = {bins: line.mean.min() for bins, line in _by_bins(results).items()}
     parts = [f"t = {bins}: {value:.4f}" for bins, value in best.items()]
@@ -102,7 +103,7 @@ def best_bins(results: Results) -> Verdict:
 
 
 @decider("H6")
-def best_depth_grows_with_bins(results: Results) -> Verdict:
+def best_depth_grows_with_bins(results: Evidence) -> Verdict:
     """The minimising p does not decrease in t."""
     depth = {bins: line.x[int(np.argmin(line.mean))] for bins, line in _by_bins(results).items()}
     parts = [f"t = {bins}: p = {p:g}" for bins, p in depth.items()]
@@ -111,25 +112,25 @@ def best_depth_grows_with_bins(results: Results) -> Verdict:
 
 
 @decider("H7")
-def falls_with_gamma(results: Results) -> Verdict:
+def falls_with_gamma(results: Evidence) -> Verdict:
     """Every curve: Spearman(gamma, mean) <= -0.9."""
-    lines = results.lines("histoftree/figure2d")
+    lines = results.curves("histoftree/figure2d")
     rhos = {_name(line): spearman(line.x, line.mean) for line in lines}
     parts = [f"{name}: {rho:.2f}" for name, rho in rhos.items()]
     return Verdict.of(all(rho <= -0.9 for rho in rhos.values()), "Spearman " + ", ".join(parts))
 
 
-def _name(line: Line) -> str:
+def _name(line: Curve) -> str:
     selected = line.parameter("n_grid_features")
     return "adaptive" if selected is None else f"s = {selected}"
 
 
 @decider("H8")
-def adaptive_is_near_the_best(results: Results) -> Verdict:
+def adaptive_is_near_the_best(results: Evidence) -> Verdict:
     """The best s varies with gamma, and the adaptive choice is within 5 % of the best s at every gamma."""
     name = "histoftree/figure2d"
-    fixed = sorted(results.lines(name, METHOD), key=lambda line: line.parameter("n_grid_features"))
-    adaptive = results.line(name, "adhistoftree_max_edge")
+    fixed = sorted(results.curves(name, METHOD), key=lambda line: line.parameter("n_grid_features"))
+    adaptive = results.curve(name, "adhistoftree_max_edge")
     means = np.stack([line.mean for line in fixed])
     best = [fixed[k].parameter("n_grid_features") for k in means.argmin(axis=0)]
     excess = adaptive.mean / means.min(axis=0) - 1

@@ -8,7 +8,7 @@ from lpbench.analysis import ALPHA, rank_sums, signed_rank, wins
 from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.errors import NotRunError
 from lpbench.papers.histoftree.published import TABLES
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 
 decider = Deciders()
 
@@ -19,14 +19,14 @@ PROPOSED = {
 }
 
 
-def _tables(results: Results, mask: str):
+def _tables(results: Evidence, mask: str):
     """Yield (epsilon, table of the mask's columns) for the three tables."""
     for name, (_, epsilon) in TABLES.items():
         yield epsilon, results.values(name, epsilon, mask, PROPOSED[mask] + RIVALS)
 
 
 @decider("H9")
-def smallest_rank_sums(results: Results) -> Verdict:
+def smallest_rank_sums(results: Evidence) -> Verdict:
     """At every epsilon and for both kinds of mask, every proposed column has a smaller rank sum than every rival."""
     verdicts, parts = [], []
     for mask, proposed in PROPOSED.items():
@@ -39,7 +39,7 @@ def smallest_rank_sums(results: Results) -> Verdict:
 
 
 @decider("H10")
-def most_best_results(results: Results) -> Verdict:
+def most_best_results(results: Evidence) -> Verdict:
     """At every epsilon and for both kinds of mask, the proposed columns are best more often than the rivals."""
     verdicts, parts = [], []
     for mask, proposed in PROPOSED.items():
@@ -53,7 +53,7 @@ def most_best_results(results: Results) -> Verdict:
 
 
 @decider("H11")
-def adaptive_is_comparable(results: Results) -> Verdict:
+def adaptive_is_comparable(results: Evidence) -> Verdict:
     """The median over data sets, rules and epsilon of error(adaptive) / error(best parameters) is at most 1.1."""
     ratios = []
     for _, table in _tables(results, "personalized"):
@@ -70,7 +70,7 @@ def adaptive_is_comparable(results: Results) -> Verdict:
 
 
 @decider("H12")
-def cart_against_max_edge(results: Results) -> Verdict:
+def cart_against_max_edge(results: Evidence) -> Verdict:
     """CART has the smaller paired rank sum under aligned masks, max-edge under personalised ones."""
     totals = {}
     for mask, proposed in PROPOSED.items():
@@ -89,7 +89,7 @@ def cart_against_max_edge(results: Results) -> Verdict:
 
 
 @decider("H13")
-def generalised_response_is_slightly_better(results: Results) -> Verdict:
+def generalised_response_is_slightly_better(results: Evidence) -> Verdict:
     """Signed-rank test, over data sets and separately at each epsilon, that GRR has the smaller error.
 
     Holds if no budget contradicts it and at least one shows it (level 0.05 in the test over the data sets).

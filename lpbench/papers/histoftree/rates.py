@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from lpbench.analysis import Summary
 from lpbench.analysis.exponents import semi_feature_exponent
 from lpbench.reporting.cards import get
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 
@@ -25,7 +25,7 @@ def draw_semi_feature_rates(experiment, summary: Summary, cards: Mapping, folder
 
     Full LDP (Hist) is s* = d, label LDP (LabelDT) is s* = 0.
     """
-    lines = Results(folder.parents[1]).lines(get(experiment, "name"))
+    lines = Evidence(folder.parents[1]).curves(get(experiment, "name"))
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):

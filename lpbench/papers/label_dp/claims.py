@@ -12,6 +12,7 @@ import numpy as np
 
 from lpbench.analysis import Interval, bootstrap
 from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.analysis.curves import Curve
 from lpbench.analysis.rates import LEVEL
 from lpbench.errors import NotRunError
 from lpbench.papers.label_dp.rates import (
@@ -20,7 +21,7 @@ from lpbench.papers.label_dp.rates import (
     is_constant,
     slope_difference,
 )
-from lpbench.reporting.evidence import Line, Results
+from lpbench.reporting.evidence import Evidence
 
 decider = Deciders()
 
@@ -32,11 +33,11 @@ PANELS = {"classification": VOTES, "regression": MEANS, "heavy_tail_4": MEANS}
 SAME, VANISHED = 1.25, 1.1
 
 
-def find(results: Results, panel: str, base: str, epsilon: float) -> Line:
+def find(results: Evidence, panel: str, base: str, epsilon: float) -> Curve:
     """The curve of a method with the paper's constants."""
     lines = [
         line
-        for line in results.lines(NAME, base, panel=panel)
+        for line in results.curves(NAME, base, panel=panel)
         if np.isclose(line.epsilon, epsilon) and line.parameter("constants", "paper") == "paper"
     ]
     lines = [line for line in lines if not is_constant(line)]
@@ -45,9 +46,9 @@ def find(results: Results, panel: str, base: str, epsilon: float) -> Line:
     return lines[0]
 
 
-def budgets(results: Results, panel: str, base: str) -> list[float]:
+def budgets(results: Evidence, panel: str, base: str) -> list[float]:
     """Budgets at which a method was run in a panel."""
-    return sorted({line.epsilon for line in results.lines(NAME, base, panel=panel)})
+    return sorted({line.epsilon for line in results.curves(NAME, base, panel=panel)})
 
 
 def is_zero(gap: Interval) -> bool:
@@ -61,7 +62,7 @@ def jointly(intervals: int) -> float:
 
 
 @decider("Z1")
-def label_ldp_is_steeper_than_full_ldp(results: Results) -> Verdict:
+def label_ldp_is_steeper_than_full_ldp(results: Evidence) -> Verdict:
     """Each task, each common budget: exponent of label LDP minus that of full LDP (all n) excludes zero from below."""
     verdicts, parts = [], []
     for panel, methods in PANELS.items():
@@ -77,7 +78,7 @@ def label_ldp_is_steeper_than_full_ldp(results: Results) -> Verdict:
 
 
 @decider("Z2")
-def central_models_share_a_slope(results: Results) -> Verdict:
+def central_models_share_a_slope(results: Evidence) -> Verdict:
     """Full CDP at c epsilon against label CDP at epsilon: the difference of local exponents covers zero.
 
     c is the ratio of the printed constants (2 for votes, 6 for means): at such budgets the same term dominates both
@@ -116,7 +117,7 @@ def furthest(ratios) -> float:
 
 
 @decider("Z3")
-def label_ldp_is_non_private_on_a_smaller_sample(results: Results) -> Verdict:
+def label_ldp_is_non_private_on_a_smaller_sample(results: Evidence) -> Verdict:
     """Votes and bounded means: local exponents equal the non-private one, and curves collapse on N epsilon^2."""
     references = {"classification": "cube_vote", "regression": "knn_mean"}
     curves = {
@@ -144,7 +145,7 @@ def label_ldp_is_non_private_on_a_smaller_sample(results: Results) -> Verdict:
 
 
 @decider("Z4")
-def heavy_tails_cost_slope(results: Results) -> Verdict:
+def heavy_tails_cost_slope(results: Evidence) -> Verdict:
     """Label LDP at epsilon 2, all n: exponents rise with p (each step excludes zero), the loss to non-private falls."""
     moments = (2, 4, 16)
     label = [find(results, f"heavy_tail_{p}", "label_ldp_knn", 2.0) for p in moments]
@@ -161,7 +162,7 @@ def heavy_tails_cost_slope(results: Results) -> Verdict:
 
 
 @decider("Z5")
-def central_cost_vanishes(results: Results) -> Verdict:
+def central_cost_vanishes(results: Evidence) -> Verdict:
     """Epsilon 0.24 and 1: the risk over the non-private one falls towards one over the largest n.
 
     The local exponent must exceed the non-private one (interval above zero), unless the ratio at the largest n is at
@@ -182,7 +183,7 @@ def central_cost_vanishes(results: Results) -> Verdict:
 
 
 @decider("Z6")
-def bit_vectors_scale_with_the_logarithm_of_classes(results: Results) -> Verdict:
+def bit_vectors_scale_with_the_logarithm_of_classes(results: Evidence) -> Verdict:
     """Growth of the risk from K = 2 to 256: the bit vector's at most that of (ln K)^e, K-ary response's above it.
 
     e is the exponent of the effective sample N / ln K in Theorem 2, 1/2 for the family that is run.
@@ -202,22 +203,22 @@ def bit_vectors_scale_with_the_logarithm_of_classes(results: Results) -> Verdict
     return Verdict.of(all(verdicts), *parts)
 
 
-def growth(line: Line) -> Interval:
+def growth(line: Curve) -> Interval:
     """Risk at the last place over that at the first."""
     return bootstrap(line.samples, lambda mean: mean[..., -1] / mean[..., 0])
 
 
-def mechanisms(results: Results, epsilon: float) -> tuple[Line, Line]:
+def mechanisms(results: Evidence, epsilon: float) -> tuple[Curve, Curve]:
     """Curves of the bit vector and of K-ary randomised response against K."""
     name = "label_dp/classes"
-    lines = [line for line in results.lines(name, "label_ldp_vote") if np.isclose(line.epsilon, epsilon)]
+    lines = [line for line in results.curves(name, "label_ldp_vote") if np.isclose(line.epsilon, epsilon)]
     found = {line.parameter("mechanism", "bit_vector"): line for line in lines}
     if set(found) != {"bit_vector", "krr"}:
         raise NotRunError(f"{name} lacks a mechanism at epsilon {epsilon:g}")
     return found["bit_vector"], found["krr"]
 
 
-def crossing(bits: Line, plain: Line) -> float:
+def crossing(bits: Curve, plain: Curve) -> float:
     """Largest K up to which K-ary randomised response has the smaller risk (0: nowhere)."""
     worse = np.flatnonzero(plain.mean >= bits.mean)
     count = int(worse[0]) if worse.size else bits.x.size

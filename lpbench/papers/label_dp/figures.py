@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lpbench.analysis import Summary, bootstrap, loglog_slope, write_csv
+from lpbench.analysis.curves import Curve
 from lpbench.papers.label_dp.rates import (
     LARGEST,
     MODEL_NAMES,
@@ -22,7 +23,7 @@ from lpbench.papers.label_dp.rates import (
     theory,
 )
 from lpbench.reporting.cards import get
-from lpbench.reporting.evidence import Line, Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import draw_slope, finish
 
@@ -53,7 +54,7 @@ def write_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> N
         ``<results>/label_dp/table1``, with ``summary.csv`` and ``scores.parquet``.
     """
     name, title = get(experiment, "name"), get(experiment, "title")
-    lines = Results(folder.parents[1]).lines(name)
+    lines = Evidence(folder.parents[1]).curves(name)
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
     with style.look():
@@ -61,7 +62,7 @@ def write_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> N
         _draw_collapse(lines, folder)
 
 
-def _draw_tasks(lines: Sequence[Line], title: str, folder: Path) -> None:
+def _draw_tasks(lines: Sequence[Curve], title: str, folder: Path) -> None:
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
         drawn = [line for line in lines if line.panel == panel and _is_drawn(line)]
@@ -80,12 +81,12 @@ def _draw_tasks(lines: Sequence[Line], title: str, folder: Path) -> None:
     style.save(figure, folder, "table1")
 
 
-def _row(line: Line) -> tuple[int, str]:
+def _row(line: Curve) -> tuple[int, str]:
     """Place of a curve in the order of the table."""
     return list(MODEL_NAMES).index(ROWS[line.base][1]), line.method
 
 
-def _is_drawn(line: Line) -> bool:
+def _is_drawn(line: Curve) -> bool:
     task, model = ROWS[line.base]
     if is_constant(line) or line.parameter("constants", "paper") != "paper":
         return False
@@ -106,7 +107,7 @@ def _draw_curve(ax: Axes, found: MeasuredRate, color: str, marker: str, prefix: 
     draw_slope(ax, line.x[-LARGEST:], line.mean[-LARGEST:], found.high, color=color)
 
 
-def _draw_collapse(lines: Sequence[Line], folder: Path) -> None:
+def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     """Label LDP for epsilon <= 1 against N, and against the effective sample N eps^2."""
     figure, axes = plt.subplots(1, 4, figsize=(14, 3.6))
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
@@ -130,7 +131,7 @@ def write_budget_rates(experiment, summary: Summary, cards: Mapping, folder: Pat
     folder : Path
         ``<results>/label_dp/budget``, with ``summary.csv`` and ``scores.parquet``.
     """
-    lines = Results(folder.parents[1]).lines(get(experiment, "name"))
+    lines = Evidence(folder.parents[1]).curves(get(experiment, "name"))
     rows = []
     with style.look():
         figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 4.6))
@@ -147,7 +148,7 @@ def write_budget_rates(experiment, summary: Summary, cards: Mapping, folder: Pat
     write_csv(pd.DataFrame(rows), folder / "rates.csv")
 
 
-def _budget_rate(line: Line) -> dict:
+def _budget_rate(line: Curve) -> dict:
     """Exponent of epsilon, fitted where the privacy term should dominate, beside the theorem's."""
     _, model, rate = theory(line)
     low, high, power = BUDGETS[model]
@@ -158,7 +159,7 @@ def _budget_rate(line: Line) -> dict:
     return keys | budgets | {"slope": fitted.estimate, "slope_low": fitted.low, "slope_high": fitted.high}
 
 
-def _draw_budget(ax: Axes, line: Line, row: dict, color: str, marker: str) -> None:
+def _draw_budget(ax: Axes, line: Curve, row: dict, color: str, marker: str) -> None:
     kept = line.between(row["epsilon_low"], row["epsilon_high"])
     tight = " (tight constants)" if line.parameter("constants") == "tight" else ""
     half = (row["slope_high"] - row["slope_low"]) / 2

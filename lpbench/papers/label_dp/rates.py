@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import Interval, bootstrap, local_slopes, loglog_slope
+from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
 from lpbench.analysis.rates import LEVEL
 from lpbench.datasets import load_manifest
-from lpbench.reporting.evidence import Line
 from lpbench.reporting.tables.plain import PlainTable
 from lpbench.selectors import parse_selector
 
@@ -63,7 +63,7 @@ class MeasuredRate:
 
     Attributes
     ----------
-    line : Line
+    line : Curve
     task, model : str
     rate : Rate
         The exponents of the theorem.
@@ -77,7 +77,7 @@ class MeasuredRate:
         Risk over that of the constant prediction at the first of the largest n.
     """
 
-    line: Line
+    line: Curve
     task: str
     model: str
     rate: Rate
@@ -99,14 +99,14 @@ class MeasuredRate:
         return self.local.low <= self.high and self.local.high >= self.low
 
 
-def exponent(line: Line, last: int | None = None) -> Interval:
+def exponent(line: Curve, last: int | None = None) -> Interval:
     """Fitted exponent (minus the log-log slope) of a curve over all places or the ``last`` ones."""
     part = slice(None) if last is None else slice(-last, None)
     return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[part], mean[..., part]))
 
 
 def compare(
-    a: Line, b: Line, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], level: float = LEVEL
+    a: Curve, b: Curve, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], level: float = LEVEL
 ) -> Interval:
     """Bootstrap a statistic of two mean curves over replications that share their data.
 
@@ -116,7 +116,7 @@ def compare(
     return bootstrap(both, lambda mean: statistic(mean[..., 0, :], mean[..., 1, :]), level=level)
 
 
-def slope_difference(a: Line, b: Line, last: int | None = None, level: float = LEVEL) -> Interval:
+def slope_difference(a: Curve, b: Curve, last: int | None = None, level: float = LEVEL) -> Interval:
     """Exponent of curve a minus that of curve b, over all places or the ``last`` ones."""
     part = slice(None) if last is None else slice(-last, None)
 
@@ -126,7 +126,7 @@ def slope_difference(a: Line, b: Line, last: int | None = None, level: float = L
     return compare(a, b, difference, level)
 
 
-def theory(line: Line) -> tuple[str, str, Rate]:
+def theory(line: Curve) -> tuple[str, str, Rate]:
     """Task, model and rate of a curve, by its method and the parameters of its data set."""
     task, model = ROWS[line.base]
     name, params = parse_selector(line.dataset)
@@ -137,18 +137,18 @@ def theory(line: Line) -> tuple[str, str, Rate]:
     return task, model, rate
 
 
-def is_constant(line: Line) -> bool:
+def is_constant(line: Curve) -> bool:
     """Whether a curve is the constant prediction (one cube)."""
     return line.parameter("bins") == 1
 
 
-def excess(line: Line, lines: Sequence[Line]) -> float:
+def excess(line: Curve, lines: Sequence[Curve]) -> float:
     """Risk at the largest n over that of the non-private counterpart in ``lines`` (NaN for a reference)."""
     known = [r for r in lines if r.panel == line.panel and r.base == REFERENCE.get(line.base) and not is_constant(r)]
     return float(line.mean[-1] / known[0].mean[-1]) if known else float("nan")
 
 
-def measure(line: Line, lines: Sequence[Line]) -> MeasuredRate:
+def measure(line: Curve, lines: Sequence[Curve]) -> MeasuredRate:
     """Compare a curve with its row of Table I; ``lines`` holds the references of its panel."""
     task, model, rate = theory(line)
     constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
@@ -175,7 +175,7 @@ def _or_missing(value: float) -> float:
     return value if np.isfinite(value) else np.nan
 
 
-def rate_table(lines: Sequence[Line]) -> pd.DataFrame:
+def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
     """Return one row a curve; exponents are positive, ``local_slopes`` are the exponents between neighbouring n."""
     rows = []
     for line in (line for line in lines if not is_constant(line)):

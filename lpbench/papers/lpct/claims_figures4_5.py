@@ -7,7 +7,7 @@ import numpy as np
 from lpbench.analysis import spearman
 from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.papers.lpct.lines import LPCT, ONLY_P, ONLY_Q, PRUNE, against, by_epsilon, gap, line, log_slope
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 
 decider = Deciders()
 
@@ -15,7 +15,7 @@ _AGAINST_BUDGET = ("lpct/figure4a", "lpct/figure4b")
 
 
 @decider("L1")
-def grows_with_epsilon(results: Results) -> Verdict:
+def grows_with_epsilon(results: Evidence) -> Verdict:
     """Spearman(epsilon, accuracy) >= 0.9 for every method that uses the private data.
 
     LPCT-Q does not read the budget: its constant curve is reported and not judged.
@@ -34,7 +34,7 @@ def grows_with_epsilon(results: Results) -> Verdict:
 
 
 @decider("L2")
-def both_samples_beat_one(results: Results) -> Verdict:
+def both_samples_beat_one(results: Evidence) -> Verdict:
     """LPCT beats LPCT-P and LPCT-Q at every budget: one-sided paired tests, Holm over all of them."""
     pairs = [
         (f"{name} against {other}", line(results, name, LPCT), line(results, name, other))
@@ -47,7 +47,7 @@ def both_samples_beat_one(results: Results) -> Verdict:
 
 
 @decider("L3")
-def high_privacy(results: Results) -> Verdict:
+def high_privacy(results: Evidence) -> Verdict:
     """For epsilon <= 1: LPCT-P below 0.6, and LPCT within 0.02 of LPCT-Q."""
     verdicts, parts = [], []
     for name in _AGAINST_BUDGET:
@@ -59,7 +59,7 @@ def high_privacy(results: Results) -> Verdict:
 
 
 @decider("L4")
-def falls_with_gamma(results: Results) -> Verdict:
+def falls_with_gamma(results: Evidence) -> Verdict:
     """Spearman(gamma, accuracy) <= -0.9 at every budget, and a smaller range at epsilon 8 than at 0.5."""
     curves = by_epsilon(results, "lpct/figure4c", LPCT)
     rho = {e: spearman(c.x, c.mean) for e, c in curves.items()}
@@ -70,7 +70,7 @@ def falls_with_gamma(results: Results) -> Verdict:
 
 
 @decider("L5")
-def grows_with_private_sample(results: Results) -> Verdict:
+def grows_with_private_sample(results: Evidence) -> Verdict:
     """Slope per doubling of n_P: interval above 0 for epsilon >= 1 and not at 0.5; steeper for larger epsilon."""
     slopes = {e: log_slope(c) for e, c in by_epsilon(results, "lpct/figure5a", LPCT).items()}
     rising = all((s.low > 0) == (e >= 1) for e, s in slopes.items())
@@ -80,7 +80,7 @@ def grows_with_private_sample(results: Results) -> Verdict:
 
 
 @decider("L6")
-def gain_over_public_only(results: Results) -> Verdict:
+def gain_over_public_only(results: Evidence) -> Verdict:
     """LPCT beats LPCT-P and LPCT-Q everywhere (paired tests, Holm); mean gain over LPCT-Q grows with epsilon."""
     both, p, q = (by_epsilon(results, "lpct/figure5b", m) for m in (LPCT, ONLY_P, ONLY_Q))
     pairs = [(f"epsilon {e:g} against LPCT-P", both[e], p[e]) for e in both if e in p]
@@ -93,7 +93,7 @@ def gain_over_public_only(results: Results) -> Verdict:
 
 
 @decider("L7")
-def pruned_behaves_alike(results: Results) -> Verdict:
+def pruned_behaves_alike(results: Evidence) -> Verdict:
     """Mean gap of LPCT-prune to LPCT at most 0.02; its accuracy rises with n_P at every budget, and with epsilon."""
     both, prune = (by_epsilon(results, "lpct/figure5c", m) for m in (LPCT, PRUNE))
     gaps = {e: float(gap(both[e], prune[e]).mean.mean()) for e in prune if e in both}

@@ -6,6 +6,7 @@ import numpy as np
 
 from lpbench.analysis import better, spearman
 from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.analysis.curves import Curve
 from lpbench.errors import NotRunError
 from lpbench.papers.lpct.lines import (
     LPCT,
@@ -21,7 +22,7 @@ from lpbench.papers.lpct.lines import (
     lines,
     log_slope,
 )
-from lpbench.reporting.evidence import Line, Results
+from lpbench.reporting.evidence import Evidence
 
 decider = Deciders()
 
@@ -32,7 +33,7 @@ BEYOND = 2.0
 
 
 @decider("L8")
-def grows_with_public_sample(results: Results) -> Verdict:
+def grows_with_public_sample(results: Evidence) -> Verdict:
     """Spearman(n_Q, accuracy) >= 0.9 for LPCT and LPCT-prune; the gap between them falls as n_Q doubles."""
     name = "lpct/figure6a"
     both, prune = by_epsilon(results, name, LPCT), by_epsilon(results, name, PRUNE)
@@ -46,7 +47,7 @@ def grows_with_public_sample(results: Results) -> Verdict:
 
 
 @decider("L9")
-def steep_then_flat(results: Results) -> Verdict:
+def steep_then_flat(results: Evidence) -> Verdict:
     """LPCT: larger slope per row for n_Q <= 50 than beyond. LPCT-P: rises up to 50, changes by < 0.01 beyond."""
     name = "lpct/figure6b"
     verdicts, parts = [], []
@@ -63,11 +64,11 @@ def steep_then_flat(results: Results) -> Verdict:
     return Verdict.of(bool(verdicts) and all(verdicts), *parts)
 
 
-def _per_row(curve: Line) -> float:
+def _per_row(curve: Curve) -> float:
     return float(np.polyfit(curve.x, curve.mean, 1)[0])
 
 
-def _inverted_u(curve: Line) -> bool:
+def _inverted_u(curve: Curve) -> bool:
     """The maximum is inside, and both ends are lower by more than 2 standard errors."""
     top = int(np.argmax(curve.mean))
     if not 0 < top < len(curve.x) - 1:
@@ -77,7 +78,7 @@ def _inverted_u(curve: Line) -> bool:
 
 
 @decider("L10")
-def inverted_u_in_depth(results: Results) -> Verdict:
+def inverted_u_in_depth(results: Evidence) -> Verdict:
     """Inverted U in the depth at every budget; the best depth does not decrease in epsilon."""
     curves = by_epsilon(results, "lpct/figure7a", LPCT)
     best = {e: float(c.x[np.argmax(c.mean)]) for e, c in curves.items()}
@@ -88,7 +89,7 @@ def inverted_u_in_depth(results: Results) -> Verdict:
 
 
 @decider("L11")
-def shape_in_weight(results: Results) -> Verdict:
+def shape_in_weight(results: Evidence) -> Verdict:
     """Inverted U in lambda at 2, 4, 8; Spearman >= 0.9 at 1 and <= -0.9 at 1000; best lambda falls with epsilon."""
     curves = by_epsilon(results, "lpct/figure7c", LPCT)
     verdicts, parts = [], []
@@ -109,11 +110,11 @@ def shape_in_weight(results: Results) -> Verdict:
 
 
 @decider("L12")
-def range_from_public_data(results: Results) -> Verdict:
+def range_from_public_data(results: Evidence) -> Verdict:
     """The gap of the estimated to the known range falls as n_Q doubles; the unknown range is worse (Holm)."""
     name = "lpct/figure8"
     verdicts, parts = [], []
-    for panel in sorted({c.panel for c in results.lines(name, LPCT)}):
+    for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
         found = {c.dataset.split("[")[0]: c for c in lines(results, name, LPCT, panel=panel)}
         absent = {"range_known", "range_estimated", "range_unknown"} - set(found)
         if absent:
@@ -131,7 +132,7 @@ def range_from_public_data(results: Results) -> Verdict:
 
 
 @decider("L13")
-def informed_partition_is_better(results: Results) -> Verdict:
+def informed_partition_is_better(results: Evidence) -> Verdict:
     """At each budget LPCT beats LPCT-R in the mean over n_Q (one-sided paired test, Holm).
 
     Decided on every grid of LPCT-R that was run: its own 68 settings, and LPCT's.
@@ -139,10 +140,10 @@ def informed_partition_is_better(results: Results) -> Verdict:
     name = "lpct/figure9"
     both = by_epsilon(results, name, LPCT)
     families, parts = [], []
-    rivals = sorted({c.method for c in results.artefact(name).lines if c.base == RANDOM})
+    rivals = sorted({c.method for c in results.curves(name, RANDOM)})
     for rival in rivals:
         labels, p_values = [], []
-        for curve in (c for c in results.lines(name, RANDOM) if c.method == rival):
+        for curve in (c for c in results.curves(name, RANDOM) if c.method == rival):
             difference = gap(both[curve.epsilon], curve)
             labels.append(f"epsilon {curve.epsilon:g} ({difference.mean.mean():+.4f})")
             p_values.append(better(difference.samples.mean(axis=1), np.zeros(len(difference.samples)),
@@ -154,14 +155,14 @@ def informed_partition_is_better(results: Results) -> Verdict:
 
 
 @decider("L14")
-def more_use_of_public_data(results: Results) -> Verdict:
+def more_use_of_public_data(results: Evidence) -> Verdict:
     """LPCT > LPDT > PHIST at each fraction; on Employee LPCT with 0.2 of the private rows reaches PHIST with 0.6.
 
     "Reaches" means within 1 standard error of the paired difference, or above.
     """
     name = "lpct/figure10"
     verdicts, parts = [], []
-    for panel in sorted({c.panel for c in results.lines(name, LPCT)}):
+    for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
         both, lpdt, phist = (line(results, name, m, panel=panel) for m in (LPCT, "lpdt", "phist"))
         ordered = (both.mean > lpdt.mean) & (lpdt.mean > phist.mean)
         verdicts.append(bool(ordered.all()))

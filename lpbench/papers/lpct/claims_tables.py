@@ -8,7 +8,7 @@ from lpbench.analysis import rank_sums
 from lpbench.analysis.claims import Deciders, Verdict
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.published import published_cells
 
 decider = Deciders()
@@ -22,7 +22,7 @@ CELL_BYTES, MEMORY = 16, 100e9
 
 
 @decider("L15")
-def smallest_rank_sum(results: Results) -> Verdict:
+def smallest_rank_sum(results: Evidence) -> Verdict:
     """At each epsilon the smallest rank sum is an LPCT-based column's, and these are best on most data sets."""
     verdicts, parts = [], []
     for epsilon in EPSILONS:
@@ -37,7 +37,7 @@ def smallest_rank_sum(results: Results) -> Verdict:
 
 
 @decider("L16")
-def cart_beats_max_edge(results: Results) -> Verdict:
+def cart_beats_max_edge(results: Evidence) -> Verdict:
     """Paired rank sums of the two rules, for LPCT and LPCT-prune at each epsilon: CART's is smaller."""
     verdicts, parts = [], []
     for epsilon in EPSILONS:
@@ -50,7 +50,7 @@ def cart_beats_max_edge(results: Results) -> Verdict:
 
 
 @decider("L17")
-def some_are_unaffected(results: Results) -> Verdict:
+def some_are_unaffected(results: Evidence) -> Verdict:
     """There are data sets on which LPCT's accuracy varies by at most 1 standard error over epsilon."""
     rows = results.summary(TABLE)
     found: dict[str, list[str]] = {}
@@ -69,7 +69,7 @@ def some_are_unaffected(results: Results) -> Verdict:
 
 
 @decider("L18")
-def non_interactive_is_faster(results: Results) -> Verdict:
+def non_interactive_is_faster(results: Evidence) -> Verdict:
     """Seconds of the faster PSGD at least 10 times those of the slowest LPCT or PHIST in the median over data sets.
 
     Memory: a dense PHIST with two bins an axis would need more than 100 GB for 16 x 2^d bytes; ours draws only the
@@ -97,7 +97,7 @@ def non_interactive_is_faster(results: Results) -> Verdict:
 
 
 @decider("L19")
-def non_private_is_an_upper_bound(results: Results) -> Verdict:
+def non_private_is_an_upper_bound(results: Evidence) -> Verdict:
     """No private or public-only cell exceeds CT-W on the same data set."""
     rows = results.summary(TABLE)
     top = rows[rows["base"] == "ct_w"].set_index(["dataset", "epsilon"])["mean"]

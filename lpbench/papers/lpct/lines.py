@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbench.analysis import ALPHA, better, bootstrap, holm, slope
+from lpbench.analysis.curves import Curve
 from lpbench.analysis.rates import Interval
 from lpbench.errors import NotRunError
-from lpbench.reporting.evidence import Line, Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.selectors import parse_selector
 
 LPCT, ONLY_P, ONLY_Q = "lpct_max_edge", "lpct_p", "lpct_q"
@@ -17,16 +18,16 @@ PRUNE, RANDOM = "lpct_prune_max_edge", "lpct_random"
 NON_PRIVATE = 512.0
 
 
-def lines(results: Results, name: str, base: str, *, panel: str | None = None) -> list[Line]:
+def lines(results: Evidence, name: str, base: str, *, panel: str | None = None) -> list[Curve]:
     """Curves of a method with no other parameter than its variant, in the order of the budget."""
-    found = results.lines(name, base, panel=panel)
+    found = results.curves(name, base, panel=panel)
     plain = [line for line in found if set(parse_selector(line.method)[1]) <= {"variant"}]
     if not plain:
         raise NotRunError(f"{name} has no curve of {base} in its default setting")
     return sorted(plain, key=lambda line: line.epsilon)
 
 
-def line(results: Results, name: str, base: str, *, panel: str | None = None) -> Line:
+def line(results: Evidence, name: str, base: str, *, panel: str | None = None) -> Curve:
     """The one such curve where the budget is on the axis, or there is one budget."""
     found = lines(results, name, base, panel=panel)
     if len(found) != 1:
@@ -34,7 +35,7 @@ def line(results: Results, name: str, base: str, *, panel: str | None = None) ->
     return found[0]
 
 
-def by_epsilon(results: Results, name: str, base: str, *, panel: str | None = None) -> dict[float, Line]:
+def by_epsilon(results: Evidence, name: str, base: str, *, panel: str | None = None) -> dict[float, Curve]:
     """Curves of a method by budget."""
     return {curve.epsilon: curve for curve in lines(results, name, base, panel=panel)}
 
@@ -63,7 +64,7 @@ class Family:
         return count + (f"; not: {shown}" if failed else "")
 
 
-def against(pairs: list[tuple[str, Line, Line]]) -> Family:
+def against(pairs: list[tuple[str, Curve, Curve]]) -> Family:
     """Test at every common place that the first curve of each pair is more accurate than the second."""
     labels, p_values = [], []
     for name, a, b in pairs:
@@ -76,16 +77,16 @@ def against(pairs: list[tuple[str, Line, Line]]) -> Family:
     return Family(tuple(labels), np.array(p_values))
 
 
-def gap(a: Line, b: Line) -> Line:
+def gap(a: Curve, b: Curve) -> Curve:
     """The curve ``a - b``, paired by replication; both must have the same places."""
     if not np.allclose(a.x, b.x):
         raise NotRunError(f"{a.method} and {b.method} were not run at the same places")
     values = a.samples - b.samples
     se = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.full(a.x.shape, np.nan)
-    return Line(a.panel, a.dataset, a.mask, a.method, a.epsilon, a.x, values.mean(axis=0), se, values)
+    return Curve(a.panel, a.dataset, a.mask, a.method, a.epsilon, a.x, values.mean(axis=0), se, values)
 
 
-def log_slope(curve: Line) -> Interval:
+def log_slope(curve: Curve) -> Interval:
     """Change of the score when x doubles, with a 95 % bootstrap interval."""
     axis = np.log2(curve.x)
     return bootstrap(curve.samples, lambda mean: slope(axis, mean))

@@ -13,7 +13,7 @@ from lpbench.analysis.exponents import public_data_exponents
 from lpbench.datasets import eta_p
 from lpbench.datasets.label_dp import design
 from lpbench.reporting.cards import get
-from lpbench.reporting.evidence import Results
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 
@@ -25,7 +25,7 @@ def draw_public_data_rates(experiment, summary: Summary, cards: Mapping, folder:
     """
     eta = eta_p(design(2**16, 2))
     bayes = float(np.maximum(eta, 1 - eta).mean())
-    lines = [c for c in Results(folder.parents[1]).lines(get(experiment, "name")) if c.base == "lpct_max_edge"]
+    lines = [c for c in Evidence(folder.parents[1]).curves(get(experiment, "name")) if c.base == "lpct_max_edge"]
     exponent, _ = public_data_exponents(0.1, 2, 10.0, 0.5)
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))

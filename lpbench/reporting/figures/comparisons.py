@@ -70,9 +70,7 @@ def parts(experiment, summary: Summary, cards: Mapping, selection: str) -> list[
     name = get(experiment, "name")
     table = summary.table[summary.table["selection"] == selection]
     rows = {_key(r): r for r in table.to_dict("records")}
-    chosen = summary.chosen[summary.chosen["selection"] == selection]
-    keys = ["panel", "dataset", "mask", "method", "epsilon"]
-    samples = {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
+    samples = summary.samples(selection)
     return [part for grid in build(name, summary, cards, selection) for part in _parts(grid, rows, samples)]
 
 

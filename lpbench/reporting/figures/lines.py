@@ -15,9 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
+from lpbench.analysis.curves import Curve
 from lpbench.reporting.cards import SYMBOLS, get
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE, Curve, axis_of, curves, published_curves
+from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, published_curves
 from lpbench.reporting.paper import paper_of
 
 #: Half-width of the bands in standard errors.
@@ -62,7 +63,7 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
     list of Path
         Empty if there is no curve with two places.
     """
-    found = curves(experiment, table, cards, selection)
+    found = labelled_curves(experiment, table, cards, selection)
     if not any(len(c.x) > 1 for c in found):
         return []
     panels = sorted({c.panel for c in found})
@@ -107,7 +108,7 @@ def _budgets_vary(found: Sequence[Curve]) -> bool:
 
 def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     """Give each value of each dimension its look: colour by budget (else kind), marker by kind, line by variant."""
-    kinds = list(dict.fromkeys(c.kind for c in found))
+    kinds = list(dict.fromkeys(c.label for c in found))
     budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
     variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
     by_budget = _budgets_vary(found)
@@ -124,10 +125,10 @@ def _looks(found: Sequence[Curve]) -> dict[str, dict]:
 
 def _look(curve: Curve, looks: Mapping) -> dict:
     by_budget = looks["by_budget"][""]
-    line = looks["line"].get(curve.variant, looks["line"].get(curve.kind, "-"))
+    line = looks["line"].get(curve.variant, looks["line"].get(curve.label, "-"))
     return {
-        "color": looks["colour"].get(curve.epsilon if by_budget else curve.kind, style.GREY),
-        "marker": looks["marker"].get(curve.kind, "x"),
+        "color": looks["colour"].get(curve.epsilon if by_budget else curve.label, style.GREY),
+        "marker": looks["marker"].get(curve.label, "x"),
         "linestyle": line,
     }
 
@@ -142,7 +143,8 @@ def _panel(ax: Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, 
     for curve in found:
         x = np.array([position[v] for v in curve.x])
         look = _look(curve, looks)
-        band = (curve.mean - BAND * curve.se, curve.mean + BAND * curve.se)
+        margin = BAND * np.nan_to_num(curve.se)
+        band = (curve.mean - margin, curve.mean + margin)
         ax.fill_between(x, *band, color=look["color"], alpha=0.13, linewidth=0, zorder=2)
         ax.plot(x, curve.mean, zorder=3, **look)
     _x_axis(ax, axis, places, position, metric)
@@ -188,10 +190,10 @@ def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_var
     """Entries for each dimension that varies, not for each of their products."""
     by_budget = looks["by_budget"][""]
     handles = []
-    kinds = list(dict.fromkeys(c.kind for c in found))
+    kinds = list(dict.fromkeys(c.label for c in found))
     several_variants = len({c.variant for c in found}) > 1
     for kind in kinds:
-        example = next(c for c in found if c.kind == kind)
+        example = next(c for c in found if c.label == kind)
         look = _look(example, looks)
         if several_variants:
             look["linestyle"] = "-"

@@ -1,0 +1,121 @@
+"""Curves of a figure: mean scores against the swept quantity, with the replications behind them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.errors import NotRunError
+from lpbench.selectors import parse_selector
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve of one panel.
+
+    Attributes
+    ----------
+    panel, dataset, mask, method : str
+        As in the summary; selectors are empty for curves read off a paper.
+    epsilon : float
+        Budget of the whole curve; NaN where the budget is the horizontal axis.
+    x, mean, se : ndarray of shape (k,)
+        Places, mean scores, their standard errors (NaN from one replication).
+    values : ndarray of shape (R, k) or None
+        Scores of the chosen grid points, one row a replication; None where they are not at hand.
+    label : str
+        Printed name in a figure, without budget and variant.
+    published : bool
+        Read off a paper's drawing.
+    """
+
+    panel: str
+    dataset: str
+    mask: str
+    method: str
+    epsilon: float
+    x: np.ndarray
+    mean: np.ndarray
+    se: np.ndarray
+    values: np.ndarray | None = None
+    label: str = ""
+    published: bool = False
+
+    @property
+    def base(self) -> str:
+        """Bare method name."""
+        return parse_selector(self.method)[0]
+
+    @property
+    def variant(self) -> str:
+        """Named preset of the method, if any."""
+        return str(parse_selector(self.method)[1].get("variant", ""))
+
+    def parameter(self, name: str, default: Any = None) -> Any:
+        """A parameter of the method's, mask's or data set's selector."""
+        for selector in (self.method, self.mask, self.dataset):
+            params = parse_selector(selector)[1] if selector else {}
+            if name in params:
+                return params[name]
+        return default
+
+    @property
+    def samples(self) -> np.ndarray:
+        """``values``.
+
+        Raises
+        ------
+        NotRunError
+            They are not at hand.
+        """
+        if self.values is None:
+            raise NotRunError("scores.parquet is not there, and the verdict needs scores by replication")
+        return self.values
+
+    def at(self, x: float) -> int:
+        """Index of a place on the axis."""
+        found = np.flatnonzero(np.isclose(self.x, x))
+        if found.size != 1:
+            raise NotRunError(f"{self.method} has no point at x = {x:g}")
+        return int(found[0])
+
+    def between(self, low: float, high: float) -> Curve:
+        """The part of the curve with ``low <= x <= high``."""
+        keep = (self.x >= low) & (self.x <= high)
+        values = None if self.values is None else self.values[:, keep]
+        return replace(self, x=self.x[keep], mean=self.mean[keep], se=self.se[keep], values=values)
+
+
+def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: str = "oracle") -> list[Curve]:
+    """Collect the curves of an experiment, in a fixed order: panel, data set, mask, method, budget.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Summary. In a panel where every place is its budget the budget is the horizontal axis.
+    chosen : DataFrame, optional
+        Scores of the chosen grid points, one row a replication.
+    selection : {"oracle", "tuning_free"}
+    """
+    rows = table[(table["selection"] == selection) & table["x"].notna() & table["mean"].notna()]
+    if chosen is not None:
+        chosen = chosen[chosen["selection"] == selection]
+    found = []
+    for panel, part in rows.groupby("panel"):
+        on_axis = bool((part["x"] == part["epsilon"]).all())
+        keys = ["panel", "dataset", "mask", "method", *([] if on_axis else ["epsilon"])]
+        samples = {} if chosen is None else dict(iter(chosen[chosen["panel"] == panel].groupby(keys)))
+        for key, points in part.groupby(keys):
+            points = points.sort_values("x")
+            values = None
+            if key in samples:
+                wide = samples[key].pivot(index="replication", columns="x", values="value")
+                values = wide[points["x"]].to_numpy()
+            x, mean, se = (points[column].to_numpy() for column in ("x", "mean", "se"))
+            epsilon = math.nan if on_axis else float(key[4])
+            found.append(Curve(*key[:4], epsilon, x, mean, se, values))
+    return found
