@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import joblib
 import numpy as np
@@ -218,7 +219,7 @@ def classification_problem(n: int = 90, m: int = 40, q: int = 30, d: int = 3) ->
     )
 
 
-def few_points(grid, limit: int = 18) -> list[dict]:
+def few_points(grid: Mapping[str, Sequence[Any]], limit: int = 18) -> list[dict[str, Any]]:
     """At most ``limit`` points of a grid, evenly spread and with both ends."""
     points = expand_grid(grid)
     return [points[i] for i in np.unique(np.linspace(0, len(points) - 1, limit).round().astype(int))]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: A cell of a stored summary, and the folder it is in.
-Cell = tuple[Path, dict[str, Any]]
+Cell = tuple[Path, dict[Any, Any]]
 #: Options that choose among the cells of a data set, method and budget.
 _NARROWING = ("mask", "experiment", "panel", "x")
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ _SHOWN = 10
 
 
 def verify(
-    level: str, chosen: Sequence[Mapping], settings: Settings, against: Path, datasets: Sequence[str] = ()
+    level: str, chosen: Sequence[Mapping[str, Any]], settings: Settings, against: Path, datasets: Sequence[str] = ()
 ) -> int:
     """Run experiments again, compare, print what holds.
 
@@ -68,7 +69,7 @@ def verify(
     return {"bitwise": _bitwise, "statistical": _statistical}[level](experiments, settings, against)
 
 
-def _bitwise(experiments: Sequence[Mapping], settings: Settings, against: Path) -> int:
+def _bitwise(experiments: Sequence[Mapping[str, Any]], settings: Settings, against: Path) -> int:
     for line in other_versions():
         print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
     problems = _failures(run_experiments(experiments, settings))
@@ -121,7 +122,7 @@ def compare_lines(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
     for row in np.flatnonzero((left != right).any(axis=1)):
         columns = [c for c in left.columns if left[c].iloc[row] != right[c].iloc[row]]
         changes = ", ".join(f"{c} {left[c].iloc[row] or '-'} for {right[c].iloc[row] or '-'}" for c in columns)
-        found.append(f"{_cell(shared[row])}: {changes}")
+        found.append(f"{_cell(shared[int(row)])}: {changes}")
     return found
 
 
@@ -138,7 +139,7 @@ def _failures(result: Result) -> int:
     return len(result.run.failed) + len(result.problems)
 
 
-def _statistical(experiments: Sequence[Mapping], settings: Settings, against: Path) -> int:
+def _statistical(experiments: Sequence[Mapping[str, Any]], settings: Settings, against: Path) -> int:
     result = run_experiments(experiments, settings)
     problems = _failures(result)
     tables = []
@@ -150,9 +151,9 @@ def _statistical(experiments: Sequence[Mapping], settings: Settings, against: Pa
     limit = FALSE_ALARM / max(len(cells), 1)
     for name, part in cells.groupby("experiment", sort=False):
         inside, outside = (part["p"] >= 0.05).mean(), part[part["p"] < limit]
-        print(f"{name}: {len(part)} cells, {inside:.1%} within the 95 % interval, {len(outside)} different")
-        for key, row in outside.head(_SHOWN).iterrows():
-            print(f"  {_cell(key)}: {row['ours']:.6g} for {row['theirs']:.6g}, {row['z']:+.1f} standard errors")
+        print(f"{name!s}: {len(part)} cells, {inside:.1%} within the 95 % interval, {len(outside)} different")
+        for key, new, old, z in outside[["ours", "theirs", "z"]].head(_SHOWN).itertuples():
+            print(f"  {_cell(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
         problems += len(outside)
     publish(settings.results_dir, experiments, result.plan.missing)
     for line in changed_claims(settings.results_dir / "claims.csv", against / "claims.csv"):
@@ -193,10 +194,12 @@ def changed_claims(ours: Path, theirs: Path) -> list[str]:
         return []
     changed = both[both["ours"] != both["theirs"]]
     lines = [f"claims: {len(both) - len(changed)} of {len(both)} that could be judged have the published verdict"]
-    return lines + [f"  {claim}: {row['ours']}, published: {row['theirs']}" for (_, claim), row in changed.iterrows()]
+    return lines + [f"  {claim}: {new}, published: {old}" for (_, claim), new, old in changed.itertuples()]
 
 
-def _conceptual(experiments: Sequence[Mapping], settings: Settings, against: Path, datasets: Sequence[str]) -> int:
+def _conceptual(
+    experiments: Sequence[Mapping[str, Any]], settings: Settings, against: Path, datasets: Sequence[str]
+) -> int:
     moved = [with_datasets(experiment, datasets) for experiment in experiments]
     problems = _failures(run_experiments(moved, settings))
     for experiment, other in zip(experiments, moved, strict=True):
@@ -207,7 +210,7 @@ def _conceptual(experiments: Sequence[Mapping], settings: Settings, against: Pat
     return problems
 
 
-def with_datasets(experiment: Mapping, datasets: Sequence[str]) -> dict:
+def with_datasets(experiment: Mapping[str, Any], datasets: Sequence[str]) -> dict[str, Any]:
     """The same methods, masks and budgets on other data.
 
     Raises
@@ -215,7 +218,7 @@ def with_datasets(experiment: Mapping, datasets: Sequence[str]) -> dict:
     ConfigurationError
         No group of the experiment has methods for the task of a data set.
     """
-    groups: list[dict] = []
+    groups: list[dict[str, Any]] = []
     for group in experiment.get("groups", []):
         task = registry.method(group["method"][0]).task
         chosen = [d for d in datasets if load_manifest(parse_selector(d)[0]).task == task]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 
 from lpbench.cli import options
 from lpbench.experiments import catalogue as registry
 
-Table = tuple[tuple[str, ...], list[tuple]]
+#: Head, rows.
+Table = tuple[Sequence[str], Sequence[Sequence[object]]]
 
 
 def _methods() -> Table:

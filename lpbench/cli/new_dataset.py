@@ -36,7 +36,7 @@ SEED = 2025
 class Profile:
     """A manifest in the making, and what was decided on the way."""
 
-    content: dict
+    content: dict[str, Any]
     decisions: list[str] = field(default_factory=list)
 
     def say(self, what: str, text: str) -> None:
@@ -90,10 +90,10 @@ def _read(file: Path, folder: Path, name: str) -> tuple[Profile, pd.DataFrame]:
     """Find out how the file is written, and read it as the manifest will."""
     sep, cells = _head(file)
     header = any(cell and not _is_number(cell) for cell in cells)
-    how: dict = {} if sep == "," else {"sep": sep}
+    how: dict[str, Any] = {} if sep == "," else {"sep": sep}
     if not header:
         how["header"] = False
-    source: dict = {"kind": "file", "files": {"data": os.path.relpath(file, folder)}, "format": how}
+    source: dict[str, Any] = {"kind": "file", "files": {"data": os.path.relpath(file, folder)}, "format": how}
     columns = [] if header else [*(f"x{k}" for k in range(1, len(cells))), "y"]
     raw = read_source(source, {"data": file}, columns, name)
     if raw.empty or raw.shape[1] < 2:
@@ -176,7 +176,7 @@ def _profile_target(profile: Profile, column: pd.Series, target: str, positive: 
 
 def _profile_features(profile: Profile, raw: pd.DataFrame, target: str) -> None:
     """Numbers as they are, two values as 0 and 1, few categories one-hot; the rest is left out."""
-    features: list = []
+    features: list[str | dict[str, Any]] = []
     for column in raw.columns:
         values = raw[column].dropna()
         reason = _useless(raw[column], values)
@@ -238,7 +238,7 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str) -> None:
     content["fingerprint"] = prepare(raw, _manifest(name, content)).fingerprint
 
 
-def _manifest(name: str, content: dict) -> Manifest:
+def _manifest(name: str, content: dict[str, Any]) -> Manifest:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
     return Manifest(name=name, **fields)
 

@@ -6,7 +6,7 @@ import fnmatch
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -85,10 +85,10 @@ def command(
     return result.exit_code
 
 
-def select_experiments(patterns: Sequence[str]) -> list[dict]:
+def select_experiments(patterns: Sequence[str]) -> list[dict[str, Any]]:
     """Experiments whose names match any of the patterns (shell wildcards); an empty match is an error."""
     known = registry.experiments()
-    chosen: dict[str, dict] = {}
+    chosen: dict[str, dict[str, Any]] = {}
     for pattern in patterns or ["*"]:
         matches = fnmatch.filter(known, pattern)
         if not matches:
