@@ -1,7 +1,7 @@
 """Benchmarks of the kernels and sweeps (``make bench``).
 
-Each benchmark adds rows to ``results/reproduced/bench.csv`` and ``bench.md``. Seconds are processor time of one thread,
-which other load on the machine disturbs least; a ratio compares two measurements of the same process. Fitted exponents
+Each benchmark adds rows to ``results/reproduced/bench.csv``. Seconds are processor time of one thread, which other
+load on the machine disturbs least; a ratio compares two measurements of the same process. Fitted exponents
 are drawn in ``bench_exponents.svg``.
 """
 
@@ -105,7 +105,6 @@ def record() -> Iterator[Recorder]:
     table = table.sort_values(KEY, kind="stable")
     FOLDER.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, index=False, float_format="%.4g", lineterminator="\n")
-    (FOLDER / "bench.md").write_text(_markdown(table), encoding="utf-8")
     _draw_exponents(table[table["quantity"].str.startswith("exponent in ")])
 
 
@@ -121,29 +120,3 @@ def _draw_exponents(table: pd.DataFrame) -> None:
         ax.set_xlabel("fitted exponent of the processor time (1: linear)")
         ax.set_xlim(left=min(0.0, float(table["value"].astype(float).min()) - 0.1))
         style.save(figure, FOLDER, "bench_exponents", formats=("svg",))
-
-
-def _markdown(table: pd.DataFrame) -> str:
-    lines = [
-        "# Benchmarks",
-        "",
-        'Written by `make bench`. Seconds are processor time of one thread; a ratio is within one process. "Ratio to',
-        'memory" is the time over that of moving input and output once at the bandwidth of a copy in the same run.',
-        "",
-        "![Fitted exponents](bench_exponents.svg)",
-        "",
-        "| benchmark | setting | quantity | value | against | required | met |",
-        "|---|---|---|---:|---|---|---|",
-    ]
-    for row in table.itertuples(index=False):
-        cells = [
-            row.benchmark,
-            row.setting,
-            row.quantity,
-            f"{float(row.value):.4g}",
-            row.against,
-            row.required,
-            row.met,
-        ]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines) + "\n"

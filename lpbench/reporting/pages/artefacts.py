@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
 from lpbench.reporting.pages.audit import FILE as AUDIT
+from lpbench.reporting.pages.render import render
 from lpbench.reporting.pages.tables import points, shown_tables
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.report import compared
@@ -132,18 +132,15 @@ def _made(entry: Entry) -> str:
 def _write_replications(entry: Entry, summary: Summary, path: Path) -> None:
     """List the replications of every chosen cell, each under the name by which the pages link to it."""
     keys = ["selection", "dataset", "mask", "method", "epsilon", "x", "panel", "params"]
-    parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><meta name=color-scheme content='light dark'>",
-             f"<title>{html.escape(entry.title)}: replications</title><h1>{html.escape(entry.title)}</h1>",
-             "<p>Scores of the chosen grid points, in the order of the replications.</p>"]  # fmt: skip
     seen: set[str] = set()
+    cells = []
     for key, rows in summary.chosen.groupby(keys, dropna=False, sort=False):
         selection, dataset, mask, method, epsilon, x, panel, params = key
         anchor = "|".join([dataset, mask, method, f"{epsilon:g}"])
-        name = "" if anchor in seen else f" id='{html.escape(anchor)}'"
-        seen.add(anchor)
         place = "" if x != x else f", x = {x:g}"
         panel = f", panel {panel}" if panel else ""
-        head = html.escape(f"{dataset}, {mask}, {method}, ε = {epsilon:g}{place}{panel}; {selection}: {params}")
+        head = f"{dataset}, {mask}, {method}, ε = {epsilon:g}{place}{panel}; {selection}: {params}"
         values = " ".join(f"{v:.6g}" for v in rows.sort_values("replication")["value"])
-        parts.append(f"<h3{name}>{head}</h3><p>{values}</p>")
-    write_text("\n".join(parts) + "\n", path)
+        cells.append({"anchor": "" if anchor in seen else anchor, "head": head, "scores": values})
+        seen.add(anchor)
+    write_text(render("replications.html.j2", title=entry.title, cells=cells), path)

@@ -16,7 +16,9 @@ TABLES = {
     "streaming": ("Streams", "Simulated users report and are forgotten; the curator keeps exact sums. Seconds are "
                   "of one processor, for data, reports and aggregation; memory is the whole process's."),
     "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
-    "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts."),
+    "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
+              "thread; a ratio is within one process. Ratio to memory: the time over that of moving input and output "
+              "once at the bandwidth of a copy in the same run."),
 }  # fmt: skip
 #: The command that makes each of them again.
 COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "streaming": "lpbench stream", "timing": "lpbench report"}
@@ -33,12 +35,11 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict
         if table is None:
             absent.append(f"{stem}.csv")
             continue
-        there = [f"{stem}{end}" for end in (".csv", ".md") if (place.report / f"{stem}{end}").is_file()]
-        files = [(f, place.data + f) for f in there]
+        file = f"{stem}.csv", f"{place.data}{stem}.csv"
         picture = f"{stem}.svg" if (place.report / f"{stem}.svg").is_file() else ""
         shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
         picture = place.data + picture if picture else ""
-        found.append(shown | {"command": COMMANDS.get(stem, ""), "files": files, "picture": picture})
+        found.append(shown | {"command": COMMANDS.get(stem, ""), "file": file, "picture": picture})
     return {
         "title": "Checks",
         "found": found,

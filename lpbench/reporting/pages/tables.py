@@ -1,4 +1,4 @@
-"""Laid-out tables as the pages show them: both numbers in a cell, and how far they are apart."""
+"""Result tables of the pages: the published and the reproduced number in a cell, and their distance."""
 
 from __future__ import annotations
 
