@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -56,10 +57,10 @@ class Problem:
     eta_test: np.ndarray | None = None
     classes: np.ndarray | None = None
     replication: int = 0
-    context: Mapping = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def fit_arguments(self) -> dict:
+    def fit_arguments(self) -> dict[str, Any]:
         """Keyword arguments for ``fit`` (mask and public sample)."""
         return {"mask": self.mask, "X_public": self.X_public, "y_public": self.y_public}
 

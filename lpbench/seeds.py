@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 import secrets
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from lpbench.checks import check_whole
 Seed = int | np.random.Generator | np.random.RandomState | None
 
 
-def _encode(value) -> bytes:
+def _encode(value: Any) -> bytes:
     """Encode one axis value so that values of different types or lengths never collide."""
     # the exact types first: what a number is among others takes long to ask
     if type(value) is str:
@@ -43,7 +44,7 @@ def _encode(value) -> bytes:
     return tag + str(len(body)).encode() + b":" + body
 
 
-def stable_hash(**axes) -> int:
+def stable_hash(**axes: Any) -> int:
     """Return a 128-bit integer that depends on the named axes only (not on their order, nor on the process)."""
     h = hashlib.blake2b(digest_size=16)
     for key in sorted(axes):
@@ -88,26 +89,26 @@ class Streams:
             return cls(int(random_state.randint(2**31 - 1)))
         return cls(random_state)
 
-    def generator(self, purpose: str, /, **axes) -> np.random.Generator:
+    def generator(self, purpose: str, /, **axes: Any) -> np.random.Generator:
         """Return a fresh generator at the start of the stream named by ``purpose`` and ``axes``."""
         return np.random.Generator(np.random.PCG64(self._sequence(purpose, axes)))
 
-    def integer(self, purpose: str, /, **axes) -> int:
+    def integer(self, purpose: str, /, **axes: Any) -> int:
         """Return a 31-bit integer for libraries that take an int seed (scikit-learn's ``random_state``)."""
         return int(self._sequence(purpose, axes).generate_state(1)[0] >> 1)
 
-    def child(self, purpose: str, /, **axes) -> Streams:
+    def child(self, purpose: str, /, **axes: Any) -> Streams:
         """Return an independent sub-family."""
         words = self._sequence(purpose, axes).generate_state(4, np.uint32)
         return Streams(sum(int(w) << (32 * k) for k, w in enumerate(words)))
 
-    def _sequence(self, purpose: str, axes: dict) -> np.random.SeedSequence:
+    def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
         return np.random.SeedSequence([self.seed, stable_hash(purpose=purpose, axes=tuple(sorted(axes.items())))])
 
     def __repr__(self) -> str:
         return f"Streams({self.seed})"
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Streams) and other.seed == self.seed
 
     def __hash__(self) -> int:

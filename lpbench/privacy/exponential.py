@@ -58,7 +58,7 @@ class Exponential(Mechanism):
     coefficient: float
     range_sensitivity: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number("coefficient", self.coefficient, least=0, infinite=True)
         check_sensitivity(self.range_sensitivity, "range_sensitivity")
 

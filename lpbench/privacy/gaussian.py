@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
@@ -17,7 +19,7 @@ from lpbench.checks import check_number
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
 
 
-def check_delta(delta, name: str = "delta") -> float:
+def check_delta(delta: Any, name: str = "delta") -> float:
     """Return delta as a float, which lies strictly between 0 and 1."""
     return check_number(name, delta, above=0, below=1)
 
@@ -53,7 +55,7 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
     mu = sensitivity / sigma
     # Phi(-z) <= exp(-z^2 / 2) puts delta(upper) below delta.
     upper = mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
-    return brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
+    return float(brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14))
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
@@ -94,7 +96,7 @@ class Gaussian(ContinuousMechanism):
     delta: float
     sensitivity: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_scale(self.sigma, "sigma")
         check_delta(self.delta)
         check_sensitivity(self.sensitivity)
@@ -133,6 +135,6 @@ class Gaussian(ContinuousMechanism):
             self.sigma * math.sqrt(2 * math.pi)
         )
 
-    def log_density_ratio_sup(self, value, other) -> float:
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Infinite for different inputs: no Gaussian noise is purely private, hence delta."""
         return math.inf if np.any(np.asarray(value) != np.asarray(other)) else 0.0

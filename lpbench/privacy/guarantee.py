@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from lpbench.checks import check_choice, check_number
 
@@ -46,11 +47,11 @@ class Guarantee:
     bits_down: float = 0.0
     note: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_choice("model", self.model, MODELS)
         check_number("epsilon", self.epsilon, least=0, infinite=True)
         check_number("delta", self.delta, least=0, below=1)
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary."""
         return asdict(self)

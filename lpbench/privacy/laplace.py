@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 from scipy.stats import nbinom
 
@@ -36,7 +38,7 @@ class Laplace(ContinuousMechanism):
     scale: float
     sensitivity: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_scale(self.scale)
         check_sensitivity(self.sensitivity)
 
@@ -73,12 +75,14 @@ class Laplace(ContinuousMechanism):
         """Log-density of scalar reports given scalar values (needs scale > 0)."""
         return -np.abs(np.asarray(reports) - values) / self.scale - math.log(2.0 * self.scale)
 
-    def log_density_ratio_sup(self, value, other) -> float:
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Supremum over the reports of the log-density ratio: L1 distance / scale, attained beyond both inputs."""
         return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
 
 
-def sum_of_laplace(n, scale, rng: np.random.Generator, size=None) -> np.ndarray:
+def sum_of_laplace(
+    n: Any, scale: Any, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+) -> np.ndarray:
     """Draw sums of ``n`` independent Laplace(scale) variables, in time that does not depend on n.
 
     Parameters
@@ -100,7 +104,7 @@ def sum_of_laplace(n, scale, rng: np.random.Generator, size=None) -> np.ndarray:
     return scale * (positive - rng.standard_gamma(n, size=size))
 
 
-def cell_noise(seed: int, keys: np.ndarray, n, scale) -> np.ndarray:
+def cell_noise(seed: int, keys: np.ndarray, n: Any, scale: Any) -> np.ndarray:
     """Noise of the sum of n users' Laplace(scale) draws in the cells that are looked up, as a function of the cell.
 
     A histogram may have more cells than any memory holds; only those that a test row falls into matter. The noise of a
@@ -174,7 +178,7 @@ class DiscreteLaplace(ContinuousMechanism):
     step: float
     sensitivity: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_scale(self.scale)
         if math.frexp(check_sensitivity(self.step, "step"))[0] != 0.5:
             raise ConfigurationError(
@@ -212,7 +216,7 @@ class DiscreteLaplace(ContinuousMechanism):
         """Variance of one entry's noise, 2 q step^2 / (1 - q)^2 with q = exp(-step / scale)."""
         return self.step**2 / (2.0 * math.sinh(self.step / self.scale / 2.0) ** 2) if self.scale > 0 else 0.0
 
-    def round(self, values: np.ndarray) -> np.ndarray:
+    def round(self, values: ArrayLike) -> np.ndarray:
         """Index of the nearest grid point, halves upwards, without rounding error."""
         # Halves to even would not commute with shifts by whole steps, and floor(x + 1/2) rounds x + 1/2 first: either
         # can put two values one step further apart than grid_distance says.
@@ -229,7 +233,7 @@ class DiscreteLaplace(ContinuousMechanism):
             index += rng.geometric(success, index.shape) - rng.geometric(success, index.shape)
         return index * self.step
 
-    def sum_of_reports(self, totals, n, rng: np.random.Generator) -> np.ndarray:
+    def sum_of_reports(self, totals: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).
 
         The sum of n geometric variables is negative binomial; ``totals`` and ``n`` broadcast.
@@ -248,7 +252,7 @@ class DiscreteLaplace(ContinuousMechanism):
         ratio = self.step / self.scale
         return -np.abs(self.round(reports) - self.round(values)) * ratio + math.log(math.tanh(ratio / 2.0))
 
-    def log_density_ratio_sup(self, value, other) -> float:
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Supremum over the grid of the log-probability ratio between two inputs, attained beyond both."""
         steps = float(np.abs(self.round(value) - self.round(other)).sum())
         return steps * self.step / self.scale if self.scale > 0 else (math.inf if steps else 0.0)

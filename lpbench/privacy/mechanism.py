@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import DataError
 
 
-def check_epsilon(epsilon, name: str = "epsilon") -> float:
-    """Return epsilon as a float; which is a number > 0 (inf allowed)."""
+def check_epsilon(epsilon: Any, name: str = "epsilon") -> float:
+    """Return epsilon as a float; it must be a number > 0 (inf allowed)."""
     return check_number(name, epsilon, above=0, infinite=True, hint="use float('inf') for no privacy")
 
 
-def check_sensitivity(sensitivity, name: str = "sensitivity") -> float:
-    """Return a sensitivity as a float; which is finite and > 0."""
+def check_sensitivity(sensitivity: Any, name: str = "sensitivity") -> float:
+    """Return a sensitivity as a float; it must be finite and > 0."""
     return check_number(name, sensitivity, above=0)
 
 
-def check_scale(scale, name: str = "scale") -> float:
-    """Return a noise scale as a float; which is finite and >= 0 (0: no noise)."""
+def check_scale(scale: Any, name: str = "scale") -> float:
+    """Return a noise scale as a float; it must be finite and >= 0 (0: no noise)."""
     return check_number(name, scale, least=0, hint="0 means no noise; is the budget too small?")
 
 
@@ -97,7 +99,7 @@ class CategoryMechanism(FiniteMechanism):
     budget: float
     n_categories: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_epsilon(self.budget, "budget")
         check_whole("n_categories", self.n_categories, least=1)
 
@@ -105,8 +107,8 @@ class CategoryMechanism(FiniteMechanism):
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
         return float(self.budget) if distance and self.n_categories > 1 else 0.0
 
-    def check_values(self, values) -> np.ndarray:
-        """Return categories as an int64 array; all of which lie in 0, ..., n_categories - 1."""
+    def check_values(self, values: ArrayLike) -> np.ndarray:
+        """Return categories as an int64 array; all must lie in 0, ..., n_categories - 1."""
         values = np.asarray(values)
         if values.size and (
             not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= self.n_categories
@@ -128,7 +130,7 @@ class ContinuousMechanism(Mechanism):
         """Log-density of reports given values, with respect to a measure that does not depend on the values."""
 
     @abstractmethod
-    def log_density_ratio_sup(self, value, other) -> float:
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Supremum over the reports of the log-density ratio between two inputs of one user."""
 
     def estimate(self, reports: np.ndarray) -> np.ndarray:

@@ -80,7 +80,7 @@ class Integers(Field):
     size: int
     count: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.size <= 2**62:
             raise ValueError(f"size={self.size!r} must be a whole number from 1 to 2^62")
 

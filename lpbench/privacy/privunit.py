@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, ndtri_exp
 
@@ -77,7 +78,9 @@ def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) 
     return vectors * (np.where(positive, 1.0, -1.0) / length)[..., None]
 
 
-def privunit_reports(vectors: np.ndarray, along, spread, normals: np.ndarray) -> np.ndarray:
+def privunit_reports(
+    vectors: np.ndarray, along: np.ndarray, spread: np.ndarray | float, normals: np.ndarray
+) -> np.ndarray:
     """Assemble reports from unit vectors and draws; all arguments broadcast over users, budgets, replications, ...
 
     For a recursion in which each step needs one report of many parallel runs, draw ``along`` for all steps first
@@ -102,7 +105,14 @@ def privunit_reports(vectors: np.ndarray, along, spread, normals: np.ndarray) ->
     return (along - spread * inner)[..., None] * vectors + np.asarray(spread)[..., None] * normals
 
 
-def report_coefficients(slope, norm, inner, along, spread, u_sign) -> np.ndarray:
+def report_coefficients(
+    slope: np.ndarray,
+    norm: np.ndarray,
+    inner: np.ndarray,
+    along: np.ndarray,
+    spread: np.ndarray | float,
+    u_sign: np.ndarray,
+) -> np.ndarray:
     """Report gradients ``slope * v`` whose vectors v are never formed: the report is ``coefficient * v + spread * z``.
 
     :func:`unit_vectors` followed by :func:`privunit_reports`, for gradients with a short description (a scalar times
@@ -145,7 +155,7 @@ class PrivUnitG(ContinuousMechanism):
     budget: float
     dimension: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_epsilon(self.budget, "budget")
         check_whole("dimension", self.dimension, least=1)
 
@@ -230,6 +240,6 @@ class PrivUnitG(ContinuousMechanism):
         above = log_expit(self.keep_logit) - log_expit(-tail_logit)
         return np.where(beyond, above, above - self.budget)
 
-    def log_density_ratio_sup(self, value, other) -> float:
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """The budget for different unit vectors: some report lies above the threshold of one and below the other's."""
         return self.privacy_map(float(np.linalg.norm(np.subtract(value, other))))

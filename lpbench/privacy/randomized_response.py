@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from lpbench.checks import check_whole
@@ -18,7 +20,7 @@ from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
 
 
-def rr_reports(bits: np.ndarray, epsilon, u_keep: np.ndarray) -> np.ndarray:
+def rr_reports(bits: np.ndarray, epsilon: Any, u_keep: np.ndarray) -> np.ndarray:
     """Flip bits by Warner's rule at ``epsilon`` per bit.
 
     Parameters
@@ -37,7 +39,7 @@ def rr_reports(bits: np.ndarray, epsilon, u_keep: np.ndarray) -> np.ndarray:
     return np.asarray(bits, dtype=bool) ^ (np.asarray(u_keep) >= expit(epsilon))
 
 
-def grr_probabilities(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
+def grr_probabilities(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return p, the probability of reporting the truth, and q, that of each of the other m - 1 categories.
 
     ``m`` and ``epsilon`` broadcast; HistOfTree eq. (16), e^eps / (e^eps + m - 1), written so that it cannot overflow.
@@ -47,7 +49,7 @@ def grr_probabilities(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
     return keep, decay * keep
 
 
-def grr_weights(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
+def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return (slope, offset) such that slope * 1{report = j} - offset is unbiased for 1{truth = j}.
 
     slope = (e^eps + m - 1) / (e^eps - 1) and offset = 1 / (e^eps - 1) (below HistOfTree eq. (17)); ``m`` and
@@ -58,7 +60,9 @@ def grr_weights(m, epsilon) -> tuple[np.ndarray, np.ndarray]:
     return 1.0 + np.asarray(m) * offset, offset
 
 
-def grr_reports(truth: np.ndarray, m, epsilon, u_keep: np.ndarray, u_other: np.ndarray) -> np.ndarray:
+def grr_reports(
+    truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, u_keep: np.ndarray, u_other: np.ndarray
+) -> np.ndarray:
     """Generalised randomised response of a batch of users, each with a category count of its own.
 
     Parameters
@@ -100,7 +104,7 @@ class RandomizedResponse(FiniteMechanism):
     bit_epsilon: float
     changed_bits: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_epsilon(self.bit_epsilon, "bit_epsilon")
         check_whole("changed_bits", self.changed_bits, least=1)
 
@@ -140,11 +144,11 @@ class RandomizedResponse(FiniteMechanism):
             raise DataError("values must be bits (0/1 or False/True)")
         return rr_reports(values, self.bit_epsilon, rng.random(values.shape))
 
-    def estimate(self, reports: np.ndarray, n=1) -> np.ndarray:
+    def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased estimate of the bits, or of the number of ones among ``n`` users from the number reported."""
         return (np.asarray(reports) - np.asarray(n) * self.flip) / math.tanh(self.bit_epsilon / 2.0)
 
-    def sum_of_reports(self, ones, n, rng: np.random.Generator) -> np.ndarray:
+    def sum_of_reports(self, ones: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the number of ones that ``n`` users report, ``ones`` of whose bits are set: a sum of two binomials.
 
         ``ones`` and ``n`` broadcast, one entry per bit position; bits of one user are randomised independently, so the
@@ -188,7 +192,7 @@ class BitVector(CategoryMechanism):
         values = self.check_values(values)
         return self.response.randomize(values[:, None] == np.arange(self.n_categories), rng)
 
-    def estimate(self, reports: np.ndarray, n=1) -> np.ndarray:
+    def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased indicators from reports, or unbiased counts of ``n`` users from sums of their reports."""
         return self.response.estimate(reports, n)
 
@@ -233,7 +237,7 @@ class GRR(CategoryMechanism):
         values = self.check_values(values)
         return grr_reports(values, self.n_categories, self.budget, rng.random(values.shape), rng.random(values.shape))
 
-    def estimate(self, counts: np.ndarray, n=1) -> np.ndarray:
+    def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""
         slope, offset = grr_weights(self.n_categories, self.budget)
         return slope * np.asarray(counts) - np.asarray(n) * offset

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
 from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
@@ -20,7 +21,7 @@ from lpbench.privacy.randomized_response import grr_reports
 _BLOCK = 2**22
 
 
-def subset_probabilities(m, size, epsilon) -> tuple[np.ndarray, np.ndarray]:
+def subset_probabilities(m: ArrayLike, size: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Return p and q, the probabilities that a report contains the true category and any other given one.
 
     ``m`` and ``size`` broadcast. A subset with the truth is e^eps times as probable as one without.
@@ -40,7 +41,9 @@ def best_size(m: int, epsilon: float) -> int:
     return int(sizes[np.argmin(other * (1.0 - other) / (keep - other) ** 2)])
 
 
-def subset_reports(truth: np.ndarray, m: int, size: int, epsilon: float, u_keep, rng) -> np.ndarray:
+def subset_reports(
+    truth: np.ndarray, m: int, size: int, epsilon: float, u_keep: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Client: a subset of ``size`` of the ``m`` categories for each user.
 
     Parameters
@@ -89,7 +92,7 @@ class SubsetSelection(CategoryMechanism):
 
     size: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.size < max(self.n_categories, 2):
             raise ConfigurationError(
@@ -123,7 +126,7 @@ class SubsetSelection(CategoryMechanism):
         values = self.check_values(values)
         return subset_reports(values, self.n_categories, self.size, self.budget, rng.random(values.shape), rng)
 
-    def estimate(self, counts: np.ndarray, n=1) -> np.ndarray:
+    def estimate(self, counts: np.ndarray, n: int = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many subsets contain each category."""
         keep, other = self.probabilities
         return (np.asarray(counts) - np.asarray(n) * other) / (keep - other)
