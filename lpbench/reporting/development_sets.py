@@ -144,7 +144,7 @@ def apart_on_page(entry: Entry) -> dict:
         return {}
     table = pd.read_csv(path)
     accuracy = (entry.summary["metric"] == "accuracy").any()
-    seed = entry.record().get("config", {}).get("seed", "of the run")
+    seed = entry.record.get("config", {}).get("seed", "of the run")
     legend = apart_legend(table, entry.experiment, accuracy, f"seed {seed}")
     return {"legend": legend, "tables": apart_tables(table, accuracy)}
 

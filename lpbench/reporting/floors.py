@@ -55,12 +55,12 @@ class Floor:
 Floors = Mapping[tuple[str, str, float], Floor]
 
 
-def floors(entries: Iterable[Entry], cards: Mapping) -> dict[tuple[str, str, float], Floor]:
+def floors(entries: Iterable[Entry]) -> dict[tuple[str, str, float], Floor]:
     """Collect the floor from the experiments that ran it for all (:attr:`lpbench.reporting.paper.Paper.floors`)."""
     found: dict[tuple[str, str, float], Floor] = {}
     by_name = {e.name: e for e in entries}
     for name in (experiment for paper in papers() for experiment in paper.floors):
-        summary = by_name[name].full(cards) if name in by_name else None
+        summary = by_name[name].full if name in by_name else None
         if summary is not None:
             found |= _floors(summary)
     return found

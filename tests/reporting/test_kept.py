@@ -36,7 +36,7 @@ def test_kept_summary_is_the_summary(results, name):
         expected = getattr(made, frame)
         pd.testing.assert_frame_equal(getattr(read, frame), expected, check_dtype=False, check_exact=True)
     assert (read.marked_holm == made.marked_holm).all()
-    assert Entry(experiments[name], folder).full(CARDS).table.equals(read.table)
+    assert Entry(experiments[name], folder).full.table.equals(read.table)
 
 
 def test_nothing_kept_is_nothing(tmp_path):

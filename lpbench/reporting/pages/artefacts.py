@@ -66,7 +66,7 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
     shown = shown_tables(entry, cards, floor)
     plain = paper_of(entry.name).text_tables.get(entry.name)
     with_hindsight, without = entry.pictures(), entry.pictures("tuning_free")
-    summary = entry.full(cards) if shown else None
+    summary = entry.full if shown else None
     return {
         "name": entry.name,
         "anchor": entry.name.replace("/", "-"),
@@ -93,7 +93,7 @@ def links(entry: Entry, place: Place, cards: Mapping) -> dict:
     found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
     if place.stored and (entry.folder / "scores.parquet").is_file():
         found["scores"] = f"{entry.name}/scores.parquet"
-        if entry.kind == "table" and (summary := entry.full(cards)) is not None:
+        if entry.kind == "table" and (summary := entry.full) is not None:
             # not in the experiment's own folder, all of which is published
             found["replications"] = f"{REPLICATIONS}/{entry.name.replace('/', '-')}.html"
             _write_replications(entry, summary, place.folder / found["replications"])
@@ -119,7 +119,7 @@ def _hindsight(summary: Summary, cards: Mapping, floor: Floors) -> list[list[str
 
 
 def _made(entry: Entry) -> str:
-    record = entry.record()
+    record = entry.record
     if not record:
         return ""
     config = record["config"]

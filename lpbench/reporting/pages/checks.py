@@ -51,7 +51,7 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict
 
 def _of_the_run(entries: Sequence[Entry]) -> dict[str, str]:
     """Seed, workers and environment of the experiments; several values where they differ."""
-    records = [r for e in entries if (r := e.record())]
+    records = [r for e in entries if (r := e.record)]
     if not records:
         return {}
     values: dict[str, dict[str, int]] = {}

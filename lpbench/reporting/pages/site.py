@@ -83,7 +83,7 @@ class _Site:
         self.papers = [p for p in pages if any(page_of(e) == p for e in entries)]
         self.pages = [(f"{p}.html", titles.get(p, p)) for p in self.papers]
         self.links = [(f"{p}.html", short.get(p, p)) for p in self.papers]
-        self.floor = floors(entries, cards)
+        self.floor = floors(entries)
         self.cards = cards
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
         self.shown = {e.name: artefact(e, cards, self.floor) for e in entries if e.was_run}

@@ -80,7 +80,7 @@ def shown_tables(entry: Entry, cards: Mapping[str, Mapping], floor: Floors) -> l
     """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
     if entry.kind not in ("table", "timing") or not (entry.folder / f"{entry.leaf}.tex").is_file():
         return []
-    summary = entry.full(cards)
+    summary = entry.full
     if summary is None:
         return []
     apart = differences(entry.comparison)
