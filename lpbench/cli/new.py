@@ -21,7 +21,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--task", type=options.OneOf(_TASKS), default=_TASKS[0], metavar="TASK", help=", ".join(_TASKS))
+@options.choice("--task", _TASKS, _TASKS[0])
 @options.own_folder()
 def method(name: str, task: str, folder: Path) -> int:
     """Write a module, a YAML and a test of a method that runs as it is.

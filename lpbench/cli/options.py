@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,12 @@ def seed(text: str = "Root seed.", default: int | None = SEED) -> Decorator:
     return click.option(
         "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text
     )
+
+
+def choice(name: str, words: Sequence[str], default: str) -> Decorator:
+    """Option with one of a few words."""
+    text = f"{', '.join(words)}  [default: {default}]"
+    return click.option(name, type=OneOf(words), default=default, metavar="NAME", help=text)
 
 
 def count(name: str, text: str, default: int | None = None) -> Decorator:

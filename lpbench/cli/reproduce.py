@@ -34,7 +34,7 @@ _TRACKING = ("mlflow", "none")
 @options.count("--replications", "Of every experiment.")
 @click.option("--quick", is_flag=True, help=f"{QUICK_REPLICATIONS} replications, {QUICK_CELL_TIMEOUT:g} s for a cell.")
 @options.seed()
-@click.option("--backend", type=options.OneOf(_RUNNERS), default="loky", metavar="NAME", help=", ".join(_RUNNERS))
+@options.choice("--backend", _RUNNERS, "loky")
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
 @click.option(
@@ -43,8 +43,8 @@ _TRACKING = ("mlflow", "none")
     metavar="S",
     help=f"Seconds for a cell.  [default: {CELL_TIMEOUT:g}]",
 )
-@click.option("--order", type=options.OneOf(_ORDERS), default="longest_first", metavar="NAME", help=", ".join(_ORDERS))
-@click.option("--tracking", type=options.OneOf(_TRACKING), default="mlflow", metavar="NAME", help=", ".join(_TRACKING))
+@options.choice("--order", _ORDERS, "longest_first")
+@options.choice("--tracking", _TRACKING, "mlflow")
 @options.tracking_uri()
 @options.results()
 def command(
@@ -61,7 +61,10 @@ def command(
     tracking_uri: str | None,
     results: Path,
 ) -> int:
-    """Re-run experiments (names, 'histoftree/*'; default: all)."""
+    """Re-run experiments; write their results, the report and its pages.
+
+    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all).
+    """
     start = time.perf_counter()
     chosen = select_experiments(experiments)
     from lpbench.pipeline import Settings, publish, run_experiments

@@ -105,6 +105,15 @@ def test_version(capsys):
     assert lines_of(capsys, ["--version"])[0].startswith("lpbench ")
 
 
+def test_an_interrupted_command_says_how_to_go_on(monkeypatch, capsys):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lpbench.experiments.catalogue.masks", interrupted)
+    assert main(["list", "masks"]) == 130
+    assert "run the same command again" in capsys.readouterr().err
+
+
 def test_a_closed_pipe_is_no_error():
     script = f"set -o pipefail; {sys.executable} -m lpbench list methods | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=ROOT)
