@@ -7,7 +7,7 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.partitions.criteria import CRITERIA
-from lpbench.partitions.tree import TreePartition, check_bounds
+from lpbench.partitions.tree import Box, TreePartition, check_bounds
 
 #: Depth to which estimators grow scikit-learn's regression trees before they read them at a smaller depth. A cut does
 #: not depend on the depth limit and ties are broken uniformly at random, so a tree grown deeper and cut has exactly
@@ -16,15 +16,15 @@ GROWN_DEPTH = 8
 
 
 def grow_cart(
-    X,
-    y,
+    X: np.ndarray,
+    y: np.ndarray,
     max_depth: int,
     *,
     criterion: str = "variance",
-    mask=None,
+    mask: np.ndarray | None = None,
     min_samples_leaf: int = 1,
     seed: int = 0,
-    bounds=None,
+    bounds: Box | None = None,
     presorted: SortedFeatures | None = None,
 ) -> TreePartition:
     """Grow a CART partition: dimension and threshold with the largest decrease of the impurity.
@@ -63,8 +63,9 @@ def grow_cart(
     if mask is not None and np.any(mask):
         if criterion != "variance":
             raise ValueError(f"criterion={criterion!r}: protected entries are supported for 'variance' only")
-        options = {"min_samples_leaf": min_samples_leaf, "bounds": bounds, "presorted": presorted}
-        return grow_personalized_cart(X, y, max_depth, mask, **options)
+        return grow_personalized_cart(
+            X, y, max_depth, mask, min_samples_leaf=min_samples_leaf, bounds=bounds, presorted=presorted
+        )
     X = np.ascontiguousarray(X, dtype=np.float32)
     if max_depth < 1 or X.size == 0:
         return _root(X.shape, bounds)
@@ -80,20 +81,28 @@ def grow_cart(
     return TreePartition.from_sklearn(model, bounds)
 
 
-def _root(shape, bounds) -> TreePartition:
+def _root(shape: tuple[int, int], bounds: Box | None) -> TreePartition:
     n, d = shape
     return TreePartition.from_levels([[-1]], [[0.0]], [[n]], check_bounds(bounds, d))
 
 
 def grow_personalized_cart(
-    X, y, max_depth: int, mask, *, min_samples_leaf: int = 1, bounds=None, presorted: SortedFeatures | None = None
+    X: np.ndarray,
+    y: np.ndarray,
+    max_depth: int,
+    mask: np.ndarray,
+    *,
+    min_samples_leaf: int = 1,
+    bounds: Box | None = None,
+    presorted: SortedFeatures | None = None,
 ) -> TreePartition:
     """Grow a regression tree in which every cut is chosen from the samples that show its feature.
 
     The score of a cut is the decrease of the variance among the samples of the node that show the feature, relative
-    to their number; only they go down the cut. Missingness itself never splits. (H is silent on CART with personal
-    masks; scikit-learn given NaN would send the protected entries to one side, which is not H Algorithm 1.) Ties go to
-    the smallest feature, then to the smallest threshold, so that a shallower tree is a truncation.
+    to their number; only they go down the cut. Missingness itself never splits. (The HistOfTree paper does not treat
+    CART with personal masks; scikit-learn given NaN would send the protected entries to one side, which is not
+    HistOfTree Algorithm 1.) Ties go to the smallest feature, then to the smallest threshold, so that a shallower tree
+    is a truncation.
 
     Parameters
     ----------
@@ -145,7 +154,7 @@ def grow_personalized_cart(
     return TreePartition.from_levels(features, thresholds, sizes, check_bounds(bounds, d))
 
 
-def _variance(y, node, size) -> np.ndarray:
+def _variance(y: np.ndarray, node: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Label variance of every node; ``size`` is the number of its samples."""
     size = np.maximum(size, 1)
     centred = y - (np.bincount(node, weights=y, minlength=size.size) / size).take(node)
@@ -168,7 +177,7 @@ class SortedFeatures:
     n : int
     """
 
-    def __init__(self, X, mask):
+    def __init__(self, X: np.ndarray, mask: np.ndarray):
         self.n, d = X.shape
         columns = np.where(mask, np.inf, X).T
         order = np.argsort(np.ascontiguousarray(columns), axis=1, kind="stable")
@@ -191,7 +200,7 @@ class _SortedLists:
         self.sample, self.value, self.length = features.sample, features.value, features.length
         self._side = np.zeros(features.n, dtype=np.uint8)
 
-    def regroup(self, active, child, rank):
+    def regroup(self, active: np.ndarray, child: np.ndarray, rank: np.ndarray) -> None:
         """Move every entry to its sample's new node, keeping the order of values; drop those that stopped.
 
         Parameters
@@ -213,7 +222,9 @@ class _SortedLists:
         keep = np.concatenate(halves)
         self.sample, self.value = self.sample.take(keep), self.value.take(keep)
 
-    def best_cuts(self, y, pure, tolerance, min_samples_leaf):
+    def best_cuts(
+        self, y: np.ndarray, pure: np.ndarray, tolerance: float, min_samples_leaf: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the nodes that can be cut, and the feature and threshold of each one's best cut."""
         first = np.cumsum(self.length) - self.length
         filled = np.flatnonzero(self.length)
@@ -238,7 +249,7 @@ class _SortedLists:
         middle = low + (high - low) / 2
         return split, feature, np.where(middle > low, middle, high)
 
-    def _scores(self, y, first, filled, min_samples_leaf) -> np.ndarray:
+    def _scores(self, y: np.ndarray, first: np.ndarray, filled: np.ndarray, min_samples_leaf: int) -> np.ndarray:
         """Score the cut after every entry of every list (-inf: impossible).
 
         With n = n_left + n_right samples whose labels are centred, the variance falls by

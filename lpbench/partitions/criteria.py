@@ -31,7 +31,11 @@ class SplitStatistics(ABC):
 
     @staticmethod
     def of(
-        y, criterion: str, n_classes: int | None = None, score: str = "weighted", groups: SampleGroups | None = None
+        y: np.ndarray,
+        criterion: str,
+        n_classes: int | None = None,
+        score: str = "weighted",
+        groups: SampleGroups | None = None,
     ) -> SplitStatistics:
         """Build the statistics for labels ``y`` of shape (n,); see :func:`grow_max_edge` for the options.
 
@@ -58,7 +62,7 @@ class SplitStatistics(ABC):
         """Numbers kept per side."""
         return len(self.columns)
 
-    def add(self, total: np.ndarray, key: np.ndarray, select) -> None:
+    def add(self, total: np.ndarray, key: np.ndarray, select: slice | np.ndarray) -> None:
         """Add what the selected groups hold to the sums.
 
         Parameters
@@ -79,7 +83,7 @@ class SplitStatistics(ABC):
 
 
 class _Moments(SplitStatistics):
-    def __init__(self, y, score, groups):
+    def __init__(self, y: np.ndarray, score: str, groups: SampleGroups):
         y = np.asarray(y, dtype=np.float64)
         y = y - y.mean() if y.size else y
         self.columns = [groups.counts, groups.sums(y)]
@@ -87,55 +91,55 @@ class _Moments(SplitStatistics):
             self.columns.append(groups.sums(y * y))
         self.tolerance = 1e-10 * float(np.mean(y * y)) if y.size else 0.0
 
-    def score(self, stats):
+    def score(self, stats: np.ndarray) -> np.ndarray:
         return self._weighted(stats) if self.width == 2 else self._algorithm1(stats)
 
     @staticmethod
-    def _weighted(stats):
+    def _weighted(stats: np.ndarray) -> np.ndarray:
         """Variance decrease per available sample, from the sums alone (the squares cancel); -inf without samples."""
         count, label_sum = stats[..., 0], stats[..., 1]
         between = _ratio(label_sum**2, count).sum(axis=-1) - _ratio(label_sum.sum(axis=-1) ** 2, count.sum(axis=-1))
         return np.where(count.sum(axis=-1) > 0, _ratio(between, count.sum(axis=-1)), -np.inf)
 
     @staticmethod
-    def _algorithm1(stats):
+    def _algorithm1(stats: np.ndarray) -> np.ndarray:
         count, label_sum, squares = np.moveaxis(stats, -1, 0)
         variance = np.maximum(_ratio(squares, count) - _ratio(label_sum, count) ** 2, 0.0)
         return np.where((count > 0).all(axis=-1), -variance.sum(axis=-1), -np.inf)
 
 
 class _ClassCounts(SplitStatistics):
-    def __init__(self, y, criterion, n_classes, score, groups):
+    def __init__(self, y: np.ndarray, criterion: str, n_classes: int | None, score: str, groups: SampleGroups):
         y = np.asarray(y, dtype=np.intp)
         self.columns = [groups.sums((y == k).astype(np.float64)) for k in range(int(n_classes or y.max() + 1))]
         self.impurity = _gini if criterion == "gini" else _entropy
         self._kind = score
         self.tolerance = 1e-10
 
-    def score(self, stats):
+    def score(self, stats: np.ndarray) -> np.ndarray:
         return self._weighted(stats) if self._kind == "weighted" else self._algorithm1(stats)
 
-    def _weighted(self, stats):
+    def _weighted(self, stats: np.ndarray) -> np.ndarray:
         count = stats.sum(axis=-1)
         both = count.sum(axis=-1)
         children = _ratio((count * self.impurity(stats, count)).sum(axis=-1), both)
         return np.where(both > 0, self.impurity(stats.sum(axis=-2), both) - children, -np.inf)
 
-    def _algorithm1(self, stats):
+    def _algorithm1(self, stats: np.ndarray) -> np.ndarray:
         count = stats.sum(axis=-1)
         return np.where((count > 0).all(axis=-1), -self.impurity(stats, count).sum(axis=-1), -np.inf)
 
 
-def _ratio(numerator, denominator):
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Divide, 0/0 = 0 (numerators vanish wherever denominators do)."""
     return numerator / np.where(denominator > 0, denominator, 1.0)
 
 
-def _gini(stats, count):
+def _gini(stats: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.where(count > 0, 1.0 - np.sum(_ratio(stats, count[..., None]) ** 2, axis=-1), 0.0)
 
 
-def _entropy(stats, count):
+def _entropy(stats: np.ndarray, count: np.ndarray) -> np.ndarray:
     p = _ratio(stats, count[..., None])
     return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 #: Key ranges up to this size are indexed directly, larger ones through a sorted list of the keys that occur.
 _DENSE = 1 << 16
@@ -17,7 +18,7 @@ _DENSE = 1 << 16
 _ENTRIES = 1 << 15
 
 
-def grid_digits(X, bins: int, dtype=np.int64) -> np.ndarray:
+def grid_digits(X: np.ndarray, bins: int, dtype: DTypeLike = np.int64) -> np.ndarray:
     """Return the bin of every coordinate among ``bins`` equal bins of [0, 1]: ndarray of the shape of X.
 
     Bins are closed on the left; 1 belongs to the last bin. ``dtype`` is an integer type that holds bins - 1.
@@ -32,7 +33,7 @@ def grid_digits(X, bins: int, dtype=np.int64) -> np.ndarray:
     return digits
 
 
-def cell_keys(digits, base: int) -> np.ndarray:
+def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
     """Map rows of digits to keys that are equal iff the rows are.
 
     Parameters
@@ -98,14 +99,14 @@ class CellSums:
     *weights : ndarrays of shape (n,), or None for ones
     """
 
-    def __init__(self, codes, leaves, n_codes: int, n_leaves: int, *weights):
+    def __init__(self, codes: np.ndarray, leaves: np.ndarray, n_codes: int, n_leaves: int, *weights: np.ndarray | None):
         self._n_leaves = n_leaves
         keys = codes * np.int64(n_leaves) + leaves
         self._index = KeyIndex(keys, n_codes * n_leaves)
         entry, size = self._index.find(keys), self._index.size + 1
         self._sums = [np.bincount(entry, weights=w, minlength=size) for w in weights]
 
-    def at(self, codes, leaves) -> list[np.ndarray]:
+    def at(self, codes: np.ndarray, leaves: np.ndarray) -> list[np.ndarray]:
         """Return the sums in the cells (codes, leaves), 0 where nothing was added; ``n_codes`` is an unknown code."""
         entry = self._index.find(codes * np.int64(self._n_leaves) + leaves)
         # Keys of the unknown code lie beyond a dense table; the last of the sums is that of nobody, 0.

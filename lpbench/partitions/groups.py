@@ -54,7 +54,7 @@ class SampleGroups:
         return cls(member, first, used.size)
 
     @classmethod
-    def for_depth(cls, depth: int, X, mask=None) -> SampleGroups:
+    def for_depth(cls, depth: int, X: np.ndarray, mask: np.ndarray | None = None) -> SampleGroups:
         """Group samples of the unit cube that no max-edge tree of the given depth tells apart.
 
         Parameters

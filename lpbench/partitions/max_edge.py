@@ -1,4 +1,4 @@
-"""The max-edge tree (H Algorithm 1, L Algorithm 1): cut the longest edges at their midpoints.
+"""The max-edge tree (HistOfTree Algorithm 1, LPCT Algorithm 1): cut the longest edges at their midpoints.
 
 Samples that no cut can tell apart are merged first (:mod:`lpbench.partitions.groups`). All nodes of a level and their
 candidate dimensions are scored together from sums over (node, candidate, side), which are collected in fixed chunks.
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from lpbench.partitions.criteria import SplitStatistics, choose
 from lpbench.partitions.groups import SampleGroups
-from lpbench.partitions.tree import TreePartition, check_bounds
+from lpbench.partitions.tree import Box, TreePartition, check_bounds
 from lpbench.privacy.counter import hashed_uniforms
 
 #: (group of samples, dimension) pairs summed at once: the temporaries fit the processor's cache.
@@ -23,18 +24,18 @@ _CHUNK = 1 << 16
 
 
 def grow_max_edge(
-    X,
-    y,
+    X: np.ndarray,
+    y: np.ndarray,
     max_depth: int,
     *,
     criterion: str = "variance",
     n_classes: int | None = None,
     score: str = "weighted",
-    mask=None,
+    mask: np.ndarray | None = None,
     min_samples_leaf: int = 1,
     rule: str = "max_edge",
     rng: np.random.Generator | None = None,
-    bounds=None,
+    bounds: Box | None = None,
     groups: SampleGroups | None = None,
 ) -> TreePartition:
     """Grow a max-edge tree level by level.
@@ -44,9 +45,9 @@ def grow_max_edge(
     is its truncation. ``min_samples_leaf`` stops the growth but does not enter the choice of the cut.
 
     A node with at most one sample is a leaf, and so is one whose chosen cut would leave a child with fewer than
-    ``min_samples_leaf`` samples. (H is silent on empty children; L says "until either node has no samples".) Without
-    any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full and, under ``max_edge``, cuts the
-    smallest candidate index (L section 3.2: feasible without public data).
+    ``min_samples_leaf`` samples. (HistOfTree Algorithm 1 does not treat empty children; LPCT Algorithm 1 splits "until
+    either node has no samples".) Without any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full
+    and, under ``max_edge``, cuts the smallest candidate index (LPCT section 3.2: feasible without public data).
 
     Parameters
     ----------
@@ -61,14 +62,15 @@ def grow_max_edge(
         Number of classes; default: the largest code + 1.
     score : {"weighted", "algorithm1"}
         ``weighted``: decrease of the impurity, the children weighted by their share of the samples that are available
-        in the dimension. ``algorithm1``: minus the plain sum of the two children's impurities, as H prints it; the
-        impurity of an empty child is undefined, so such a cut comes last.
+        in the dimension. ``algorithm1``: minus the plain sum of the two children's impurities, as HistOfTree
+        Algorithm 1 prints it; the impurity of an empty child is undefined, so such a cut comes last.
     mask : boolean ndarray of shape (n, d), optional
         True = protected. The score of a dimension uses only the samples that show it, and only those go down the cut.
     min_samples_leaf : int
         0 allows empty children.
     rule : {"max_edge", "random"}
-        ``random``: uniform choice among the longest edges (LPCT-R; H section 3.4 (ii)), reproducible node by node.
+        ``random``: uniform choice among the longest edges (LPCT-R; HistOfTree section 3.4 (ii)), reproducible
+        node by node.
     rng : Generator
         Needed by ``rule="random"``.
     bounds : pair of floats or of ndarrays of shape (d,), optional
@@ -81,12 +83,28 @@ def grow_max_edge(
     -------
     TreePartition
     """
-    options = {"criterion": criterion, "n_classes": n_classes, "score": score, "rule": rule, "bounds": bounds}
-    sample = Sample(X, y, mask, groups, rng)
-    return grow_max_edge_forest([sample], max_depth, min_samples_leaf=min_samples_leaf, **options)[0]
+    [tree] = grow_max_edge_forest(
+        [Sample(X, y, mask, groups, rng)],
+        max_depth,
+        criterion=criterion,
+        n_classes=n_classes,
+        score=score,
+        min_samples_leaf=min_samples_leaf,
+        rule=rule,
+        bounds=bounds,
+    )
+    return tree
 
 
-def grow_max_edges(X, labels: Sequence, max_depth: int, *, mask=None, groups: SampleGroups | None = None, **options):
+def grow_max_edges(
+    X: np.ndarray,
+    labels: Sequence[np.ndarray],
+    max_depth: int,
+    *,
+    mask: np.ndarray | None = None,
+    groups: SampleGroups | None = None,
+    **options: Any,
+) -> list[TreePartition]:
     """Grow one tree for each of several labels of the same samples, all trees level by level together.
 
     The trees are those of :func:`grow_max_edge`, where the parameters are explained; growth from few groups of samples
@@ -121,7 +139,7 @@ def grow_max_edge_forest(
     score: str = "weighted",
     min_samples_leaf: int = 1,
     rule: str = "max_edge",
-    bounds=None,
+    bounds: Box | None = None,
 ) -> list[TreePartition]:
     """Grow one tree for each of several samples with the same features, all trees level by level together.
 
@@ -148,7 +166,7 @@ def grow_max_edge_forest(
     tree, trees, features, thresholds, sizes = np.arange(n_trees), [], [], [], []
     for _ in range(max_depth if d else 0):
         size = np.bincount(node, weights=count[rows], minlength=frontier.size)
-        cut = choice.of_nodes(X, rows, node, mask, frontier, tree)
+        cut = choice.of_nodes(_Level(X, mask, rows, node, frontier), tree)
         at = frontier.middle[np.arange(frontier.size), cut]
 
         place = rows * d + cut[node]
@@ -176,7 +194,7 @@ def grow_max_edge_forest(
     # the nodes of a tree stand together on every level
     ends = [np.searchsorted(level, np.arange(n_trees + 1)) for level in trees]
 
-    def of_tree(k: int, levels) -> list[np.ndarray]:
+    def of_tree(k: int, levels: list[np.ndarray]) -> list[np.ndarray]:
         return [level[end[k] : end[k + 1]] for level, end in zip(levels, ends, strict=True) if end[k] < end[k + 1]]
 
     return [
@@ -198,8 +216,8 @@ class _Rows:
     def of(cls, sample: Sample, max_depth: int | None) -> _Rows:
         """Group the sample, for trees of the given depth where it is not None."""
         X = np.ascontiguousarray(sample.X, dtype=np.float64)
-        mask = sample.mask
-        mask = None if mask is None or not np.any(mask) else np.ascontiguousarray(mask, dtype=bool)
+        given = sample.mask
+        mask = None if given is None or not np.any(given) else np.ascontiguousarray(given, dtype=bool)
         groups = sample.groups
         if groups is None:
             groups = (
@@ -216,6 +234,26 @@ def _joined(rows_of: Sequence[_Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return X, count, np.concatenate([np.zeros(r.X.shape, dtype=bool) if r.mask is None else r.mask for r in rows_of])
 
 
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """The nodes of one depth, and the rows (groups of samples) that reached them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (size, d)
+    mask : boolean ndarray of shape (size, d) or None
+    rows, node : int ndarrays of equal length
+        Rows that reached the level, and their nodes.
+    frontier : _Frontier
+    """
+
+    X: np.ndarray
+    mask: np.ndarray | None
+    rows: np.ndarray
+    node: np.ndarray
+    frontier: _Frontier
+
+
 @dataclass(frozen=True)
 class _Random:
     """Chooses uniformly among the longest edges."""
@@ -229,13 +267,13 @@ class _Random:
             raise ValueError("rule='random' needs rng, a numpy Generator")
         return cls([int(rng.integers(2**63)) for rng in given])
 
-    def of_nodes(self, X, rows, node, mask, frontier: _Frontier, tree) -> np.ndarray:
+    def of_nodes(self, level: _Level, tree: np.ndarray) -> np.ndarray:
         """Return the chosen dimension of every node."""
         end = np.searchsorted(tree, np.arange(len(self.seeds) + 1))
         parts = zip(self.seeds, end, end[1:], strict=False)
         # the draw belongs to the tree and the node's path, not to its position
-        u = [hashed_uniforms(seed, frontier.path[a:b])[0] for seed, a, b in parts]
-        return frontier.random_choice(np.concatenate(u))
+        u = [hashed_uniforms(seed, level.frontier.path[a:b])[0] for seed, a, b in parts]
+        return level.frontier.random_choice(np.concatenate(u))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +284,14 @@ class _Best:
     tolerance: np.ndarray
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], rows_of: Sequence[_Rows], criterion, n_classes, score) -> _Best:
+    def of(
+        cls,
+        samples: Sequence[Sample],
+        rows_of: Sequence[_Rows],
+        criterion: str,
+        n_classes: int | None,
+        score: str,
+    ) -> _Best:
         if all(r.count.size == 0 for r in rows_of):
             return cls(None, np.zeros(len(samples)))
         if n_classes is None and criterion != "variance":
@@ -255,37 +300,27 @@ class _Best:
         parts = [SplitStatistics.of(s.y, criterion, n_classes, score, r.groups) for s, r in pairs]
         return cls(SplitStatistics.join(parts), np.array([part.tolerance for part in parts]))
 
-    def of_nodes(self, X, rows, node, mask, frontier: _Frontier, tree) -> np.ndarray:
+    def of_nodes(self, level: _Level, tree: np.ndarray) -> np.ndarray:
         """Return the chosen dimension of every node."""
-        return _best_candidates(X, rows, node, mask, frontier, self.statistics, self.tolerance[tree])
+        longest = level.frontier.candidates()
+        if self.statistics is None or longest.sum(axis=1).max() == 1:
+            return longest.argmax(axis=1)
+        scores = self.statistics.score(_collect(level, self.statistics))
+        return choose(scores, longest, self.tolerance[tree][:, None])
 
 
-def _best_candidates(X, rows, node, mask, frontier: _Frontier, statistics, tolerance) -> np.ndarray:
-    """Return the candidate with the best score in every node: int ndarray of shape (n_nodes,).
-
-    ``tolerance`` of shape (n_nodes,) says which scores are ties; without ``statistics`` all are.
-    """
-    longest = frontier.candidates()
-    if statistics is None or longest.sum(axis=1).max() == 1:
-        return longest.argmax(axis=1)
-    scores = statistics.score(_collect(X, rows, node, mask, frontier.middle, statistics))
-    return choose(scores, longest, tolerance[:, None])
-
-
-def _collect(X, rows, node, mask, middle, statistics) -> np.ndarray:
-    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, d, 2, n_statistics).
-
-    ``middle`` of shape (n_nodes, d) tells where each dimension would be cut.
-    """
+def _collect(level: _Level, statistics: SplitStatistics) -> np.ndarray:
+    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, d, 2, n_statistics)."""
+    rows, middle = level.rows, level.frontier.middle
     n_nodes, d = middle.shape
     n_cells = 2 * n_nodes * d
     total = np.zeros((statistics.width, n_cells + 1))
     step = max(_CHUNK, n_cells) // d + 1
     for start in range(0, rows.size, step):
-        here, part = node[start : start + step], rows[start : start + step]
-        key = (2 * d * here)[:, None] + 2 * np.arange(d) + (X[part] >= middle[here])
-        if mask is not None:
-            np.putmask(key, mask[part], n_cells)
+        here, part = level.node[start : start + step], rows[start : start + step]
+        key = (2 * d * here)[:, None] + 2 * np.arange(d) + (level.X[part] >= middle[here])
+        if level.mask is not None:
+            np.putmask(key, level.mask[part], n_cells)
         statistics.add(total, key, part)
     return np.moveaxis(total[:, :-1].reshape(-1, n_nodes, d, 2), 0, -1)
 
@@ -293,8 +328,10 @@ def _collect(X, rows, node, mask, middle, statistics) -> np.ndarray:
 class _Frontier:
     """The cells of the current level."""
 
-    def __init__(self, lower, upper, edges=None, path=None):
-        self.lower, self.upper = np.atleast_2d(lower), np.atleast_2d(upper)
+    def __init__(
+        self, lower: np.ndarray, upper: np.ndarray, edges: np.ndarray | None = None, path: np.ndarray | None = None
+    ):
+        self.lower, self.upper = lower, upper
         # Edges are halved exactly, never recomputed as upper - lower, so that equal edges stay equal.
         self.edges = self.upper - self.lower if edges is None else edges
         self.size = self.lower.shape[0]
@@ -316,7 +353,7 @@ class _Frontier:
         rank = np.floor(u * candidates.sum(axis=1))[:, None]
         return (np.cumsum(candidates, axis=1) > rank).argmax(axis=1)
 
-    def children(self, split, cut, at) -> _Frontier:
+    def children(self, split: np.ndarray, cut: np.ndarray, at: np.ndarray) -> _Frontier:
         """The two halves of every cell that is split, siblings adjacent."""
         lower, upper, edges = (np.repeat(a[split], 2, axis=0) for a in (self.lower, self.upper, self.edges))
         cut, at = cut[split], at[split]

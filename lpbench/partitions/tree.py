@@ -7,11 +7,22 @@ prefix of every deeper one: truncation copies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+#: Lower and upper corner of a box; a number stands for all features.
+Box = tuple[ArrayLike, ArrayLike]
+
+#: The same as arrays of shape (n_features,).
+Corners = tuple[np.ndarray, np.ndarray]
+
+#: One array or list for every depth.
+_Levels = Sequence[np.ndarray] | Sequence[Sequence[float]]
 
 #: Points routed at once; the temporaries of one chunk stay in the processor's cache.
 _CHUNK = 1 << 13
@@ -45,7 +56,7 @@ class TreePartition:
     upper: np.ndarray
 
     @classmethod
-    def from_levels(cls, features, thresholds, n_samples, bounds) -> TreePartition:
+    def from_levels(cls, features: _Levels, thresholds: _Levels, n_samples: _Levels, bounds: Corners) -> TreePartition:
         """Join per-level arrays (the nodes of each depth in order) into a tree over the box ``bounds = (lo, hi)``."""
         return cls(
             np.concatenate(features).astype(np.intp),
@@ -55,7 +66,7 @@ class TreePartition:
         )
 
     @classmethod
-    def from_sklearn(cls, tree, bounds=None) -> TreePartition:
+    def from_sklearn(cls, tree: Any, bounds: Box | None = None) -> TreePartition:
         """Wrap a fitted scikit-learn tree (the estimator or its ``tree_``) on ``n_features`` columns.
 
         scikit-learn sends ``x <= threshold`` to the left, so the threshold becomes the next larger double. It also
@@ -135,13 +146,13 @@ class TreePartition:
             raise ValueError(f"depth={depth!r} must be >= 0")
         return min(int(depth), self.max_depth)
 
-    def _check_points(self, X) -> np.ndarray:
+    def _check_points(self, X: np.ndarray) -> np.ndarray:
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}, the tree partitions {self.n_features} columns")
         return X
 
-    def _walk(self, X: np.ndarray, depth: int, visit) -> None:
+    def _walk(self, X: np.ndarray, depth: int, visit: Callable[[int, slice, np.ndarray], None]) -> None:
         """Route chunks of points down ``depth`` levels and call ``visit(level, slice, nodes)`` after each level."""
         feature, threshold, child = self._route
         n, d = X.shape
@@ -157,7 +168,7 @@ class TreePartition:
                 node = child.take(node) + (x >= threshold.take(node))
                 visit(level, rows, node)
 
-    def apply(self, X, depth: int | None = None) -> np.ndarray:
+    def apply(self, X: np.ndarray, depth: int | None = None) -> np.ndarray:
         """Return the node that contains each point in the tree truncated at ``depth``.
 
         Parameters
@@ -173,14 +184,14 @@ class TreePartition:
         X, depth = self._check_points(X), self._clip_depth(depth)
         nodes = np.zeros(X.shape[0], dtype=np.intp)
 
-        def visit(level, rows, node):
+        def visit(level: int, rows: slice, node: np.ndarray) -> None:
             if level == depth:
                 nodes[rows] = node
 
         self._walk(X, depth, visit)
         return nodes
 
-    def apply_levels(self, X, max_depth: int | None = None) -> np.ndarray:
+    def apply_levels(self, X: np.ndarray, max_depth: int | None = None) -> np.ndarray:
         """Return the nodes at every truncation depth: int ndarray of shape (max_depth + 1, n), from one pass.
 
         Unlike :meth:`apply`, ``max_depth`` beyond the depth of the tree repeats the leaves.
@@ -188,7 +199,7 @@ class TreePartition:
         X, depth = self._check_points(X), self._clip_depth(max_depth)
         nodes = np.zeros(((self.max_depth if max_depth is None else max_depth) + 1, X.shape[0]), dtype=np.intp)
 
-        def visit(level, rows, node):
+        def visit(level: int, rows: slice, node: np.ndarray) -> None:
             nodes[level, rows] = node
 
         self._walk(X, depth, visit)
@@ -214,7 +225,9 @@ class TreePartition:
         index[leaves] = np.arange(leaves.size)
         return index
 
-    def spread(self, X, mask, depth: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def spread(
+        self, X: np.ndarray, mask: np.ndarray, depth: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """List, for each truncation depth 0, 1, ..., ``depth``, the nodes compatible with the public features.
 
         A user who protects the feature of a cut is compatible with both children; the protected values are not read.
@@ -252,7 +265,7 @@ class TreePartition:
                 nodes[second] += 1
             yield users, nodes
 
-    def compatible(self, X, mask, depth: int | None = None) -> np.ndarray:
+    def compatible(self, X: np.ndarray, mask: np.ndarray, depth: int | None = None) -> np.ndarray:
         """Tell which leaves each user may lie in, given the public features: boolean ndarray (n, n_leaves(depth)).
 
         Columns are in the order of ``leaves(depth)``. Parameters are those of :meth:`spread`, which lists the same
@@ -289,7 +302,7 @@ class TreePartition:
         )
 
 
-def check_bounds(bounds, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+def check_bounds(bounds: Box | None, n_features: int) -> Corners:
     """Return the box as two float arrays of shape (n_features,); None is the unit cube."""
     lower, upper = (0.0, 1.0) if bounds is None else bounds
     lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), n_features).copy()

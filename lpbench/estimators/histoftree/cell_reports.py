@@ -70,7 +70,8 @@ class CategorySums:
             weights = slope, slope * labels
         if self._offset > 0:
             self._possible = leaves.possible(grid, labels)
-        self._reported = CellSums(*reports, grid.n_codes, leaves.n_leaves, *weights)
+        codes, leaf = reports
+        self._reported = CellSums(codes, leaf, grid.n_codes, leaves.n_leaves, *weights)
 
     def estimate(self, query: Query, leaves) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
