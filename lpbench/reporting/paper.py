@@ -20,7 +20,7 @@ from lpbench.analysis.claims import Claim
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.catalogue import import_object
 from lpbench.paths import own_folders
-from lpbench.reporting.tables.plain import PlainTable
+from lpbench.reporting.plain_table import PlainTable
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from lpbench.files import write_text
 from lpbench.reporting.claims import decide
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.pages.render import render
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import explain
+from lpbench.reporting.render import render
 
 #: Verdicts on claims, and how they are printed.
 VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not decided"}

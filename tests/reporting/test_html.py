@@ -6,8 +6,8 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 
-from lpbench.reporting.pages.render import document, inline
 from lpbench.reporting.pages.tables import distance
+from lpbench.reporting.render import document, inline
 from lpbench.reporting.report import in_errors
 from tests.reporting.site import write_site
 

@@ -19,7 +19,7 @@ from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
 from lpbench.analysis.rates import LEVEL
 from lpbench.datasets import load_manifest
-from lpbench.reporting.tables.plain import PlainTable
+from lpbench.reporting.plain_table import PlainTable
 from lpbench.selectors import parse_selector
 
 #: Method -> (task, privacy model) of its row in Table I.

@@ -11,8 +11,8 @@ from lpbench.datasets import describe
 from lpbench.papers.published_files import names
 from lpbench.reporting.cards import get
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
+from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.published import published_cells
-from lpbench.reporting.tables.plain import PlainTable
 
 FACTS = {"n_private": "n_train", "n_public": "n_public", "n_features": "n_features"}
 

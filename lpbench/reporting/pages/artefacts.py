@@ -15,9 +15,9 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
 from lpbench.reporting.pages.audit import FILE as AUDIT
-from lpbench.reporting.pages.render import render
 from lpbench.reporting.pages.tables import points, shown_tables
 from lpbench.reporting.paper import paper_of
+from lpbench.reporting.render import render
 from lpbench.reporting.report import compared
 
 #: Plots that every table gets: what a page calls them, and whether they stand open.

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lpbench.files import write_text
-from lpbench.reporting.pages.render import render
 from lpbench.reporting.paper import papers
+from lpbench.reporting.render import render
 
 #: Findings of the last audit, from which its page is made.
 FILE = "audit.json"

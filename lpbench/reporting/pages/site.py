@@ -15,9 +15,9 @@ from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.artefacts import Place, artefact, links
 from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.checks import checks
-from lpbench.reporting.pages.render import document, render
 from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.paper import Page, Paper, errata, papers
+from lpbench.reporting.render import document, render
 from lpbench.reporting.report import TOLERANCE, VERDICTS, headline, in_order, not_run, not_run_in_short
 
 

@@ -41,7 +41,7 @@ def _entry(text: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "pages" / "templates"),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",)),
         trim_blocks=True,
         lstrip_blocks=True,
