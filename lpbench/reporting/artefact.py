@@ -13,11 +13,11 @@ from lpbench.experiments.results import forget_summary, keep_summary
 from lpbench.files import write_text
 from lpbench.reporting.cards import card_of, get
 from lpbench.reporting.comparison import compare
-from lpbench.reporting.development_sets import FILE as APART
-from lpbench.reporting.development_sets import compare_apart
+from lpbench.reporting.development_sets import FILE as DEVELOPMENT_SETS
+from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
-from lpbench.reporting.figures.standard import draw_field
+from lpbench.reporting.figures.standard import draw_standard
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
@@ -68,10 +68,10 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
         else:
             _write_tables(experiment, summary, methods, folder, stem, selection)
         if get(experiment, "kind", "table") == "table":
-            draw_field(experiment, summary, methods, folder, stem, selection)
-    apart = compare_apart(experiment, summary, methods)
-    if len(apart):
-        write_csv(apart, folder / APART, digits=WRITTEN_DIGITS)
+            draw_standard(experiment, summary, methods, folder, stem, selection)
+    by_kind = compare_by_kind(experiment, summary, methods)
+    if len(by_kind):
+        write_csv(by_kind, folder / DEVELOPMENT_SETS, digits=WRITTEN_DIGITS)
     if drawing_of(name) is not None:
         write_drawing(experiment, folder, DRAWING_SEED)
     if further is not None:

@@ -1,7 +1,7 @@
 """Data sets that a method was developed on and those kept for conclusions, each with ranks and tests of its own.
 
-An experiment names the two in ``settings.apart``, the seed of the development in ``settings.development_seed``, and in
-``settings.compared`` the method that is compared with every other one, within a mask and a budget.
+An experiment names the two in ``settings.data_sets``, the seed of the development in ``settings.development_seed``, and
+in ``settings.compared`` the method that is compared with every other one, within a mask and a budget.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lpbench.selectors import parse_selector
 if TYPE_CHECKING:
     from lpbench.reporting.entries import Entry
 
-FILE = "apart.csv"
+FILE = "development_sets.csv"
 #: Name of all data sets together, and what a page says of each kind.
 ALL = "all"
 TITLES = {
@@ -32,14 +32,14 @@ TITLES = {
 }
 
 
-def sets_apart(experiment) -> dict[str, list[str]]:
-    """Kind of data sets -> their names, all of them first; empty where an experiment does not tell them apart."""
-    named = get(get(experiment, "settings", {}), "apart", {})
+def sets_by_kind(experiment) -> dict[str, list[str]]:
+    """Kind of data sets -> their names, all of them first; empty where an experiment has one kind."""
+    named = get(get(experiment, "settings", {}), "data_sets", {})
     kinds = {kind: list(names) for kind, names in named.items()}
     return {ALL: [name for names in kinds.values() for name in names], **kinds} if kinds else {}
 
 
-def compare_apart(experiment, summary: Summary, cards: Mapping) -> pd.DataFrame:
+def compare_by_kind(experiment, summary: Summary, cards: Mapping) -> pd.DataFrame:
     """Compare one method with every other one, for each kind of data sets, mask and budget.
 
     Returns
@@ -50,9 +50,9 @@ def compare_apart(experiment, summary: Summary, cards: Mapping) -> pd.DataFrame:
         or mean of the compared method's accuracy minus its own; ``p``: two-sided Wilcoxon test over replications of
         that mean, after Holm over the methods; ``better``, ``worse``: on how many data sets the compared method is
         so, by two-sided Wilcoxon tests over replications after Holm over the data sets; ``compared``: whether the row
-        is the compared method itself. Empty if nothing is apart.
+        is the compared method itself. Empty if an experiment has one kind.
     """
-    kinds = sets_apart(experiment)
+    kinds = sets_by_kind(experiment)
     if not kinds:
         return pd.DataFrame()
     compared = parse_selector(get(get(experiment, "settings"), "compared"))
@@ -119,8 +119,8 @@ def _holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def apart_tables(table: pd.DataFrame, accuracy: bool) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Lay out :func:`compare_apart` for print: title, heads and rows of each kind, the compared method on top."""
+def tables_by_kind(table: pd.DataFrame, accuracy: bool) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Lay out :func:`compare_by_kind` for print: title, heads and rows of each kind, the compared method on top."""
     table = table.assign(mask=table["mask"].fillna(""))
     lowest = table.groupby(["kind", "mask", "epsilon"], dropna=False)["rank_sum"].transform("min")
     table = table.assign(smallest=table["rank_sum"] == lowest).sort_values("compared", ascending=False, kind="stable")
@@ -137,7 +137,7 @@ def apart_tables(table: pd.DataFrame, accuracy: bool) -> list[tuple[str, list[st
     return found
 
 
-def apart_on_page(entry: Entry) -> dict:
+def shown_by_kind(entry: Entry) -> dict:
     """Legend and tables for a page, from the file in the experiment's folder; empty without one."""
     path = entry.folder / FILE
     if not path.is_file() or entry.summary is None:
@@ -145,8 +145,8 @@ def apart_on_page(entry: Entry) -> dict:
     table = pd.read_csv(path)
     accuracy = (entry.summary["metric"] == "accuracy").any()
     seed = entry.record.get("config", {}).get("seed", "of the run")
-    legend = apart_legend(table, entry.experiment, accuracy, f"seed {seed}")
-    return {"legend": legend, "tables": apart_tables(table, accuracy)}
+    legend = legend_by_kind(table, entry.experiment, accuracy, f"seed {seed}")
+    return {"legend": legend, "tables": tables_by_kind(table, accuracy)}
 
 
 def _cell(row, accuracy: bool) -> str:
@@ -157,8 +157,8 @@ def _cell(row, accuracy: bool) -> str:
     return f"{text}; {effect}{'†' if row.p < ALPHA else ''}; {row.better}:{row.worse}"
 
 
-def apart_legend(table: pd.DataFrame, experiment, accuracy: bool, seed: str) -> str:
-    """What the tables of :func:`apart_tables` say, in words."""
+def legend_by_kind(table: pd.DataFrame, experiment, accuracy: bool, seed: str) -> str:
+    """What the tables of :func:`tables_by_kind` say, in words."""
     name = table.loc[table["compared"].astype(bool), "method"].iloc[0]
     settings = get(experiment, "settings", {})
     what = (

@@ -17,7 +17,7 @@ from lpbench.reporting.figures.ranks import draw_ranks
 RANKS, BUDGETS, BOXES, DIFFERENCES = "_ranks", "_budgets", "_boxes", "_differences"
 
 
-def draw_field(experiment, summary: Summary, cards: Mapping, folder: Path, stem: str, selection: str) -> list[Path]:
+def draw_standard(experiment, summary: Summary, cards: Mapping, folder: Path, stem: str, selection: str) -> list[Path]:
     """Draw the plots of one experiment's tables and return their files.
 
     Parameters

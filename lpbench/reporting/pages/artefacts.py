@@ -10,7 +10,7 @@ from typing import Any
 
 from lpbench.analysis import Summary
 from lpbench.files import write_text
-from lpbench.reporting.development_sets import apart_on_page
+from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
@@ -76,7 +76,7 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
                   for kind, (title, is_open) in VIEWS.items() if with_hindsight[kind]],
         "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
         "tables": [t for t in shown if t.selection == "oracle"],
-        "apart": apart_on_page(entry) if shown else {},
+        "development_sets": shown_by_kind(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
         "plain": plain(entry.folder) if plain else None,

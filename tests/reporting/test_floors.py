@@ -1,4 +1,4 @@
-"""The honest columns on tables whose answers are known: published wins below the floor, and the worth of hindsight."""
+"""The feature-free floors on tables whose answers are known: published wins below them, and the worth of hindsight."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ import pytest
 
 from lpbench.reporting import write_artefact
 from lpbench.reporting.artefact import summarise_experiment
-from lpbench.reporting.development_sets import FILE, apart_on_page, apart_tables, compare_apart, sets_apart
+from lpbench.reporting.development_sets import FILE, compare_by_kind, sets_by_kind, shown_by_kind, tables_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of
@@ -25,7 +25,7 @@ def planted(key):
 def compared():
     spec = experiment(NAME)
     scores = scores_of(spec, planted, points=({},))
-    table = compare_apart(spec, summarise_experiment(spec, scores, {}), {})
+    table = compare_by_kind(spec, summarise_experiment(spec, scores, {}), {})
     return table[(table["mask"] == "aligned") & (table["epsilon"] == 2.0)].set_index(["kind", "method"])
 
 
@@ -33,11 +33,11 @@ def test_every_set_is_of_one_kind():
     for name in (NAME, "extensions/ablation_classification", "extensions/tuning_free_regression",
                  "extensions/tuning_free_classification"):  # fmt: skip
         spec = experiment(name)
-        kinds = sets_apart(spec)
+        kinds = sets_by_kind(spec)
         assert not set(kinds["development"]) & set(kinds["conclusions"])
         assert sorted(kinds["all"]) == sorted({d for g in spec["groups"] for d in g["dataset"]})
         assert spec["settings"]["compared"] in {m for g in spec["groups"] for m in g["method"]}
-    assert sets_apart(experiment("histoftree/table1")) == {}
+    assert sets_by_kind(experiment("histoftree/table1")) == {}
 
 
 def test_planted_differences_are_found_where_they_are(compared):
@@ -65,13 +65,13 @@ def test_it_is_written_beside_the_table(tmp_path):
     spec["groups"][0] |= {"dataset": ["abalone", "building"], "method": ["residual_gp", "private_mean"]}
     write_artefact(spec, scores_of(spec, planted, points=({},)), {}, tmp_path / NAME)
     assert (tmp_path / NAME / FILE).is_file()
-    shown = apart_on_page(Entry(spec, tmp_path))
+    shown = shown_by_kind(Entry(spec, tmp_path))
     assert (
         "Sets kept for conclusions (1)" in [title for title, _, _ in shown["tables"]] and "seed 777" in shown["legend"]
     )
 
 
 def test_tables_have_the_compared_method_on_top(compared):
-    for title, heads, rows in apart_tables(compared.reset_index(), accuracy=False):
+    for title, heads, rows in tables_by_kind(compared.reset_index(), accuracy=False):
         assert parse_selector(rows[0][0])[0] == "residual_gp" and len(heads) == len(rows[0])
         assert "laplace" not in title
