@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
 PIP = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-#: A line of pip that begins with a package, of those that the lock files name; after the second it unpacks in silence.
+#: A line of pip that begins with a package, of those that the lock files name, and the one after which it unpacks them.
 PACKAGE = re.compile(
     r"(?:Collecting|Processing|Requirement already satisfied:) (?:\S*/)?([\w.]+(?:-[A-Za-z]\w*)*).*from -r"
 )
 UNPACKING = "Installing collected packages"
+#: Seconds between two reports while pip unpacks.
+INTERVAL = 10
 
 
 def main(locks: list[str]) -> int:
@@ -30,12 +33,23 @@ def main(locks: list[str]) -> int:
                 count += 1
                 print(f"  {count:3d}/{total} {found[1]}", flush=True)
             elif line.startswith(UNPACKING):
-                print("  unpacking them all: half of the time, pip is silent meanwhile", flush=True)
+                _watch_unpacking(pip)
     if pip.returncode:
         print("".join(said), file=sys.stderr)
     else:
         print(f"installed in {time.monotonic() - start:.0f} s", flush=True)
     return pip.returncode
+
+
+def _watch_unpacking(pip: subprocess.Popen) -> None:
+    """Report every few seconds how many packages are in place: pip says nothing until all of them are."""
+    packages = Path(sysconfig.get_paths()["purelib"])
+    while True:
+        try:
+            pip.wait(INTERVAL)
+            return
+        except subprocess.TimeoutExpired:
+            print(f"  unpacked {sum(1 for _ in packages.glob('*.dist-info'))} packages so far", flush=True)
 
 
 if __name__ == "__main__":
