@@ -19,7 +19,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What must be in the wheel, and what must not.
-CARRIED = ("lpbench/_project/conf/config.yaml", "lpbench/_project/datasets/abalone.yaml", "lpbench/py.typed")
+CARRIED = (
+    "lpbench/py.typed",
+    "lpbench/_project/conf/config.yaml",
+    "lpbench/_project/datasets/abalone.yaml",
+    "lpbench/_project/docs/methods_notes.md",
+    "lpbench/_project/requirements.lock",
+    "lpbench/_project/results/published/claims.csv",
+    "lpbench/_project/results/reproduced/extensions/embedded_regression/summary.csv",
+)
 LEFT_OUT = re.compile(r"tests/|\.png$|\.svg$|__pycache__")
 #: Nothing in the wheel is large: megabytes that it may have.
 LARGEST = 1.5
