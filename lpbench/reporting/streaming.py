@@ -9,8 +9,7 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.reporting.figures import style
-
-TITLES = {"lpct": "LPCT", "histoftree": "HistOfTree"}
+from lpbench.reporting.paper import paper_of
 
 
 def write_streaming(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
@@ -34,7 +33,7 @@ def draw_streaming(table: pd.DataFrame, folder: Path) -> None:
         )
         for ax, (column, label) in zip(axes, quantities, strict=True):
             for k, ((method, step), part) in enumerate(table.groupby(["method", "step"], sort=False)):
-                name = f"{TITLES.get(method, method)}, {step}"
+                name = f"{paper_of(method).short}, {step}"
                 look = {"color": style.COLOURS[k], "marker": style.MARKERS[k], "linestyle": style.LINES[k]}
                 ax.plot(part["users"], part[column], label=name, **look)
             ax.set_ylim(bottom=0)
