@@ -1,4 +1,4 @@
-"""Releases of trusted curators (Z): protected values are data sets, neighbours differ in one label or record."""
+"""Releases of trusted curators of label DP: values are data sets that differ in one label or record."""
 
 from __future__ import annotations
 

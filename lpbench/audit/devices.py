@@ -1,4 +1,4 @@
-"""The randomizer of every estimator: looked up by class, and built for the setting that a method is audited at.
+"""Randomizers of the estimators, by class, at the setting in which a method is audited.
 
 An estimator without an entry cannot be audited, and a test fails for it. Builders live in the modules ``*_devices`` of
 this package; another package that adds methods registers its own with :func:`builds` where it defines the estimator.

@@ -1,4 +1,4 @@
-"""Mechanisms that break their promise, each in a way that has been shipped somewhere, and some that keep more than it.
+"""Mechanisms known to break their promise, each as shipped somewhere, and mechanisms known to keep it.
 
 The auditor must catch every one of :data:`KNOWN_BAD` and none of :data:`KNOWN_GOOD`: an auditor that cries wolf is as
 useless as a blind one. Several errors are those of released code (:mod:`lpbench.papers.lpct.deviations`), rebuilt

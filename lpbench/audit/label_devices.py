@@ -94,7 +94,7 @@ def private_majority(model: models.PrivateMajority) -> Randomizer:
 
 @builds(models.LabelLDPVote)
 def label_vote(model: models.LabelLDPVote) -> Randomizer:
-    """One class as a bit vector (Z (13)) or by K-ary randomised response; features are public."""
+    """One class as a bit vector (label-DP eq. (13)) or by K-ary randomised response; features are public."""
     mechanism = VOTES[model.mechanism](model.epsilon, N_CLASSES)
 
     def send(value: int, n: int, streams: Streams) -> np.ndarray:

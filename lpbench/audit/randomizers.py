@@ -1,4 +1,4 @@
-"""What leaves one user's device, in all rounds together, as an object that an audit can read without the estimator.
+"""Randomizer and Message: all that one user's device sends, in a form that can be audited without the estimator.
 
 A :class:`Randomizer` lists protected values (the public part is fixed inside) and the messages that a device sends for
 each of them. A :class:`Message` holds two accounts of the same thing: the mechanism and its inputs, from which the

@@ -1,4 +1,4 @@
-"""The canonical table every data set ends in, whatever file it came from, and its fingerprint."""
+"""The canonical table of a data set, whatever file it came from, and its fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LPCT as a protocol of one round (L section 3): a table of votes in the cells of the public partition.
+"""LPCT as a protocol of one round (LPCT section 3): a table of votes in the cells of the public partition.
 
 Reports of randomised response and of discrete noise add up exactly, so that the curator's model is that of the
 per-user simulation to the last bit if both are fed the same draws. Sums of continuous noise are rounded to multiples of

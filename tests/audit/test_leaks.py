@@ -207,7 +207,7 @@ def test_public_features_shape_the_tree_unless_it_is_random():
 
 
 def cell_means(cells, query_cells, y, default):
-    """The non-private partition estimate, H eq. (3): mean label of the users in the query's cell."""
+    """The non-private partition estimate, HistOfTree eq. (3): mean label of the users in the query's cell."""
     return np.array([y[cells == cell].mean() if (cells == cell).any() else default for cell in query_cells])
 
 

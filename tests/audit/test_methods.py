@@ -78,7 +78,7 @@ def test_exact_loss_is_within_the_promise_and_meets_it_where_it_is_tight(name):
 
 
 def test_random_cuts_do_not_hide_the_mask():
-    """H 3.4 (ii) would not release W; but the cells with a nonzero entry of (8) differ with it (docs/privacy.md)."""
+    """HistOfTree 3.4 (ii) would not release W; but the cells with a nonzero entry of (8) differ with it (docs/privacy.md)."""
     X = np.full((2, 3), 0.3)
     masks = np.array([[True, False, False], [True, True, False]])
     rounds = Rounds(X, np.zeros(2), masks, 1.0, Streams(0))
@@ -259,7 +259,7 @@ def test_the_released_deviations_are_rebuilt():
 
 @pytest.mark.slow
 def test_protocol_costs_are_those_of_the_paper():
-    """H A.2: d + 1 numbers up, then t^s 2^p bits (2^2 * 2^4), the logarithm with GRR."""
+    """HistOfTree A.2: d + 1 numbers up, then t^s 2^p bits (2^2 * 2^4), the logarithm with GRR."""
     costs = {(c.protocol, c.round): c for c in measure_protocols(0)}
     assert costs["HistOfTree (rr)", 1].payload_bits == 64 * 9 + 8
     assert costs["HistOfTree (rr)", 2].payload_bits == 64 and costs["HistOfTree (grr)", 2].payload_bits == 6

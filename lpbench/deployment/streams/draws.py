@@ -1,4 +1,4 @@
-"""The randomness of some users out of many, at any place of their streams: the same bits however users are chunked."""
+"""Random draws of a chunk of users: the same bits however the users are chunked."""
 
 from __future__ import annotations
 

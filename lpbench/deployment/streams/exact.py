@@ -1,4 +1,4 @@
-"""Sums of whole numbers that no order of additions, no chunking and no merging can change."""
+"""Exact sums of whole numbers: equal in any order, however they are chunked or merged."""
 
 from __future__ import annotations
 

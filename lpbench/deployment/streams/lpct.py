@@ -1,4 +1,4 @@
-"""LPCT's curator on a stream of reports (L section 3): the sums of the votes are all it keeps."""
+"""LPCT's curator on a stream of reports (LPCT section 3): the sums of the votes are all it keeps."""
 
 from __future__ import annotations
 

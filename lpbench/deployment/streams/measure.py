@@ -1,4 +1,4 @@
-"""Users per second and memory of the curators, on simulated users who are forgotten as soon as they have reported."""
+"""Throughput (users per second) and memory of the streaming curators, on simulated users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Progress:
 
 
 def lpct_users(streams: Streams, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features (BLOCK, 2) and classes (BLOCK,) of a block of users (L section 6.1)."""
+    """Features (BLOCK, 2) and classes (BLOCK,) of a block of users (LPCT section 6.1)."""
     X = streams.generator("X", block=block).random((BLOCK, 2))
     return X, (streams.generator("y", block=block).random(BLOCK) < eta_p(X)).astype(np.intp)
 
@@ -56,7 +56,7 @@ def stream_lpct(users: int, seed: int) -> Iterator[Progress]:
 
 
 def histoftree_users(streams: Streams, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features (BLOCK, 5) and labels (BLOCK,) of a block of users (H section 5.1)."""
+    """Features (BLOCK, 5) and labels (BLOCK,) of a block of users (HistOfTree section 5.1)."""
     X = streams.generator("X", block=block).random((BLOCK, 5))
     mean = np.sin(X[:, [0, 1, 4]]).sum(axis=1)
     return X, mean + streams.generator("noise", block=block).standard_normal(BLOCK)

@@ -1,4 +1,4 @@
-"""Chunks of rows or reports from Parquet or Arrow data sets that no memory holds."""
+"""Chunks of rows or reports, read from Parquet or Arrow data sets larger than memory."""
 
 from __future__ import annotations
 
