@@ -1,4 +1,4 @@
-"""HistOfTree as a protocol of two rounds (HistOfTree sections 3.2, 3.3): labels and public features, then randomised cells.
+"""HistOfTree as a protocol of two rounds (its sections 3.2, 3.3): labels and public features, then randomised cells.
 
 The client and the curator run the functions of :mod:`.rounds`, one user at a time on the one side
 and without anything protected on the other. Fed with the same draws, the curator's model is that of ``fit`` to the last

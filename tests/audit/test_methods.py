@@ -78,7 +78,7 @@ def test_exact_loss_is_within_the_promise_and_meets_it_where_it_is_tight(name):
 
 
 def test_random_cuts_do_not_hide_the_mask():
-    """HistOfTree 3.4 (ii) would not release W; but the cells with a nonzero entry of (8) differ with it (docs/privacy.md)."""
+    """HistOfTree 3.4 (ii) would not release W, but the cells with a nonzero entry of (8) differ (docs/privacy.md)."""
     X = np.full((2, 3), 0.3)
     masks = np.array([[True, False, False], [True, True, False]])
     rounds = Rounds(X, np.zeros(2), masks, 1.0, Streams(0))

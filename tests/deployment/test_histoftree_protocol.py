@@ -181,7 +181,7 @@ def test_refusals_of_the_curator():
 
 
 def test_reports_have_the_length_that_the_paper_counts():
-    """HistOfTree A.2: at most d + 1 real numbers up in round 1, t^s 2^p bits in round 2 (log2 of that many with GRR)."""
+    """HistOfTree A.2: at most d + 1 reals up in round 1, t^s 2^p bits in round 2 (log2 of that many with GRR)."""
     X, y, mask = sample(50, personal=False)
     for mechanism, bits in (("rr", 2 * 4), ("grr", 3)):
         model = HistOfTree(1.0, bins=2, depth=2, mechanism=mechanism, y_range=Y_RANGE, random_state=0)

@@ -1,4 +1,4 @@
-"""HistOfTree's curator on streams (HistOfTree sections 3.2, 3.3): each step keeps sums over finitely many kinds of users.
+"""HistOfTree's curator on streams (its sections 3.2, 3.3): each step keeps sums over finitely many kinds of users.
 
 1. :class:`MaskCounts` counts how many users protect each feature, which settles grid and tree features.
 2. :class:`LabelStream` adds up the privatised labels of the users whom no cut of the max-edge tree can tell apart: the
