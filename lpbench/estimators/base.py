@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -18,6 +19,9 @@ from lpbench.errors import ConfigurationError, DataError, PrivacyLeakWarning
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+
+#: Mask or public sample, which ``fit`` may be called without.
+Rows = np.ndarray | None
 
 
 @dataclass
@@ -50,7 +54,7 @@ def expand_grid(grid: Grid) -> list[dict]:
     return [dict(point) for point in ParameterGrid({k: list(v) for k, v in grid.items()})] if grid else [{}]
 
 
-def check_mask(mask, shape: tuple[int, int]) -> np.ndarray:
+def check_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return the mask as a boolean array of the given shape; None means that every feature is protected."""
     if mask is None:
         return np.ones(shape, dtype=bool)
@@ -64,7 +68,7 @@ def check_mask(mask, shape: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def _is_plain(array, ndim: int) -> bool:
+def _is_plain(array: Any, ndim: int) -> bool:
     """Tell whether an array is not empty, finite and of double precision.
 
     Nothing has to be converted then. scikit-learn's checks, which handle everything else and word the errors, take as
@@ -75,7 +79,7 @@ def _is_plain(array, ndim: int) -> bool:
     return math.isfinite(array.sum()) or bool(np.isfinite(array).all())
 
 
-def _is_codes(labels) -> bool:
+def _is_codes(labels: Any) -> bool:
     """Tell whether class labels are an array of integers, about which scikit-learn has nothing to say."""
     return type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind == "i"
 
@@ -187,7 +191,9 @@ class LocalEstimator(BaseEstimator):
 class LocalRegressor(RegressorMixin, LocalEstimator):
     """Base of the regressors; expects parameters ``y_range``, ``clip``, ``domain`` and ``random_state``."""
 
-    def _check_fit(self, X, y, mask=None, *, allow_nan: bool = False):
+    def _check_fit(
+        self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None = None, *, allow_nan: bool = False
+    ) -> Any:
         """Validate ``fit``'s arguments.
 
         Returns
@@ -224,7 +230,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
             )
         return (lo, hi), ""
 
-    def _check_predict(self, X, *, allow_nan: bool = False) -> np.ndarray:
+    def _check_predict(self, X: np.ndarray, *, allow_nan: bool = False) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan" if allow_nan else True)
         return self._to_unit_cube(X)
@@ -233,7 +239,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
         """Post-process predictions: clip to the public range unless ``clip=False`` (costs no privacy)."""
         return np.clip(predictions, *self.y_range_) if self.clip else predictions
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         tags.non_deterministic = False
@@ -243,7 +249,9 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
 class LocalClassifier(ClassifierMixin, LocalEstimator):
     """Base of the classifiers; expects parameters ``domain`` (or None: no clipping) and ``random_state``."""
 
-    def _check_fit(self, X, y, mask=None, X_public=None, y_public=None):
+    def _check_fit(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Any:
         """Validate ``fit``'s arguments.
 
         Returns
@@ -274,11 +282,11 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
     def _prepare(self, X: np.ndarray) -> np.ndarray:
         return X if self.domain is None else self._to_unit_cube(X)
 
-    def _check_predict(self, X) -> np.ndarray:
+    def _check_predict(self, X: np.ndarray) -> np.ndarray:
         check_is_fitted(self)
         return self._prepare(validate_data(self, X, reset=False, dtype=np.float64))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d)."""
         probability = self.predict_proba(X)
         return self.classes_[self._decide(probability)]
@@ -288,7 +296,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         """Index of the chosen class; ties go to the smaller class (binary: class 1 iff eta > 1/2, LPCT eq. 8)."""
         return np.argmax(probability, axis=-1)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lpbench.errors import DataError
-from lpbench.estimators.base import LocalClassifier
+from lpbench.estimators.base import LocalClassifier, Rows
 
 
 class BinaryClassifier(LocalClassifier):
     """Base of classifiers that know two classes only."""
 
-    def _check_fit(self, X, y, mask=None, X_public=None, y_public=None):
+    def _check_fit(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Any:
         result = super()._check_fit(X, y, mask, X_public, y_public)
         n_classes = self.classes_.size
         if n_classes > 2:
@@ -23,7 +27,7 @@ class BinaryClassifier(LocalClassifier):
             raise DataError(f"two classes are needed, the labels hold one class only: {self.classes_[0]!r}")
         return result
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

@@ -11,7 +11,9 @@ from lpbench.seeds import Streams
 REAL_BITS = 64.0
 
 
-def noisy_labels(y: np.ndarray, y_range: tuple[float, float], epsilon: float, streams: Streams, split=1) -> np.ndarray:
+def noisy_labels(
+    y: np.ndarray, y_range: tuple[float, float], epsilon: float, streams: Streams, split: int | np.ndarray = 1
+) -> np.ndarray:
     """Privatise the label of every user, each with the budget ``epsilon / split`` and noise of its own.
 
     The unit noise comes from the stream "label" and depends on neither budget nor method, so that methods and budgets

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.base import clone
 
+from lpbench.checks import check_range
 from lpbench.deployment.histoftree import MOST_CELLS, UserDraws
 from lpbench.deployment.streams.exact import ExactSums
 from lpbench.errors import ConfigurationError
@@ -111,8 +112,13 @@ class Design:
     @property
     def label_range(self) -> float:
         """Width of the public range of the labels."""
-        lo, hi = self.model.y_range
-        return float(hi) - float(lo)
+        lo, hi = self.y_range
+        return hi - lo
+
+    @property
+    def y_range(self) -> tuple[float, float]:
+        """Public range of the labels."""
+        return check_range("y_range", self.model.y_range)
 
     @property
     def label_step(self) -> float:
@@ -156,7 +162,7 @@ class Users:
 
     def __init__(self, design: Design, X: np.ndarray, y: np.ndarray, mask: np.ndarray, draws: ReportDraws):
         self._design, self.mask = design, mask
-        lo, hi = design.model.y_range
+        lo, hi = design.y_range
         self._rounds = Rounds(X, np.clip(y, lo, hi), mask, design.label_range, Streams(0), draws)
         self.shown = np.where(mask, 0.0, X)
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, expand_grid
+from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, expand_grid
 from lpbench.estimators.baselines.ct_growth import CutClasses, cut_class_trees
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 SAMPLES = ("whole", "public")
 
@@ -46,13 +47,21 @@ class CT(LocalClassifier):
     uses_epsilon = False
     uses_public = True
 
-    def __init__(self, sample="whole", max_depth=None, domain=None, random_state=None):
+    def __init__(
+        self,
+        sample: str = "whole",
+        max_depth: int | None = None,
+        domain: tuple[float, float] | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.sample = sample
         self.max_depth = max_depth
         self.domain = domain
         self.random_state = random_state
 
-    def _collect(self, X, y, mask, X_public, y_public) -> tuple[np.ndarray, np.ndarray]:
+    def _collect(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that the tree may see, in single precision as scikit-learn uses them."""
         check_choice("sample", self.sample, SAMPLES)
         X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
@@ -70,7 +79,9 @@ class CT(LocalClassifier):
     def _grow(self, inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int | None]) -> list[CutClasses]:
         return cut_class_trees(inputs, codes, depths, self._streams().integer("tree"))
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Grow the tree.
 
         Parameters
@@ -89,7 +100,7 @@ class CT(LocalClassifier):
         (self.tree_,) = self._grow(inputs, codes, [self.max_depth])
         return self
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return the class shares of the leaves for X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = np.ascontiguousarray(self._check_predict(X), dtype=np.float32)
         probability = np.zeros((X.shape[0], self.classes_.size))

@@ -27,7 +27,7 @@ class GrownClasses(GrownTree):
         Fitted.
     """
 
-    def __init__(self, model: DecisionTreeClassifier):
+    def __init__(self, model: DecisionTreeClassifier) -> None:
         self.tree, self.classes = model.tree_, model.classes_
 
     def shares(self, inputs: np.ndarray, depth: float) -> np.ndarray:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number, check_whole
-from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.partitions import KeyIndex, cell_keys, grid_digits
 from lpbench.privacy import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 NOISES = ("laplace", "discrete")
 
@@ -44,7 +45,7 @@ class GridSums:
         The noise depends on the stream "counts", on ``bins``, on the row of ``weights`` and on the cell.
     """
 
-    def __init__(self, X: np.ndarray, bins: int, weights: np.ndarray, streams: Streams):
+    def __init__(self, X: np.ndarray, bins: int, weights: np.ndarray, streams: Streams) -> None:
         self.bins, self.n = bins, X.shape[0]
         # Thousands of features: the smallest type keeps arrays of digits, and of keys with a row's number, small.
         self._type = np.min_scalar_type(max(bins, len(weights)))
@@ -131,15 +132,15 @@ class Hist(LocalRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        bins=2,
-        threshold=0.01,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        noise="laplace",
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        bins: int = 2,
+        threshold: float = 0.01,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        noise: str = "laplace",
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.bins = bins
         self.threshold = threshold
@@ -149,7 +150,9 @@ class Hist(LocalRegressor):
         self.noise = noise
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Sum the users' reports.
 
         Parameters
@@ -206,7 +209,7 @@ class Hist(LocalRegressor):
             return marginal, DiscreteLaplace(0.0, step)
         return marginal, DiscreteLaplace.for_budget(self.epsilon / 2, step, sensitivity=2.0 * ends * step)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
         if self.noise == "discrete":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lpbench.checks import check_choice, check_whole
@@ -10,7 +12,7 @@ from lpbench.estimators.private_labels import noisy_labels, public_message_bits
 from lpbench.partitions import grid_digits
 from lpbench.privacy import grr_reports
 from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 BUDGETS = ("composed", "per_attribute")
 
@@ -52,16 +54,16 @@ class KRR(TreeRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        bins=2,
-        budget="composed",
-        max_depth=None,
-        min_samples_leaf=1,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        bins: int = 2,
+        budget: str = "composed",
+        max_depth: int | None = None,
+        min_samples_leaf: float = 1,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.bins = bins
         self.budget = budget
@@ -72,7 +74,7 @@ class KRR(TreeRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def _messages(self, X, y, mask, streams):
+    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         check_choice("budget", self.budget, BUDGETS)
         check_whole("bins", self.bins, least=2)
         messages = 1 + mask.sum(axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
@@ -14,12 +15,12 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from lpbench.errors import DataError
-from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Gaussian
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 #: Largest L2 distance between the vectors (x x^T, x y) of two users with |x| = 1, y = +-1. With c = <x, x'> its square
 #: is (2 - 2 c^2) + (2 - 2 y y' c), at most 4.5, attained at c = 1/2, y y' = -1.
@@ -176,13 +177,21 @@ class PGLM(BinaryClassifier):
 
     uses_public = True
 
-    def __init__(self, epsilon=1.0, delta=None, domain=None, random_state=None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        domain: tuple[float, float] | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Solve for the coefficients.
 
         Parameters
@@ -212,7 +221,9 @@ class PGLM(BinaryClassifier):
         self.guarantee_ = Guarantee("ldp", float(self.epsilon), mechanism.delta, bits_up=bits)
         return self
 
-    def _collect(self, X, y, mask, X_public, y_public) -> tuple[Moments, np.ndarray | None]:
+    def _collect(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows
+    ) -> tuple[Moments, np.ndarray | None]:
         X, codes, X_public, _ = self._check_fit(X, y, mask, X_public, y_public)
         return Moments.collect(unit_rows(X), 2.0 * codes - 1.0, self._streams()), X_public
 
@@ -223,18 +234,18 @@ class PGLM(BinaryClassifier):
         delta = 1.0 / n**2 if self.delta is None else self.delta
         return Gaussian.for_budget(epsilon, delta, SENSITIVITY)
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
         """Return linear scores of X of shape (m, d): ndarray of shape (m,), positive for the second class."""
         X = self._check_predict(X)
         return unit_rows(X) @ self.coef_
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, 2)."""
         scores = self.decision_function(X)
         positive = expit(self.scale_ * scores)
         return np.column_stack([1.0 - positive, positive])
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d): the second class iff the score is positive."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_whole
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.baselines.hist import NOISES, GridSums, grid_bits
 from lpbench.estimators.lpct.votes import VoteMechanism, decide, probabilities, regression_function
 from lpbench.privacy import DiscreteLaplace, Laplace
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 
 class PHIST(LocalClassifier):
@@ -48,14 +49,23 @@ class PHIST(LocalClassifier):
     guarantee_ : Guarantee
     """
 
-    def __init__(self, epsilon=1.0, bins=2, domain=None, noise="laplace", random_state=None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        bins: int = 2,
+        domain: tuple[float, float] | None = None,
+        noise: str = "laplace",
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.bins = bins
         self.domain = domain
         self.noise = noise
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Sum the users' votes.
 
         Parameters
@@ -100,12 +110,12 @@ class PHIST(LocalClassifier):
         votes = sums + half.scale * noise
         return regression_function(votes, np.zeros_like(votes), 0.0)
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d), clipped at 0 and normalised: (m, n_classes)."""
         X = self._check_predict(X)
         return probabilities(self._shares(X))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d), from the raw shares."""
         X = self._check_predict(X)
         return self.classes_[decide(self._shares(X))]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
-from lpbench.estimators.base import LocalClassifier, check_epsilon
+from lpbench.estimators.base import LocalClassifier, Rows, check_epsilon
 from lpbench.privacy import GRR, grr_reports
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
 
 
 class PrivateMajority(LocalClassifier):
@@ -30,12 +33,16 @@ class PrivateMajority(LocalClassifier):
         ``ldp``: features never leave the device. Of a single class nothing is spent.
     """
 
-    def __init__(self, epsilon=1.0, domain=None, random_state=None):
+    def __init__(
+        self, epsilon: float = 1.0, domain: tuple[float, float] | None = None, random_state: Seed | Streams = None
+    ) -> None:
         self.epsilon = epsilon
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Count the randomised labels.
 
         Parameters
@@ -61,7 +68,7 @@ class PrivateMajority(LocalClassifier):
         self.guarantee_ = Guarantee("ldp", mechanism.epsilon, bits_up=mechanism.bits)
         return self
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return the estimated class shares, clipped at 0 and normalised, for each row of X: (m, n_classes)."""
         X = self._check_predict(X)
         shares = np.maximum(self.shares_, 0.0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
-from lpbench.estimators.base import LocalRegressor
+from lpbench.estimators.base import LocalRegressor, Rows
 from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
 
 
 class PrivateMean(LocalRegressor):
@@ -36,14 +39,23 @@ class PrivateMean(LocalRegressor):
         ``ldp``: features never leave the device.
     """
 
-    def __init__(self, epsilon=1.0, y_range=None, clip=True, domain=(0.0, 1.0), random_state=None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.y_range = y_range
         self.clip = clip
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Average the privatised labels.
 
         Parameters
@@ -62,6 +74,6 @@ class PrivateMean(LocalRegressor):
         self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=REAL_BITS, note=self._leak_note)
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""
         return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn import config_context
@@ -18,7 +19,7 @@ from lpbench.partitions.cart import GROWN_DEPTH
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
 
 
-def grow_trees(tree, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]) -> list:
+def grow_trees(tree: Any, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]) -> list:
     """Fit one scikit-learn tree per setting; settings that provably give the same tree share it.
 
     A tree that stayed shallower than its ``max_depth`` was never stopped by it, so every larger ``max_depth`` runs the
@@ -70,7 +71,9 @@ class GrownTree:
     min_samples_leaf : int or float
     """
 
-    def __init__(self, inputs, labels, seed: int, max_depth: int | None, min_samples_leaf: float):
+    def __init__(
+        self, inputs: np.ndarray, labels: np.ndarray, seed: int, max_depth: int | None, min_samples_leaf: float
+    ) -> None:
         missing = bool(np.isnan(inputs).any())
         # For a small sample scikit-learn's checks take as long as the growth. Ours are made by the caller; without
         # theirs a tree does not look for missing entries either.
@@ -143,7 +146,7 @@ def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping
     return cut
 
 
-def _check_size(name: str, value) -> None:
+def _check_size(name: str, value: Any) -> None:
     """Both sizes are whole numbers; ``max_depth`` may be None, ``min_samples_leaf`` a share of the sample."""
     if name == "min_samples_leaf" and isinstance(value, float):
         check_number(name, value, above=0, below=1, hint="a share of the sample, or a whole number of rows")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, expand_grid
+from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, expand_grid
 from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, predict_all
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 
 class TreeRegressor(LocalRegressor):
@@ -22,17 +23,19 @@ class TreeRegressor(LocalRegressor):
     Subclasses say in :meth:`_messages` what leaves the devices.
     """
 
-    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams):
+    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         """Return features (n, d), labels (n,) as the curator sees them, and the guarantee."""
         raise NotImplementedError
 
-    def _collect(self, X, y, mask) -> tuple[np.ndarray, np.ndarray, Streams]:
+    def _collect(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, Streams]:
         X, y, mask = self._check_fit(X, y, mask)
         streams = self._streams()
         inputs, labels, self.guarantee_ = self._messages(X, y, mask, streams)
         return np.ascontiguousarray(inputs, dtype=np.float32), labels, streams
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Grow the tree on the users' messages.
 
         Parameters
@@ -54,7 +57,7 @@ class TreeRegressor(LocalRegressor):
         (self.tree_,) = cut_trees(inputs, labels, [setting], streams.integer("tree"))
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
         return self._finish(self.tree_.predict(np.ascontiguousarray(self._visible(X), dtype=np.float32)))
@@ -112,14 +115,14 @@ class LabelDT(TreeRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        max_depth=None,
-        min_samples_leaf=1,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 1,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -128,7 +131,7 @@ class LabelDT(TreeRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def _messages(self, X, y, mask, streams):
+    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         labels = noisy_labels(y, self.y_range_, self.epsilon, streams)
         bits = public_message_bits(np.zeros_like(mask))
         return X, labels, Guarantee("label_ldp", float(self.epsilon), bits_up=bits, note=self._leak_note)
@@ -156,14 +159,14 @@ class ParDT(LabelDT):
 
     uses_mask = True
 
-    def _messages(self, X, y, mask, streams):
+    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         self.features_ = np.flatnonzero(~mask.all(axis=0))
         shown = self._visible(np.where(mask, np.nan, X))
         labels = noisy_labels(y, self.y_range_, self.epsilon, streams)
         bits = public_message_bits(mask)
         return shown, labels, Guarantee("semi_feature_ldp", float(self.epsilon), bits_up=bits, note=self._leak_note)
 
-    def _visible(self, X):
+    def _visible(self, X: np.ndarray) -> np.ndarray:
         return X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
 
 
@@ -184,8 +187,14 @@ class DT(TreeRegressor):
     uses_epsilon = False
 
     def __init__(
-        self, max_depth=None, min_samples_leaf=1, y_range=None, clip=True, domain=(0.0, 1.0), random_state=None
-    ):
+        self,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 1,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.y_range = y_range
@@ -193,9 +202,9 @@ class DT(TreeRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def _public_range(self, y):
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
         # Nothing is protected, so taking the range from the labels leaks nothing.
         return ((float(y.min()), float(y.max())), "") if self.y_range is None else super()._public_range(y)
 
-    def _messages(self, X, y, mask, streams):
+    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         return X, y, Guarantee("none", math.inf, bits_up=public_message_bits(np.zeros_like(mask)))

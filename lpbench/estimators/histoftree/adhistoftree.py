@@ -11,6 +11,7 @@ from lpbench.checks import check_number, check_whole
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.public_mask import PublicMask
 from lpbench.estimators.histoftree.rounds import Setting
+from lpbench.seeds import Seed, Streams
 
 
 def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
@@ -90,20 +91,20 @@ class AdHistOfTree(CellRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
+        epsilon: float = 1.0,
         *,
-        constant=1.0,
-        bins_offset=0,
-        label_share=0.5,
-        rule="max_edge",
-        mechanism="grr",
-        split_score="weighted",
-        constants="paper",
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        constant: float = 1.0,
+        bins_offset: int = 0,
+        label_share: float = 0.5,
+        rule: str = "max_edge",
+        mechanism: str = "grr",
+        split_score: str = "weighted",
+        constants: str = "paper",
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.constant = constant
         self.bins_offset = bins_offset

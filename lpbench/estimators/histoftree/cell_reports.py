@@ -7,6 +7,8 @@ see reports, privatised labels and public features, never the true cells, and ne
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lpbench.estimators.histoftree.user_cells import Query, UserGrid, UserLeaves
@@ -17,7 +19,9 @@ from lpbench.privacy import RandomizedResponse, grr_weights, hashed_uniforms, rr
 _CHUNK = 1 << 21
 
 
-def category_reports(grid: UserGrid, leaves: UserLeaves, budget: float, keep) -> tuple[np.ndarray, np.ndarray]:
+def category_reports(
+    grid: UserGrid, leaves: UserLeaves, budget: float, keep: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Report one cell per user by generalised randomised response over V (HistOfTree eq. (17)).
 
     Reporting the truth with probability p and each other cell with probability q is the same law as reporting the
@@ -61,7 +65,7 @@ class CategorySums:
     budget : float
     """
 
-    def __init__(self, reports, grid: UserGrid, leaves: UserLeaves, labels, budget: float):
+    def __init__(self, reports: Any, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, budget: float) -> None:
         self._offset = 0.0
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
         if budget > 0:
@@ -73,7 +77,7 @@ class CategorySums:
         codes, leaf = reports
         self._reported = CellSums(codes, leaf, grid.n_codes, leaves.n_leaves, *weights)
 
-    def estimate(self, query: Query, leaves) -> tuple[np.ndarray, np.ndarray]:
+    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         count, total = self._reported.at(query.codes, leaves)
         if self._offset == 0:
@@ -84,7 +88,7 @@ class CategorySums:
         return count, total
 
 
-def bit_reports(truth, budget: float, seed: int, users, cells) -> np.ndarray:
+def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Report bits of users' one-hot vectors over V by randomised response (HistOfTree eq. (8)).
 
     Two cells differ in two bits, so each bit gets half the ``budget`` (the paper: eps/4 of eps/2).
@@ -117,11 +121,11 @@ class BitSums:
     seed of the bits in the place of the reports.
     """
 
-    def __init__(self, seed: int, grid: UserGrid, leaves: UserLeaves, labels, budget: float):
+    def __init__(self, seed: int, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, budget: float) -> None:
         self._seed, self._grid, self._leaves, self._labels, self._budget = seed, grid, leaves, labels, budget
         self._fixed = grid.choices * leaves.choices == 1
 
-    def estimate(self, query: Query, leaves) -> tuple[np.ndarray, np.ndarray]:
+    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         key = np.concatenate([leaves[:, None], query.digits], axis=1)
         _, first, inverse = np.unique(
@@ -134,7 +138,7 @@ class BitSums:
         sums = self._sum_unique(cells, leaves[first])
         return sums[0][rank[inverse]], sums[1][rank[inverse]]
 
-    def _sum_unique(self, query: Query, leaves) -> np.ndarray:
+    def _sum_unique(self, query: Query, leaves: np.ndarray) -> np.ndarray:
         """Sums over distinct cells ordered by leaf: ndarray of shape (2, m)."""
         n_cells = np.bincount(leaves, minlength=self._leaves.n_leaves)
         first = np.cumsum(n_cells) - n_cells
@@ -155,7 +159,7 @@ class BitSums:
             sums[1] += np.bincount(cell, weights=value * self._labels[user], minlength=leaves.size)
         return sums
 
-    def _indicators(self, user, query: Query, leaves, cell) -> np.ndarray:
+    def _indicators(self, user: np.ndarray, query: Query, leaves: np.ndarray, cell: np.ndarray) -> np.ndarray:
         """Unbiased indicators that the users lie in the cells, one per pair, from the reported bits."""
         truth = (self._grid.truth[user] == query.codes[cell]) & (self._leaves.truth[user] == leaves[cell])
         if self._budget == 0:

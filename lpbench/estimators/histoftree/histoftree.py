@@ -11,13 +11,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.histoftree.public_mask import PublicMask, protection_order
 from lpbench.estimators.histoftree.rounds import (
     Rounds,
@@ -28,10 +29,11 @@ from lpbench.estimators.histoftree.rounds import (
     sensitive_count,
 )
 from lpbench.estimators.histoftree.sweep import Job, sweep_cells
+from lpbench.estimators.histoftree.user_cells import UserGrid, UserLeaves
 from lpbench.partitions import TreePartition
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 CONSTANTS = ("paper", "tight")
 
@@ -62,7 +64,9 @@ class CellRegressor(LocalRegressor):
         one_leaf = setting.depth == 0 or not uncertain.any()
         return replace(setting, label_share=1.0) if one_bin and one_leaf else setting
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Run both rounds.
 
         Parameters
@@ -101,21 +105,29 @@ class CellRegressor(LocalRegressor):
         self.guarantee_ = _guarantee(setting, epsilon, mask, grid.choices * leaves.choices, tree, self._leak_note)
         return self
 
-    def _assemble(self, setting: Setting, split: Split, tree: TreePartition, cells, labels, reports) -> None:
+    def _assemble(
+        self,
+        setting: Setting,
+        split: Split,
+        tree: TreePartition,
+        cells: tuple[UserGrid, UserLeaves],
+        labels: np.ndarray,
+        reports: Any,
+    ) -> None:
         """Keep what prediction needs, all of it the curator's; ``cells`` is the pair of UserGrid and UserLeaves."""
         grid, leaves = cells
         self.tree_, self.grid_columns_, self.tree_columns_ = tree, split.grid_columns, split.tree_columns
         self.n_grid_features_, self.depth_, self.bins_ = setting.n_grid_features, setting.depth, setting.bins
         self._grid, self._leaf_means, self._reports = grid, leaves.means(labels), reports
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete features X of shape (m, d)."""
         X = self._check_predict(X)
         leaves = self.tree_.leaf_index()[self.tree_.apply(X[:, self.tree_columns_])]
         query = self._grid.locate(X[:, self.grid_columns_])
         return self._finish(predict_cells(self._reports, query, leaves, self._leaf_means))
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid, streams: Streams) -> SweepResult:
+    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Any, streams: Streams) -> SweepResult:
         """Score the whole grid in one pass: one tree per (budget, label share, n_grid_features) serves every depth.
 
         A point whose partition has too many cells is skipped with the reason; see the base class for the rest.
@@ -201,21 +213,21 @@ class HistOfTree(CellRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
+        epsilon: float = 1.0,
         *,
-        n_grid_features=None,
-        bins=2,
-        depth=2,
-        label_share=0.7,
-        rule="max_edge",
-        mechanism="grr",
-        split_score="weighted",
-        constants="paper",
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        n_grid_features: int | str | None = None,
+        bins: int = 2,
+        depth: int = 2,
+        label_share: float = 0.7,
+        rule: str = "max_edge",
+        mechanism: str = "grr",
+        split_score: str = "weighted",
+        constants: str = "paper",
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.n_grid_features = n_grid_features
         self.bins = bins
@@ -230,7 +242,7 @@ class HistOfTree(CellRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def resolve_grid(self, grid, problem: Problem):
+    def resolve_grid(self, grid: Any, problem: Problem) -> Any:
         """Replace ``n_grid_features: "all"`` by 0, ..., min(d - 1, 2 s*), the values of the personalised tables.
 
         The paper does not say which s it searched.
@@ -256,7 +268,9 @@ class HistOfTree(CellRegressor):
         return self._divide(setting, params, mask)
 
 
-def _guarantee(setting: Setting, epsilon: float, mask, sizes, tree, note: str) -> Guarantee:
+def _guarantee(
+    setting: Setting, epsilon: float, mask: np.ndarray, sizes: np.ndarray, tree: TreePartition, note: str
+) -> Guarantee:
     """Guarantee of the user who spends and sends most; ``sizes`` is |V| of every user."""
     randomised = bool(sizes.max() > 1)
     if mask.all():

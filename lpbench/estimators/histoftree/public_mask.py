@@ -25,7 +25,7 @@ class PublicMask:
         True = protected.
     """
 
-    def __init__(self, array: np.ndarray):
+    def __init__(self, array: np.ndarray) -> None:
         self.array, self.shape = array, array.shape
         self._known: dict = {}
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Setting:
     mechanism: str
     split_score: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_whole("depth", self.depth)
         check_whole("bins", self.bins, least=1)
         check_number("label_share", self.label_share, above=0, most=1)
@@ -106,7 +107,15 @@ class Rounds:
         The users' randomness; None: drawn from ``streams``.
     """
 
-    def __init__(self, X, y, mask, label_range: float, streams: Streams, draws: ReportDraws | None = None):
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        mask: np.ndarray,
+        label_range: float,
+        streams: Streams,
+        draws: ReportDraws | None = None,
+    ) -> None:
         self.X, self.y, self.mask, self.label_range, self.streams = X, y, mask, label_range, streams
         self.draws = ReportDraws(streams, y.size) if draws is None else draws
 
@@ -118,11 +127,13 @@ class Rounds:
         """Divide the features: the first ``n_grid_features`` of ``order`` to the grid, the others to the tree."""
         return Split(self, order[:n_grid_features], np.sort(order[n_grid_features:]))
 
-    def grid(self, columns, bins: int) -> UserGrid:
+    def grid(self, columns: Any, bins: int) -> UserGrid:
         """The users' cells of a grid with ``bins`` bins on each of the features ``columns``."""
         return UserGrid(self.X[:, columns], self.mask[:, columns], bins, self.draws.bins(columns))
 
-    def collect(self, grid: UserGrid, leaves: UserLeaves, labels, mechanism: str, budget: float):
+    def collect(
+        self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
+    ) -> CategorySums | BitSums:
         """Round 2: randomise every user's cell at ``budget`` and add the reports up.
 
         Raises
@@ -149,7 +160,7 @@ class Split:
     grid_columns, tree_columns : int ndarrays
     """
 
-    def __init__(self, rounds: Rounds, grid_columns, tree_columns):
+    def __init__(self, rounds: Rounds, grid_columns: np.ndarray, tree_columns: np.ndarray) -> None:
         self.grid_columns, self.tree_columns = grid_columns, tree_columns
         self._rounds = rounds
         self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
@@ -171,7 +182,9 @@ class Split:
     def _sorted(self) -> SortedFeatures:
         return SortedFeatures(self._X, self._mask)
 
-    def trees(self, rule: str, score: str, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+    def trees(
+        self, rule: str, score: str, labels: np.ndarray, depths: Sequence[int]
+    ) -> list[tuple[TreePartition, list[int]]]:
         """Grow the partition of the tree features from one vector of labels, see :meth:`forests`."""
         return self.forests(rule, score, [labels], depths)[0]
 
@@ -204,7 +217,7 @@ class Split:
             return [[(tree, depths)] for tree in trees]
         return [self._truncations(y, depths) for y in labels]
 
-    def _truncations(self, labels, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+    def _truncations(self, labels: np.ndarray, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
         served: dict[int, list[int]] = {}
         for depth in depths:
             served.setdefault(max(DEEPEST, depth), []).append(depth)
@@ -217,7 +230,7 @@ class Split:
         return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf, groups)
 
 
-def predict_cells(reports, query: Query, leaves, leaf_means) -> np.ndarray:
+def predict_cells(reports: Any, query: Query, leaves: np.ndarray, leaf_means: np.ndarray) -> np.ndarray:
     """Predict the ratio of label sum and count in each cell (HistOfTree eqs. (6), (9)).
 
     A cell whose estimated count is not positive predicts the mean of its leaf. (The paper is silent on empty cells.)

@@ -71,7 +71,7 @@ class _SecondRounds:
     X_test : ndarray of shape (m, d)
     """
 
-    def __init__(self, rounds: Rounds, split: Split, X_test: np.ndarray):
+    def __init__(self, rounds: Rounds, split: Split, X_test: np.ndarray) -> None:
         self._rounds, self._split = rounds, split
         self._X_tree = X_test[:, split.tree_columns]
 

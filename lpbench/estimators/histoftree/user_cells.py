@@ -31,7 +31,7 @@ class ReportDraws:
         Seed of the bits of randomised response.
     """
 
-    def __init__(self, streams: Streams, n: int):
+    def __init__(self, streams: Streams, n: int) -> None:
         self._streams, self._n = streams, n
         self._bins: dict[int, np.ndarray] = {}
         self.label = streams.generator("label").laplace(size=n)
@@ -69,7 +69,7 @@ class UserGrid:
         Public: code of the bins of the public grid features, and code of the set of these features.
     """
 
-    def __init__(self, X, mask, bins: int, uniforms):
+    def __init__(self, X: np.ndarray, mask: np.ndarray, bins: int, uniforms: np.ndarray) -> None:
         # With one bin there is nothing to hide.
         mask = mask if bins > 1 else np.zeros_like(mask)
         s = X.shape[1]
@@ -98,7 +98,7 @@ class UserGrid:
             self._seen = views, SampleGroups.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
         return self._seen[1]
 
-    def locate(self, X) -> Query:
+    def locate(self, X: np.ndarray) -> Query:
         """Look up the grid cells of the points X of shape (m, s)."""
         digits = grid_digits(X, self.bins)
         shown = [cell_keys(np.where(p, self.bins, digits), self.bins + 1) for p in self.patterns]
@@ -150,7 +150,15 @@ class UserLeaves:
         Public: the compatible pairs, ordered by user.
     """
 
-    def __init__(self, truth, views: SampleGroups, view, leaf, index, uniforms):
+    def __init__(
+        self,
+        truth: np.ndarray,
+        views: SampleGroups,
+        view: np.ndarray,
+        leaf: np.ndarray,
+        index: np.ndarray,
+        uniforms: np.ndarray,
+    ) -> None:
         self.truth, self.index, self.n_leaves = truth, index, int(index.max()) + 1
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
@@ -165,9 +173,9 @@ class UserLeaves:
         cls,
         tree: TreePartition,
         depths: Sequence[int],
-        X,
-        mask,
-        uniforms,
+        X: np.ndarray,
+        mask: np.ndarray,
+        uniforms: np.ndarray,
         groups: tuple[SampleGroups, SampleGroups] | None = None,
     ) -> Iterator[UserLeaves]:
         """Yield the leaves at each of the increasing ``depths``, from one pass down the tree.
@@ -208,7 +216,7 @@ class UserLeaves:
     def leaves(self) -> np.ndarray:
         return self._pairs[1]
 
-    def possible(self, grid: UserGrid, labels) -> CellSums:
+    def possible(self, grid: UserGrid, labels: np.ndarray) -> CellSums:
         """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
         seen = grid.seen_with(self.views)
         shown, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)
@@ -216,7 +224,7 @@ class UserLeaves:
         position, leaf = self._pairs if alone else self.spread(seen.one_of_each(self.views.number))
         return CellSums(shown[position], leaf, grid.n_shown, self.n_leaves, counts[position], totals[position])
 
-    def means(self, labels) -> np.ndarray:
+    def means(self, labels: np.ndarray) -> np.ndarray:
         """Mean privatised label of every leaf, each user shared evenly among the leaves it may lie in.
 
         Public features and privatised labels only, so it costs nothing. A leaf without users gets the overall mean.

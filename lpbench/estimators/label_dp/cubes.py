@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor
+from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Rows
 from lpbench.partitions.grid import cell_keys, grid_digits
 from lpbench.problem import Problem
 
@@ -32,7 +33,7 @@ class Cubes:
     bins: int
     d: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_whole("bins", self.bins, least=1)
         if self.d * math.log2(self.bins) > math.log2(MOST_CUBES):
             raise ConfigurationError(
@@ -55,7 +56,9 @@ class CubeClassifier(LocalClassifier):
     Subclasses set ``cubes_`` and ``scores_``, of shape (cubes, K), in ``_learn``.
     """
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit to features X (n, d) and classes y (n,); mask and public sample are not used."""
         X, codes, _, _ = self._check_fit(X, y, mask)
         if self.classes is None:
@@ -68,7 +71,7 @@ class CubeClassifier(LocalClassifier):
         self._learn(X, np.searchsorted(known, found)[codes], "")
         return self
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of shape (m, K), by post-processing of what was released."""
         X = self._check_predict(X)
         return self.scores_[self.cubes_.locate(X)]

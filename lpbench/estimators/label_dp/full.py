@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.estimators.base import LocalClassifier, check_epsilon
+from lpbench.estimators.base import LocalClassifier, Rows, check_epsilon
 from lpbench.estimators.baselines.hist import Hist
 from lpbench.estimators.baselines.phist import PHIST
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width, truncation
+from lpbench.seeds import Seed, Streams
 
 #: Standard deviation of 2 V - U and a bound of that of V - eta U, times eps / sqrt(n), where U and V are the noisy
 #: counts and label sums of a cell: one user's Laplace noise has scale 4 / eps in each of them (labels in [-1, 1]).
@@ -42,7 +44,15 @@ class LDPVote(LocalClassifier):
         The fitted classifier.
     """
 
-    def __init__(self, epsilon=1.0, beta=1.0, holder=1.0, bins=None, domain=(0.0, 1.0), random_state=None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        bins: int | None = None,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.beta = beta
         self.holder = holder
@@ -50,10 +60,13 @@ class LDPVote(LocalClassifier):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit to features X (n, d) and classes y (n,); mask and public sample are not used."""
         scaled, codes, _, _ = self._check_fit(X, y, mask)
-        bins = self._bins(*scaled.shape, check_epsilon(self.epsilon)) if self.bins is None else self.bins
+        n, d = scaled.shape
+        bins = self._bins(n, d, check_epsilon(self.epsilon)) if self.bins is None else self.bins
         self.histogram_ = PHIST(self.epsilon, bins, random_state=self._streams()).fit(scaled, codes)
         self.guarantee_ = self.histogram_.guarantee_
         return self
@@ -63,12 +76,12 @@ class LDPVote(LocalClassifier):
         noise = noise_width(VOTE_NOISE / (epsilon * math.sqrt(n)), d, **rule)
         return bins_for_width(max(noise, sampling_width(n, d, math.log(2), **rule)))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict classes for X of shape (m, d)."""
         X = self._check_predict(X)
         return self.classes_[self.histogram_.predict(X)]
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities, shape (m, K)."""
         X = self._check_predict(X)
         return self.histogram_.predict_proba(X)
@@ -101,18 +114,18 @@ class LDPMean(BoundedRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        density=1.0,
-        beta=1.0,
-        holder=1.0,
-        moment=None,
-        label_bound=1.0,
-        bins=None,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        density: float = 1.0,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        moment: float | None = None,
+        label_bound: float = 1.0,
+        bins: int | None = None,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.density = density
         self.beta = beta
@@ -125,7 +138,9 @@ class LDPMean(BoundedRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
         X, y, _ = self._check_fit(X, y, mask)
         check_number("density", self.density, above=0, most=1, hint="a lower bound of a density on [0, 1]^d")
@@ -147,7 +162,7 @@ class LDPMean(BoundedRegressor):
         noise = noise_width(per_cell, d, bound=bound, moment=self.moment, **self._smoothness)
         return bins_for_width(max(noise, sampling_width(n, d, bound**2, **self._smoothness)))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d)."""
         X = self._check_predict(X)
         return self.centre_ + self.histogram_.predict(X)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from lpbench.checks import check_whole
-from lpbench.estimators.base import check_epsilon
+from lpbench.estimators.base import Rows, check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
 from lpbench.privacy import Laplace
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
 
 
 class LabelLDPKNN(BoundedRegressor):
@@ -56,17 +58,17 @@ class LabelLDPKNN(BoundedRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        beta=1.0,
-        holder=1.0,
-        moment=None,
-        label_bound=1.0,
-        k=None,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        moment: float | None = None,
+        label_bound: float = 1.0,
+        k: int | None = None,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.beta = beta
         self.holder = holder
@@ -78,7 +80,9 @@ class LabelLDPKNN(BoundedRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
         X, y, _ = self._check_fit(X, y, mask)
         epsilon = check_epsilon(self.epsilon)
@@ -108,7 +112,7 @@ class LabelLDPKNN(BoundedRegressor):
         else:
             self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_).fit(X), reports
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean of the k nearest reports, shape (m,)."""
         X = self._check_predict(X)
         if X.shape[1] == 1:
@@ -129,19 +133,21 @@ class KNNMean(LabelLDPKNN):
 
     def __init__(
         self,
-        beta=1.0,
-        holder=1.0,
-        moment=None,
-        label_bound=1.0,
-        k=None,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        beta: float = 1.0,
+        holder: float = 1.0,
+        moment: float | None = None,
+        label_bound: float = 1.0,
+        k: int | None = None,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         super().__init__(math.inf, beta, holder, moment, label_bound, k, y_range, clip, domain, random_state)
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
         super().fit(X, y, mask=mask)
         self.guarantee_ = Guarantee("none", math.inf)

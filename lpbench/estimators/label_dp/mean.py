@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.base import check_epsilon
+from lpbench.estimators.base import Rows, check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, Cubes
 from lpbench.estimators.label_dp.rules import (
     bins_for_width,
@@ -17,6 +18,7 @@ from lpbench.estimators.label_dp.rules import (
     truncation,
 )
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
 
 
 class LabelCDPMean(BoundedRegressor):
@@ -47,17 +49,17 @@ class LabelCDPMean(BoundedRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        beta=1.0,
-        holder=1.0,
-        moment=None,
-        label_bound=1.0,
-        bins=None,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        moment: float | None = None,
+        label_bound: float = 1.0,
+        bins: int | None = None,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.beta = beta
         self.holder = holder
@@ -69,7 +71,9 @@ class LabelCDPMean(BoundedRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
         X, y, _ = self._check_fit(X, y, mask)
         epsilon = check_epsilon(self.epsilon)
@@ -87,7 +91,7 @@ class LabelCDPMean(BoundedRegressor):
         self.guarantee_ = self._promise(n, epsilon)
         return self
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Released value of each row's cube, shape (m,)."""
         X = self._check_predict(X)
         return self._finish(self.values_[self.cubes_.locate(X)])
@@ -127,16 +131,16 @@ class CubeMean(LabelCDPMean):
 
     def __init__(
         self,
-        beta=1.0,
-        holder=1.0,
-        moment=None,
-        label_bound=1.0,
-        bins=None,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        beta: float = 1.0,
+        holder: float = 1.0,
+        moment: float | None = None,
+        label_bound: float = 1.0,
+        bins: int | None = None,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         super().__init__(math.inf, beta, holder, moment, label_bound, bins, y_range, clip, domain, random_state)
 
     def _promise(self, n: int, epsilon: float) -> Guarantee:
@@ -164,19 +168,19 @@ class CDPMean(LabelCDPMean):
 
     def __init__(
         self,
-        epsilon=1.0,
-        constants="paper",
-        density=1.0,
-        beta=1.0,
-        holder=1.0,
-        moment=None,
-        label_bound=1.0,
-        bins=None,
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        constants: str = "paper",
+        density: float = 1.0,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        moment: float | None = None,
+        label_bound: float = 1.0,
+        bins: int | None = None,
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         super().__init__(epsilon, beta, holder, moment, label_bound, bins, y_range, clip, domain, random_state)
         self.constants = constants
         self.density = density

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
 from lpbench.privacy import GRR, BitVector, Exponential, exponential_choices, grr_probabilities
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
 
 MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}
 #: Factor of epsilon n_lj in the exponent of the full-CDP vote: as printed in (33), and the largest one allowed.
@@ -55,15 +57,15 @@ class LabelLDPVote(CubeClassifier):
 
     def __init__(
         self,
-        epsilon=1.0,
-        mechanism="bit_vector",
-        beta=1.0,
-        holder=1.0,
-        bins=None,
-        classes=None,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        mechanism: str = "bit_vector",
+        beta: float = 1.0,
+        holder: float = 1.0,
+        bins: int | None = None,
+        classes: Sequence | None = None,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.mechanism = mechanism
         self.beta = beta
@@ -103,7 +105,15 @@ class CubeVote(LabelLDPVote):
 
     uses_epsilon = False
 
-    def __init__(self, beta=1.0, holder=1.0, bins=None, classes=None, domain=(0.0, 1.0), random_state=None):
+    def __init__(
+        self,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        bins: int | None = None,
+        classes: Sequence | None = None,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         super().__init__(math.inf, "bit_vector", beta, holder, bins, classes, domain, random_state)
 
     def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
@@ -137,8 +147,15 @@ class LabelCDPVote(CubeClassifier):
     """
 
     def __init__(
-        self, epsilon=1.0, beta=1.0, holder=1.0, bins=None, classes=None, domain=(0.0, 1.0), random_state=None
-    ):
+        self,
+        epsilon: float = 1.0,
+        beta: float = 1.0,
+        holder: float = 1.0,
+        bins: int | None = None,
+        classes: Sequence | None = None,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.beta = beta
         self.holder = holder
@@ -195,15 +212,15 @@ class CDPVote(LabelCDPVote):
 
     def __init__(
         self,
-        epsilon=1.0,
-        constants="paper",
-        beta=1.0,
-        holder=1.0,
-        bins=None,
-        classes=None,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        constants: str = "paper",
+        beta: float = 1.0,
+        holder: float = 1.0,
+        bins: int | None = None,
+        classes: Sequence | None = None,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         super().__init__(epsilon, beta, holder, bins, classes, domain, random_state)
         self.constants = constants
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -94,11 +95,11 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
 class Pruning:
     """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
 
-    def __init__(self, tables: Tables, streams: Streams):
+    def __init__(self, tables: Tables, streams: Streams) -> None:
         self.tables, self.samples, self.streams = tables, tables.samples, streams
         self._judged: dict[tuple, tuple] = {}
 
-    def answer(self, model) -> Answer:
+    def answer(self, model: Any) -> Answer:
         """Run Algorithm 2 with the parameters of an :class:`LPCTPrune`."""
         depth, handover = model._query_depth(self.samples), model._private_depth(self.samples)
         least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
@@ -116,11 +117,11 @@ class Pruning:
         eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
         return Answer(table, handover, leaves, eta, np.zeros_like(leaves), (first, (budget, leaves.size)))
 
-    def _noisy(self, table: NodeTable, leaves: np.ndarray, budget: float, **axes) -> np.ndarray:
+    def _noisy(self, table: NodeTable, leaves: np.ndarray, budget: float, **axes: Any) -> np.ndarray:
         votes = table.private[:, leaves]
         return noisy_votes(votes, self.samples.n_private, VoteMechanism(budget), self.streams, **axes)
 
-    def _judge(self, model, budget: float, depth: int):
+    def _judge(self, model: Any, budget: float, depth: int) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
         """Judge all ancestors of all leaves down to depth 1: arrays of shape (depth, n_leaves)."""
         key = (budget, depth, model.min_samples_leaf, model.constants)
         if key not in self._judged:

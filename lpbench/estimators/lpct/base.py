@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from lpbench.seeds import Streams
 OUTSIDE = ("zero", "route")
 
 
-def with_parameters(model, **parameters):
+def with_parameters(model: Any, **parameters: Any) -> Any:
     """Copy an estimator that was not fitted, with other parameters; much cheaper than scikit-learn's ``clone``."""
     twin = object.__new__(type(model))
     vars(twin).update(vars(model))
@@ -48,7 +49,15 @@ class LPCTBase(LocalClassifier):
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("outside", self.outside, OUTSIDE)
 
-    def _check_samples(self, X, y, *, mask=None, X_public=None, y_public=None) -> Samples:
+    def _check_samples(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        mask: np.ndarray | None = None,
+        X_public: np.ndarray | None = None,
+        y_public: np.ndarray | None = None,
+    ) -> Samples:
         return Samples(*self._check_fit(X, y, mask, X_public, y_public))
 
     def _outside(self, X: np.ndarray) -> np.ndarray:
@@ -79,14 +88,14 @@ class LPCTBase(LocalClassifier):
         self.leaf_probability_, self.leaf_class_ = probabilities(eta), decide(eta)
         self._leaf_index = tree.leaf_index()
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, n_features): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         result = self.leaf_probability_[self._leaf_index[self.tree_.apply(X)]]
         result[self._outside(X)] = np.arange(self.classes_.size) == 0
         return result
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, n_features)."""
         X = self._check_predict(X)
         result = self.leaf_class_[self._leaf_index[self.tree_.apply(X)]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
 from lpbench.estimators.lpct.sweep import GridAxes, Sweep, by_shared_parameters
@@ -16,7 +17,7 @@ from lpbench.estimators.lpct.tables import NodeTable, Samples, Tables
 from lpbench.estimators.lpct.votes import MECHANISMS, VoteMechanism, noisy_votes, regression_function
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 SOURCES = ("both", "private", "public")
 NOISES = ("sum", "per_user", "discrete")
@@ -79,19 +80,19 @@ class LPCT(LPCTBase):
 
     def __init__(
         self,
-        epsilon=1.0,
-        depth=None,
-        public_weight=None,
-        rule="max_edge",
-        criterion="gini",
-        min_samples_leaf=1,
-        source="both",
-        mechanism="laplace",
-        noise="sum",
-        outside="route",
-        domain=None,
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        depth: int | None = None,
+        public_weight: float | None = None,
+        rule: str = "max_edge",
+        criterion: str = "gini",
+        min_samples_leaf: int = 1,
+        source: str = "both",
+        mechanism: str = "laplace",
+        noise: str = "sum",
+        outside: str = "route",
+        domain: tuple[float, float] | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.depth = depth
         self.public_weight = public_weight
@@ -116,7 +117,7 @@ class LPCT(LPCTBase):
             )
 
     @staticmethod
-    def _check_swept(budgets, depths, sizes, weights) -> None:
+    def _check_swept(budgets: Sequence[float], depths: Sequence, sizes: Sequence, weights: Sequence) -> None:
         """Check every value that a sweep gives to the parameters which are cheap to vary."""
         for epsilon in budgets:
             check_epsilon(epsilon)
@@ -128,7 +129,9 @@ class LPCT(LPCTBase):
             if weight is not None:
                 check_number("public_weight", weight, least=0, hint="None: inverse-variance weight")
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit on the private sample and, if given, the public one.
 
         Parameters
@@ -164,7 +167,7 @@ class LPCT(LPCTBase):
     def _mechanism(self, epsilon: float) -> VoteMechanism:
         return VoteMechanism(epsilon, "discrete" if self.noise == "discrete" else self.mechanism)
 
-    def _resolved_depth(self, depth, samples: Samples, epsilon: float) -> int:
+    def _resolved_depth(self, depth: int | None, samples: Samples, epsilon: float) -> int:
         if depth is not None:
             return int(depth)
         n_private = 0 if self.source == "public" else samples.n_private
@@ -172,7 +175,13 @@ class LPCT(LPCTBase):
         return rate_depth(n_private, n_public, samples.X.shape[1], epsilon)
 
     def _private_votes(
-        self, table: NodeTable, leaves: np.ndarray, samples: Samples, mechanism: VoteMechanism, streams, depth: int
+        self,
+        table: NodeTable,
+        leaves: np.ndarray,
+        samples: Samples,
+        mechanism: VoteMechanism,
+        streams: Streams,
+        depth: int,
     ) -> np.ndarray:
         """The curator's estimate of the private votes of the leaves, shape (n_classes, n_leaves)."""
         votes = table.private[:, leaves]
@@ -184,14 +193,14 @@ class LPCT(LPCTBase):
         n_classes, n_cells = votes.shape
         return mechanism.per_user(cells, samples.codes, n_cells, n_classes, streams.generator("counts", depth=depth))
 
-    def _weight(self, weight, n_cells, mechanism: VoteMechanism):
+    def _weight(self, weight: float | None, n_cells: Any, mechanism: VoteMechanism) -> Any:
         """The factor of the public votes; ``n_cells`` may be an array."""
         if self.source != "both":
             return 1.0 if self.source == "public" else 0.0
         return self.balanced_weight(n_cells, mechanism) if weight is None else float(weight)
 
     @staticmethod
-    def balanced_weight(n_cells, mechanism: VoteMechanism):
+    def balanced_weight(n_cells: Any, mechanism: VoteMechanism) -> Any:
         """Lambda that weights both estimates of eta by their inverse variances in a cell of average size (ours).
 
         V - U/2 has variance U/4 by the labels plus n (1 + 1/4) v by the noise, v that of one entry; with U = n /

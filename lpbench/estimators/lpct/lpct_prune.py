@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.errors import DataError
-from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.lpct.algorithm2 import Answer, Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.statistics import CONSTANTS
@@ -17,7 +18,7 @@ from lpbench.estimators.lpct.tables import Samples, ScoredRows, Tables, hits_of
 from lpbench.estimators.lpct.votes import VoteMechanism, decide
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 
 class LPCTPrune(LPCTBase):
@@ -63,18 +64,18 @@ class LPCTPrune(LPCTBase):
 
     def __init__(
         self,
-        epsilon=1.0,
-        depth=None,
-        min_depth=1,
-        constants="tight",
-        terminate=False,
-        rule="max_edge",
-        criterion="gini",
-        min_samples_leaf=1,
-        outside="route",
-        domain=None,
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        depth: int | None = None,
+        min_depth: int = 1,
+        constants: str = "tight",
+        terminate: bool = False,
+        rule: str = "max_edge",
+        criterion: str = "gini",
+        min_samples_leaf: int = 1,
+        outside: str = "route",
+        domain: tuple[float, float] | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.depth = depth
         self.min_depth = min_depth
@@ -96,7 +97,9 @@ class LPCTPrune(LPCTBase):
         check_choice("constants", self.constants, CONSTANTS)
         check_flag("terminate", self.terminate)
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit on the private sample and, if given, the public one; parameters as in ``LPCT.fit``.
 
         Raises
@@ -115,7 +118,7 @@ class LPCTPrune(LPCTBase):
         self.guarantee_ = self._guarantee(answer)
         return self
 
-    def _check_samples(self, X, y, **others) -> Samples:
+    def _check_samples(self, X: np.ndarray, y: np.ndarray, **others: Any) -> Samples:
         samples = super()._check_samples(X, y, **others)
         if self.classes_.size != 2:
             few = f"got {self.classes_.size} class{'es' if self.classes_.size > 1 else ''}"
@@ -147,7 +150,7 @@ class LPCTPrune(LPCTBase):
             note=note,
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -182,7 +185,7 @@ class LPCTPrune(LPCTBase):
 class _Sweep:
     """Estimators that share rule, criterion and domain (one row for each budget), on one problem."""
 
-    def __init__(self, settings: list[list[LPCTPrune]], problem: Problem, streams: Streams):
+    def __init__(self, settings: list[list[LPCTPrune]], problem: Problem, streams: Streams) -> None:
         self.settings, self.problem, self.streams = settings, problem, streams
         everyone = [model for row in settings for model in row]
         self.model = with_parameters(everyone[0], random_state=streams)
@@ -196,7 +199,7 @@ class _Sweep:
         rows = self.tables.rows = ScoredRows(self.model, self.problem)
         pruning = Pruning(self.tables, self.streams)
 
-        def accuracy(model) -> float:
+        def accuracy(model: Any) -> float:
             answer = pruning.answer(model)
             right = hits_of(decide(answer.eta[None]), answer.table.hits[:, answer.leaves]).sum()
             return (right + rows.outside_hits) / rows.n

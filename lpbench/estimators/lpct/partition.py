@@ -30,7 +30,7 @@ class PublicTree:
     tree : TreePartition
     """
 
-    def __init__(self, tree: TreePartition):
+    def __init__(self, tree: TreePartition) -> None:
         self.tree = tree
 
     @classmethod
@@ -146,7 +146,9 @@ class PublicTree:
         return np.array(result)
 
 
-def _grow_cart(X, codes, depth, min_samples_leaf, criterion, streams) -> TreePartition:
+def _grow_cart(
+    X: np.ndarray, codes: np.ndarray, depth: int, min_samples_leaf: int, criterion: str, streams: Streams
+) -> TreePartition:
     bounds = np.minimum(X.min(axis=0), 0.0), np.maximum(X.max(axis=0), 1.0)
     if depth == 0:
         leaf = ([np.array([-1])], [np.zeros(1)], [np.array([X.shape[0]])])

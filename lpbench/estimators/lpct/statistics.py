@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def judge(votes: NodeVotes, query: Query, constants: str) -> Judgement:
         return {"paper": _paper, "tight": _tight, "exact": _exact}[constants](votes, query)
 
 
-def _ratio(numerator, denominator, empty=0.0):
+def _ratio(numerator: np.ndarray, denominator: np.ndarray, empty: float = 0.0) -> np.ndarray:
     """Divide, with ``empty`` where the denominator is 0."""
     return np.where(denominator != 0, numerator / np.where(denominator != 0, denominator, 1.0), empty)
 
@@ -118,7 +119,7 @@ def _paper(votes: NodeVotes, query: Query) -> Judgement:
     )
 
 
-def _combine(votes: NodeVotes, spread, factor_p, factor_q):
+def _combine(votes: NodeVotes, spread: np.ndarray, factor_p: Any, factor_q: Any) -> tuple[np.ndarray, np.ndarray]:
     """Best of the weighted averages, r^2 = factor_p (spread + lambda^2 U_Q) / (U_P + lambda U_Q)^2.
 
     Excesses of equal sign: the lambda of Cauchy's inequality (A.2). Otherwise an end point, lambda = 0 or infinity.

@@ -6,8 +6,9 @@ whole grid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of
 from lpbench.estimators.lpct.votes import VoteMechanism, decide, noisy_votes, regression_function, unit_noise
 from lpbench.privacy import Laplace
 from lpbench.problem import Problem
+from lpbench.seeds import Streams
 
 _ABSENT = object()
 
@@ -69,7 +71,7 @@ class GridAxes:
     #: Parameters over which one growth of the partition is shared.
     CHEAP = ("depth", "public_weight", "min_samples_leaf")
 
-    def __init__(self, points: Sequence[Mapping], model):
+    def __init__(self, points: Sequence[Mapping], model: Any) -> None:
         depths, weights, sizes = (column(points, name, getattr(model, name)) for name in self.CHEAP)
         self.weights, self.weight_index = distinct(weights)
         self.settings, self.setting_index = distinct(list(zip(depths, sizes, strict=True)))
@@ -87,7 +89,7 @@ class Sweep:
     axes : GridAxes
     """
 
-    def __init__(self, model, problem: Problem, budgets: Sequence[float], axes: GridAxes):
+    def __init__(self, model: Any, problem: Problem, budgets: Sequence[float], axes: GridAxes) -> None:
         self.model, self.problem, self.budgets = model, problem, list(budgets)
         self.weights, self.weight_index = axes.weights, axes.weight_index
         model._check_fixed()
@@ -149,7 +151,7 @@ class Sweep:
         return result
 
     @staticmethod
-    def _unit(forest: Forest, n: int, streams) -> np.ndarray:
+    def _unit(forest: Forest, n: int, streams: Streams) -> np.ndarray:
         """Unit noise of every leaf: one draw a depth, of which each partition takes the first cells."""
         unit = np.empty_like(forest.private)
         widest: dict[int, int] = {}
@@ -164,7 +166,7 @@ class Sweep:
         return unit
 
 
-def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]):
+def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]) -> Iterator[tuple[np.ndarray, dict]]:
     """Group grid points that differ in the ``cheap`` parameters only: (indices, the other parameters)."""
     others = sorted({name for point in points for name in point}.difference(cheap))
     # Most grids fix the others: comparing a column with its first entry is much faster than a key for each point.
@@ -180,7 +182,7 @@ def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]):
         yield np.array(members), {k: first[k] for k in others if k in first}
 
 
-def column(points: Sequence[Mapping], name: str, default) -> list:
+def column(points: Sequence[Mapping], name: str, default: Any) -> list:
     """Values of one parameter over the points."""
     return [point.get(name, default) for point in points]
 

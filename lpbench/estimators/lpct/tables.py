@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class ScoredRows:
     The test rows of each class in a leaf are counted once; a leaf that predicts class k gets that many right.
     """
 
-    def __init__(self, model, problem: Problem):
+    def __init__(self, model: Any, problem: Problem) -> None:
         X = model._prepare(np.asarray(problem.X_test, dtype=np.float64))
         outside = model._outside(X)
         labels = np.asarray(problem.y_test)
@@ -119,8 +119,14 @@ class Tables:
     """
 
     def __init__(
-        self, model, samples: Samples, streams: Streams, deepest: int, smallest: int, rows: ScoredRows | None = None
-    ):
+        self,
+        model: Any,
+        samples: Samples,
+        streams: Streams,
+        deepest: int,
+        smallest: int,
+        rows: ScoredRows | None = None,
+    ) -> None:
         self.model, self.samples, self.streams, self.rows = model, samples, streams, rows
         self.widest = (deepest, smallest)
         self._trees: dict[tuple[int, int], PublicTree] = {}
@@ -182,7 +188,7 @@ class Tables:
         samples, key = self.samples, (depth, min_samples_leaf)
         tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
         private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
-        if samples.X_public is not None:
+        if samples.X_public is not None and samples.public_codes is not None:
             public = self._count(tree, samples.X_public, samples.public_codes)
         hits = self._empty(tree)
         if self.rows is not None:
@@ -196,7 +202,7 @@ class Tables:
         shape = {"n_features": model.n_features_in_, "n_classes": model.classes_.size}
         return {**shape, "rule": model.rule, "criterion": model.criterion}
 
-    def _count(self, tree: PublicTree, X, codes) -> np.ndarray:
+    def _count(self, tree: PublicTree, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         nodes, n_nodes = tree.tree.apply(X), tree.tree.n_nodes
         return tree.sum_upwards(count_votes(nodes, codes, n_nodes, self.model.classes_.size))
 

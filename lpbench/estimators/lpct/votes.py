@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class VoteMechanism:
     budget: float
     kind: str = "laplace"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_choice("mechanism", self.kind, (*MECHANISMS, "discrete"))
 
     @cached_property
@@ -113,7 +114,9 @@ class VoteMechanism:
         """Curator: unbiased votes from the sums of ``n`` users' reports."""
         return self.half.estimate(sums, n) if isinstance(self.half, RandomizedResponse) else np.asarray(sums)
 
-    def per_user(self, cells, codes, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+    def per_user(
+        self, cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int, rng: np.random.Generator
+    ) -> np.ndarray:
         """Run the protocol user by user: estimated votes of shape (n_classes, n_cells).
 
         Costs one draw per user and table entry; :func:`noisy_votes` draws the sums by their law instead.
@@ -140,7 +143,7 @@ def unit_noise(n: int, n_cells: int, n_classes: int, rng: np.random.Generator) -
     return (gamma[..., 0] - gamma[..., 1]).T
 
 
-def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Streams, **axes) -> np.ndarray:
+def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Streams, **axes: Any) -> np.ndarray:
     """Draw the curator's estimated votes by the law of the sums, whatever the number of users.
 
     Parameters
@@ -162,7 +165,7 @@ def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: St
     return mechanism.estimate(half.sum_of_reports(votes.astype(np.int64), n, rng), n)
 
 
-def regression_function(private: np.ndarray, public: np.ndarray, weight) -> np.ndarray:
+def regression_function(private: np.ndarray, public: np.ndarray, weight: float | np.ndarray) -> np.ndarray:
     """Estimate P(Y = k | cell) for the classes k >= 1 by eq. (8), as the raw ratio, which may leave [0, 1].
 
     Parameters

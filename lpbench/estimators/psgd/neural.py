@@ -57,7 +57,7 @@ class OuterSums:
         Runs B, length h of a factor, users added at once.
     """
 
-    def __init__(self, X: np.ndarray, n_runs: int, n_hidden: int, block: int):
+    def __init__(self, X: np.ndarray, n_runs: int, n_hidden: int, block: int) -> None:
         self._X, self._first, self._last = X, 0, 0
         room = min(X.shape[1], max(2 * X.shape[2], block))
         self._factors = np.empty((X.shape[0], room, n_runs, n_hidden), dtype=X.dtype)
@@ -78,7 +78,7 @@ class OuterSums:
         self._matrix = recent if self._matrix is None else self._matrix + recent
         self._first = self._last
 
-    def times(self, X: np.ndarray, part=np.s_[:, :]) -> np.ndarray:
+    def times(self, X: np.ndarray, part: tuple[slice, slice] = np.s_[:, :]) -> np.ndarray:
         """Return x^T times the transposed sums for X (R, b, D): ndarray of shape (R, b, B, h).
 
         ``part`` selects replications and runs by slices; X then holds those replications.
@@ -116,7 +116,7 @@ class NeuralPass:
         Initial weights with leading axes (R, starts).
     """
 
-    def __init__(self, users: Users, runs: Runs, layers: Layers):
+    def __init__(self, users: Users, runs: Runs, layers: Layers) -> None:
         precision = users.X.dtype
         self.users = users
         self.runs = Runs(runs.rates.astype(precision), runs.spread.astype(precision), runs.start)
@@ -167,7 +167,7 @@ class NeuralPass:
         reports = self.signal.times(X) + self.runs.spread[:, None] * noise[:, :, None]
         return at_start - self.runs.rates[:, None] * reports
 
-    def _steps(self, members: slice, before, own, factors) -> None:
+    def _steps(self, members: slice, before: np.ndarray, own: np.ndarray, factors: np.ndarray) -> None:
         """Visit the users of a block one by one.
 
         Parameters

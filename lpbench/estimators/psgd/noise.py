@@ -40,7 +40,7 @@ class HiddenNoise:
         Sum of the z of the users visited.
     """
 
-    def __init__(self, users: Users, n_hidden: int):
+    def __init__(self, users: Users, n_hidden: int) -> None:
         replications, _, D = users.X.shape
         self._users, self._few = users, D <= _FEW_INPUTS
         self.block = 16 if self._few else int(np.clip(4.0 * np.sqrt(D), 16, 256))

@@ -104,7 +104,7 @@ class LinearPass:
         Initial weights.
     """
 
-    def __init__(self, users: Users, runs: Runs, weights: np.ndarray):
+    def __init__(self, users: Users, runs: Runs, weights: np.ndarray) -> None:
         self.users, self.runs = users, runs
         self.weights = weights[:, runs.start]
         self._norms = np.linalg.norm(users.X, axis=2)

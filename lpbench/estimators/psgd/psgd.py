@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.base import Grid, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.psgd.neural import Layers, NeuralPass
@@ -19,7 +20,7 @@ from lpbench.estimators.psgd.warm_start import curvature_rate, initial_layers, l
 from lpbench.privacy import PrivUnitG
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 WARM_RATES = ("curvature", "learning_rate")
 
@@ -66,13 +67,13 @@ class PSGD(BinaryClassifier):
 
     def __init__(
         self,
-        epsilon=1.0,
-        hidden_ratio=0,
-        learning_rate=0.01,
-        warm_rate="curvature",
-        domain=None,
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        hidden_ratio: float = 0,
+        learning_rate: float = 0.01,
+        warm_rate: str = "curvature",
+        domain: tuple[float, float] | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.hidden_ratio = hidden_ratio
         self.learning_rate = learning_rate
@@ -80,7 +81,9 @@ class PSGD(BinaryClassifier):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Train.
 
         Parameters
@@ -104,7 +107,7 @@ class PSGD(BinaryClassifier):
         self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=bits, bits_down=bits)
         return self
 
-    def _sample(self, X, y, mask, X_public, y_public) -> Sample:
+    def _sample(self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows) -> Sample:
         check_choice("warm_rate", self.warm_rate, WARM_RATES)
         check_number("hidden_ratio", self.hidden_ratio, least=0)
         X, y, X_public, y_public = self._check_fit(X, y, mask, X_public, y_public)
@@ -182,17 +185,17 @@ class PSGD(BinaryClassifier):
         X = sample.X_public.astype(self._precision())
         return [neural_start(X, sample.y_public, rate, layers) for rate in rates]
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
         """Return logits of X of shape (m, d): ndarray of shape (m,), positive for the second class."""
         X = self._check_predict(X)
         return self.model_.scores(with_constant(X))
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, 2)."""
         positive = expit(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d): the second class iff the logit is positive."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]
@@ -227,7 +230,9 @@ class PSGD(BinaryClassifier):
                 values[np.ix_(batch, range(len(budgets)), members)] = model._scores(part, budgets, rates)
         return [SweepResult(v) for v in values]
 
-    def _scores(self, part: Sequence[tuple[Problem, Streams]], budgets, rates) -> np.ndarray:
+    def _scores(
+        self, part: Sequence[tuple[Problem, Streams]], budgets: Sequence[float], rates: Sequence[float]
+    ) -> np.ndarray:
         """Test scores of shape (replications, budgets, rates)."""
         samples, tests = [], []
         for problem, streams in part:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.lpct.base import with_parameters
 from lpbench.estimators.lpct.sweep import by_shared_parameters
 from lpbench.estimators.tuning_free.drift_posterior import (
@@ -24,7 +25,7 @@ from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affor
 from lpbench.privacy import SubsetSelection, subset_reports
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 CELLS, REPORTS = ("auto", "labels", "score", "none"), ("subset", "grr")
 #: Leaf sizes of the public learner.
@@ -116,8 +117,15 @@ class CalibratedScore(LocalClassifier):
     uses_public = True
 
     def __init__(
-        self, epsilon=1.0, learner="mixture", cells="auto", report="subset", trust=0.9, domain=None, random_state=None
-    ):
+        self,
+        epsilon: float = 1.0,
+        learner: str = "mixture",
+        cells: str = "auto",
+        report: str = "subset",
+        trust: float = 0.9,
+        domain: tuple[float, float] | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.learner = learner
         self.cells = cells
@@ -126,7 +134,9 @@ class CalibratedScore(LocalClassifier):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit the score on the public sample and calibrate it on the private one.
 
         Parameters
@@ -144,7 +154,7 @@ class CalibratedScore(LocalClassifier):
         """
         return self._fit(self._sample(X, y, mask, X_public, y_public))
 
-    def _sample(self, X, y, mask, X_public, y_public) -> _Sample:
+    def _sample(self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows) -> _Sample:
         check_choice("learner", self.learner, LEARNERS)
         X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
         streams = self._streams()
@@ -153,7 +163,7 @@ class CalibratedScore(LocalClassifier):
         score = PublicScore(*rows, self.classes_.size, seed, LEARNERS[self.learner])
         return _Sample(X, codes, X_public, public_codes, score, score.predict_proba(X), streams, seed)
 
-    def _fit(self, sample: _Sample):
+    def _fit(self, sample: _Sample) -> Self:
         check_epsilon(self.epsilon)
         check_choice("cells", self.cells, CELLS)
         check_choice("report", self.report, REPORTS)
@@ -177,13 +187,13 @@ class CalibratedScore(LocalClassifier):
         return SubsetSelection.least_variance(self.epsilon, n_categories)
 
     def _make_cells(self, sample: _Sample) -> ScoreCells | None:
-        if sample.X_public is None or self.cells == "none":
+        if sample.X_public is None or sample.public_codes is None or self.cells == "none":
             return None
         bins, leaves = affordable_cells(sample.codes.size, self.classes_.size, self.epsilon)
         leaves = 1 if self.cells == "score" else leaves
         spread = 0.0 if self.cells == "labels" else SPREAD
-        public = sample.score.out_of_bag, sample.X_public, sample.public_codes
-        return ScoreCells(*public, bins, leaves, sample.seed, spread)
+        score, X, codes = sample.score.out_of_bag, sample.X_public, sample.public_codes
+        return ScoreCells(score, X, codes, bins, leaves, sample.seed, spread)
 
     def _locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:
         return np.zeros(len(X), dtype=np.int64) if self._cells is None else self._cells.locate(probabilities, X)
@@ -206,7 +216,7 @@ class CalibratedScore(LocalClassifier):
             posteriors.append(fit_drift(inside, rest, shares, mechanism.probabilities, n_classes, means, self.trust))
         return posteriors
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         return self._calibrate(self._score.predict_proba(X), X)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -74,7 +75,7 @@ class GaussianAverage:
         reports: np.ndarray,
         noise: np.ndarray,
         y_range: tuple[float, float],
-    ):
+    ) -> None:
         lo, hi = y_range
         width = hi - lo
         self._reports, typical = reports, 0.7 * typical_variance(width)
@@ -124,7 +125,7 @@ class GaussianAverage:
         )
         return _Models(vectors, centre, shrinkage, response, signal, noise), log_likelihood
 
-    def _kept(self):
+    def _kept(self) -> Any:
         """Kernels with the models that matter: (index of the kernel, its models, weights, positions)."""
         size = SPREADS.size * SHARES.size
         for k, models in enumerate(self._models):

@@ -32,7 +32,7 @@ class HalfForest:
         Mean prediction of each row by the trees that did not see it.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, rng: np.random.Generator):
+    def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, rng: np.random.Generator) -> None:
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.

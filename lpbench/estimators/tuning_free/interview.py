@@ -6,7 +6,7 @@ the intervals, which protected feature goes along) depends on public data and on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -121,7 +121,17 @@ class Curator:
     ask_hidden : bool
     """
 
-    def __init__(self, features, hidden, order, y_range, epsilon, report="levels", adaptive=True, ask_hidden=True):
+    def __init__(
+        self,
+        features: list[np.ndarray],
+        hidden: np.ndarray,
+        order: np.ndarray,
+        y_range: tuple[float, float],
+        epsilon: float,
+        report: str = "levels",
+        adaptive: bool = True,
+        ask_hidden: bool = True,
+    ) -> None:
         self.features, self.y_range, self.epsilon, self.report = features, y_range, epsilon, report
         self.effects: dict[int, np.ndarray] = {}
         self.targets, self.noise = np.empty(order.size), np.empty(order.size)
@@ -129,7 +139,7 @@ class Curator:
         self.seen = np.empty(0, dtype=np.int64)
         self._plan = self._groups(order, hidden if ask_hidden and report == "levels" else hidden[:0], adaptive)
 
-    def _groups(self, order, hidden, adaptive: bool) -> list[tuple[np.ndarray, int, int]]:
+    def _groups(self, order: np.ndarray, hidden: np.ndarray, adaptive: bool) -> list[tuple[np.ndarray, int, int]]:
         """(users, protected feature or -1, bins) of each group, from n, epsilon and the mask alone."""
         n = order.size
         if not adaptive or n < _FEWEST_ADAPTIVE:
@@ -147,7 +157,7 @@ class Curator:
             for part, column in zip(parts, columns, strict=True)
         ]
 
-    def questions(self):
+    def questions(self) -> Iterator[Question]:
         """Yield the questions; :meth:`learn` must be called with the answers before the next one is asked."""
         for users, column, bins in self._plan:
             yield self.question(users, column, bins)

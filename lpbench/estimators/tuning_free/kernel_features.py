@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -27,7 +29,7 @@ class ShownFeatures:
         Columns that too few users show.
     """
 
-    def __init__(self, X: np.ndarray, least: float = 0.1):
+    def __init__(self, X: np.ndarray, least: float = 0.1) -> None:
         shown = ~np.isnan(X)
         enough = shown.sum(axis=0) >= np.maximum(2, least * len(X))
         self.hidden = np.flatnonzero(~enough)
@@ -63,7 +65,7 @@ class KernelFeatures:
         Chooses the landmarks.
     """
 
-    def __init__(self, Z: np.ndarray, rng: np.random.Generator):
+    def __init__(self, Z: np.ndarray, rng: np.random.Generator) -> None:
         order = rng.permutation(len(Z))
         self._landmarks = Z[order[:N_LANDMARKS]]
         some = Z[order[:_N_PAIRS]]
@@ -77,7 +79,7 @@ class KernelFeatures:
             norm = np.sqrt(((F - centre) ** 2).sum(axis=1).mean())
             self._norms.append(norm if norm > 1e-9 else 1.0)
 
-    def _kernels(self):
+    def _kernels(self) -> list[Callable[[np.ndarray], np.ndarray]]:
         marks, m = self._landmarks, self._scale
         kernels = [
             lambda Z: np.exp(-cdist(Z, marks, "sqeuclidean") / m),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -57,7 +58,7 @@ class LevelReport:
     levels: int
     bins: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_epsilon(self.budget)
         check_whole("levels", self.levels, least=2)
         check_whole("bins", self.bins, least=1)
@@ -135,7 +136,7 @@ class LevelReport:
         return slope * rounded + slope * offset * self.bins * float(self.grid @ self.grid) - second
 
 
-def slope_of_clipping(width) -> np.ndarray:
+def slope_of_clipping(width: Any) -> np.ndarray:
     """Derivative of the mean of a Gaussian clipped at ``width`` standard deviations with respect to its centre.
 
     A clipped residual understates how far the true mean lies from the centre of the interval by this factor.
@@ -179,7 +180,7 @@ def most_bins(budget: float, n: int, choices: tuple[int, ...]) -> int:
     explain: the noise of more users averages out, not knowing the feature does not.
     """
 
-    def cost(bins):
+    def cost(bins: int) -> float:
         return _cost(budget, n, best_width(budget, n, bins), bins)
 
     return max((bins for bins in choices if cost(bins) <= _INFLATION * cost(1) + _LEAST_GAIN), default=1)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
-from lpbench.estimators.base import LocalClassifier
+from lpbench.estimators.base import LocalClassifier, Rows
 from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
 
 
 class PublicForest(LocalClassifier):
@@ -36,11 +39,13 @@ class PublicForest(LocalClassifier):
     uses_epsilon = False
     uses_public = True
 
-    def __init__(self, domain=None, random_state=None):
+    def __init__(self, domain: tuple[float, float] | None = None, random_state: Seed | Streams = None) -> None:
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Fit on the public sample.
 
         Parameters
@@ -63,7 +68,7 @@ class PublicForest(LocalClassifier):
         self.guarantee_ = Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note="reads the public sample alone")
         return self
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         return self._score.predict_proba(X)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from sklearn import config_context
@@ -45,7 +47,9 @@ class PublicScore:
         Probabilities of each public row from the trees that have not seen it.
     """
 
-    def __init__(self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes=LEAF_SIZES):
+    def __init__(
+        self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes: Sequence[int] = LEAF_SIZES
+    ) -> None:
         self.n_classes = n_classes
         self._present, compact = np.unique(codes, return_inverse=True)
         counts = np.bincount(codes, minlength=n_classes)
@@ -106,7 +110,7 @@ class _Forest:
         Mean over the trees that have not seen the row; zero where every tree has.
     """
 
-    def __init__(self, kind, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags):
+    def __init__(self, kind: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Any) -> None:
         self._n_classes, self._trees = int(codes.max()) + 1, []
         total, count = np.zeros((codes.size, self._n_classes)), np.full(codes.size, len(bags))
         with config_context(skip_parameter_validation=True):
@@ -120,7 +124,7 @@ class _Forest:
                 count[rows] -= 1
         self.out_of_bag = total / np.maximum(count, 1)[:, None]
 
-    def _predict(self, tree, classes: np.ndarray, X: np.ndarray) -> np.ndarray:
+    def _predict(self, tree: Any, classes: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Class shares of the leaves, shape (m, K); a bag need not hold all classes."""
         shares = tree.predict(X)
         if classes.size == self._n_classes:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice
-from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.interview import REPORTS, Curator, answers, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
 
 LEARNERS = ("both", "gp", "forest")
 #: Parameters beside the budget that may change without the sample being prepared anew.
@@ -100,16 +101,16 @@ class ResidualGP(LocalRegressor):
 
     def __init__(
         self,
-        epsilon=1.0,
-        report="levels",
-        adaptive=True,
-        ask_hidden=True,
-        learner="both",
-        y_range=None,
-        clip=True,
-        domain=(0.0, 1.0),
-        random_state=None,
-    ):
+        epsilon: float = 1.0,
+        report: str = "levels",
+        adaptive: bool = True,
+        ask_hidden: bool = True,
+        learner: str = "both",
+        y_range: tuple[float, float] | None = None,
+        clip: bool = True,
+        domain: tuple[float, float] = (0.0, 1.0),
+        random_state: Seed | Streams = None,
+    ) -> None:
         self.epsilon = epsilon
         self.report = report
         self.adaptive = adaptive
@@ -120,7 +121,9 @@ class ResidualGP(LocalRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X, y, *, mask=None, X_public=None, y_public=None):
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
         """Ask the users and fit.
 
         Parameters
@@ -138,7 +141,7 @@ class ResidualGP(LocalRegressor):
         """
         return self._fit(self._sample(X, y, mask))
 
-    def _sample(self, X, y, mask) -> _Sample:
+    def _sample(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> _Sample:
         X, y, mask = self._check_fit(X, y, mask)
         streams = self._streams()
         public = np.where(mask, np.nan, X)
@@ -151,7 +154,7 @@ class ResidualGP(LocalRegressor):
         public_bits = REAL_BITS * float((~mask).sum(axis=1).mean())
         return _Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, streams, public_bits)
 
-    def _fit(self, sample: _Sample):
+    def _fit(self, sample: _Sample) -> Self:
         check_epsilon(self.epsilon)
         check_choice("report", self.report, REPORTS)
         check_choice("learner", self.learner, LEARNERS)
@@ -203,11 +206,11 @@ class ResidualGP(LocalRegressor):
         if self.learner == "forest":
             self.forest_weight_ = 1.0
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,)."""
         return self._predict(*self._features(X))
 
-    def _features(self, X) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    def _features(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Checked rows, their standardised columns that are shown, and the kernels' features of these."""
         X = self._check_predict(X)
         Z = self._shown.transform(X)

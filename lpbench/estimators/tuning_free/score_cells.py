@@ -48,7 +48,16 @@ class ScoreCells:
     n_cells : int
     """
 
-    def __init__(self, probabilities, X, codes, n_bins: int, n_leaves: int, seed: int, spread: float = SPREAD):
+    def __init__(
+        self,
+        probabilities: np.ndarray,
+        X: np.ndarray,
+        codes: np.ndarray,
+        n_bins: int,
+        n_leaves: int,
+        seed: int,
+        spread: float = SPREAD,
+    ) -> None:
         n_classes = probabilities.shape[1]
         self._bins, self._top = n_bins, n_classes > 2
         top, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
@@ -104,10 +113,10 @@ def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
     """
     choices = range(1, _MOST_BINS + 1) if n_classes <= 2 else (1, n_classes, 2 * n_classes)
 
-    def report(cells):
+    def report(cells: int) -> SubsetSelection:
         return SubsetSelection.least_variance(epsilon, cells * n_classes)
 
-    def share_noise(bins):
+    def share_noise(bins: int) -> float:
         keep, other = report(bins).probabilities
         return 1.0 / (2.0 * math.sqrt(n) * (keep - other))
 
