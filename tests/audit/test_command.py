@@ -26,7 +26,10 @@ def measured_once(monkeypatch, costs):
 def few(monkeypatch):
     """Audit a handful of subjects."""
     chosen = [("method", "private_mean"), ("method", "lpct_q"), ("bad", "halved_noise"), ("good", "pure_noise")]
+    failure = table.failure_per_row()
     monkeypatch.setattr(table, "subjects", lambda: chosen)
+    # worker processes see all subjects, over which the probability of failure is divided
+    monkeypatch.setattr(table, "failure_per_row", lambda: failure)
     return chosen
 
 
