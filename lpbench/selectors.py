@@ -5,36 +5,73 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from lpbench.errors import ConfigurationError
 
 _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_][\w.\-]*)(\[(?P<body>[^\[\]]*)\])?$")
 
 
-def parse_selector(text: str) -> tuple[str, dict]:
-    """Split ``name[a=1,b=cart]`` into the name and a dictionary of typed values (JSON scalars, else strings)."""
-    match = _SELECTOR.match(text.strip())
-    if not match:
-        raise ConfigurationError(f"selector {text!r} is not of the form name or name[param=value,...]")
-    params = {}
-    for part in filter(None, (p.strip() for p in (match["body"] or "").split(","))):
-        key, sep, raw = part.partition("=")
-        if not sep or not key.strip():
-            raise ConfigurationError(f"selector {text!r}: {part!r} is not of the form param=value")
-        params[key.strip()] = _parse_value(raw.strip())
-    return match["name"], params
+@dataclass(frozen=True)
+class Selector:
+    """A name with parameters.
+
+    Attributes
+    ----------
+    name : str
+    params : mapping
+        Parameter -> value (a JSON scalar, else a string).
+    """
+
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Selector:
+        """Read ``name[a=1,b=cart]``.
+
+        Raises
+        ------
+        ConfigurationError
+            The text is not of this form.
+        """
+        match = _SELECTOR.match(text.strip())
+        if not match:
+            raise ConfigurationError(f"selector {text!r} is not of the form name or name[param=value,...]")
+        params = {}
+        for part in filter(None, (p.strip() for p in (match["body"] or "").split(","))):
+            key, sep, raw = part.partition("=")
+            if not sep or not key.strip():
+                raise ConfigurationError(f"selector {text!r}: {part!r} is not of the form param=value")
+            params[key.strip()] = _parse_value(raw.strip())
+        return cls(match["name"], params)
+
+    def with_params(self, **params: Any) -> Selector:
+        """The same name with more, or other, parameters."""
+        return Selector(self.name, {**self.params, **params})
+
+    def __str__(self) -> str:
+        """Inverse of :meth:`parse`, parameters in alphabetical order."""
+        if not self.params:
+            return self.name
+        body = ",".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in sorted(self.params.items()))
+        return f"{self.name}[{body}]"
 
 
-def _parse_value(raw: str):
+def _parse_value(raw: str) -> Any:
     try:
         return json.loads(raw)
     except json.JSONDecodeError:
         return raw
 
 
-def format_selector(name: str, params: Mapping | None = None) -> str:
-    """Inverse of :func:`parse_selector`, parameters in alphabetical order."""
-    if not params:
-        return name
-    body = ",".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in sorted(params.items()))
-    return f"{name}[{body}]"
+def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of ``name[a=1,b=cart]``, see :class:`Selector`."""
+    selector = Selector.parse(text)
+    return selector.name, dict(selector.params)
+
+
+def format_selector(name: str, params: Mapping[str, Any] | None = None) -> str:
+    """Text of a name with parameters, see :class:`Selector`."""
+    return str(Selector(name, params or {}))

@@ -119,10 +119,10 @@ def test_data_are_cached_outside_of_an_installed_package(tmp_path, monkeypatch):
 
 
 def test_an_installed_package_does_not_record_the_commit_of_a_repository_around_it(monkeypatch):
-    from lpbench import pipeline
+    from lpbench.experiments import records
 
-    monkeypatch.setattr(pipeline, "IN_CHECKOUT", False)
-    assert pipeline.git_commit() == "unknown"
+    monkeypatch.setattr(records, "IN_CHECKOUT", False)
+    assert records.git_commit() == "unknown"
 
 
 def test_no_file_names_an_address_of_a_package_index():

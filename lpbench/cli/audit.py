@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lpbench.cli import options
+from lpbench.experiments.config import ROOT_SEED
 
 if TYPE_CHECKING:
     from lpbench.audit.table import Row
@@ -43,7 +44,7 @@ def command(method: Sequence[str], samples: int, seed: int, workers: int, result
     return 1 if problems else 0
 
 
-def run(results: Path, samples: int = SAMPLES, seed: int = options.SEED, workers: int = 2) -> list[tuple[str, Row]]:
+def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, Row]]:
     """Audit every method and every known mechanism.
 
     Parameters

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import get_type_hints
 
 import hydra
+import pandas as pd
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
@@ -19,29 +20,19 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from lpbench.cli import names
-from lpbench.datasets import list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError, StoreError, unknown_key, unknown_name
-from lpbench.experiments import catalogue as registry
-from lpbench.experiments import schema
-from lpbench.experiments.catalogue import MethodSpec
-from lpbench.experiments.plan import Plan, plan_experiment, plan_single
-from lpbench.experiments.single import run_single
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import Config, Runner, Tracking
+from lpbench.experiments.job import Job, job_from
+from lpbench.experiments.records import worker_count
+from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
 from lpbench.paths import CONF, results_folder
-from lpbench.pipeline import (
-    Settings,
-    describe_missing,
-    estimate_seconds,
-    run_experiments,
-    track_results,
-)
-from lpbench.selectors import format_selector
+from lpbench.pipeline import Result, describe_missing, estimate_seconds, run_jobs, track_results
 
-#: Keys that belong to `experiment=single` only.
-_CELL_KEYS = ("dataset", "mask", "method", "epsilon")
 _exit_codes: list[int] = []
 #: How the multirun that goes on in this process was asked for.
-_multirun: list[Settings] = []
+_multirun: list[DictConfig] = []
 #: Environment variable that tells the jobs of a launcher which process collects exit codes.
 _PARENT = "LPBENCH_PARENT"
 
@@ -63,23 +54,16 @@ class TrackAtEnd(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs) -> None:
         """Keep what is asked for."""
-        _multirun.append(settings_of(config))
+        _multirun.append(config)
 
 
 # at import: the jobs of a launcher resolve their configuration in processes that only import this module
 OmegaConf.register_new_resolver("lpbench_results", lambda: str(results_folder()), replace=True)
 
 
-def register() -> None:
-    """Register schemas (safe to call twice)."""
-    outside = [m for m in registry.methods().values() if not (CONF / "method" / f"{m.name}.yaml").is_file()]
-    own = {n: e for n, e in registry.experiments().items() if not (CONF / "experiment" / f"{n}.yaml").is_file()}
-    schema.register(list_datasets(), [asdict(m) for m in outside], own)
-
-
 def main(argv: list[str]) -> int:
     """Run Hydra on the given overrides; returns the exit code."""
-    register()
+    catalogue.register()
     check_names(argv)
     argv = [_free(argument) for argument in argv]
     _exit_codes.clear()
@@ -109,9 +93,15 @@ def _run_app() -> None:
     try:
         _app()
     finally:
-        for settings in _multirun:
-            if settings.tracking == "mlflow" and (settings.results_dir / "store").is_dir():
-                print(f"{track_results(settings.results_dir, settings.tracking_uri)} runs written to MLflow")
+        for config in _multirun:
+            results_dir = Path(config.results_dir).resolve()
+            if config.tracking.backend == "mlflow" and (results_dir / "store").is_dir():
+                print(f"{track_results(results_dir, config.tracking.uri)} runs written to MLflow")
+
+
+def _typed(config: DictConfig) -> Config:
+    found: Config = OmegaConf.to_object(config)  # type: ignore[assignment]
+    return found
 
 
 def _first_sentence(error: Exception) -> str:
@@ -150,7 +140,7 @@ def _check_launcher(name: str) -> None:
 def _check_key(key: str) -> None:
     closed, free = known_keys()
     if key.startswith("mask.params."):
-        closed = [f"mask.params.{p}" for mask in registry.masks().values() for p in mask.get("params") or {}]
+        closed = [f"mask.params.{p}" for mask in catalogue.masks().values() for p in mask.params]
     elif key in closed or key.startswith((*free, "hydra.", "hydra/")) or "@" in key or key == "hydra":
         return
     if key not in closed:
@@ -173,114 +163,94 @@ def known_keys() -> tuple[list[str], tuple[str, ...]]:
             if is_dataclass(types[name]):
                 yield from walk(types[name], f"{prefix}{name}.")
 
-    keys = dict(walk(schema.ConfigSchema, ""))
+    keys = dict(walk(Config, ""))
     return list(keys), tuple(f"{key}." for key, is_free in keys.items() if is_free)
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _app(config: DictConfig) -> None:
-    code = run_config(config, list(HydraConfig.get().overrides.task), HydraConfig.get().mode == RunMode.MULTIRUN)
+    overrides = list(HydraConfig.get().overrides.task)
+    code = run_config(_typed(config), overrides, HydraConfig.get().mode == RunMode.MULTIRUN)
     if os.environ.get(_PARENT) == str(os.getpid()):
         _exit_codes.append(code)
     elif code:
         raise CellError(f"{' '.join(HydraConfig.get().overrides.task)}: no result; the job's output says why")
 
 
-def run_config(config: DictConfig, overrides: list[str], in_multirun: bool = False) -> int:
+def run_config(config: Config, overrides: Sequence[str], in_multirun: bool = False) -> int:
     """Run one composed configuration; returns the exit code."""
-    settings = settings_of(config)
-    if in_multirun:
-        settings = replace(settings, tracking="none")
-    if config.selection not in ("oracle", "tuning_free"):
-        raise ConfigurationError(f"selection={config.selection!r} must be oracle or tuning_free")
-    if config.experiment.kind != "single":
-        _refuse_cell_overrides(config.experiment.name, overrides)
-        experiment = _mapping(config.experiment)
-        if config.dry_run:
-            return _print_plan(
-                plan_experiment(experiment, replications=settings.replications, seed=settings.seed), settings
-            )
-        result = run_experiments([registry.experiments()[config.experiment.name]], settings)
-        _conclude(result, settings.results_dir / config.experiment.name)
-        return result.exit_code
-    spec = _single_method(config)
-    plan = _single_plan(config, spec, settings)
+    job, results_dir = job_from(config, overrides), Path(config.results_dir).resolve()
     if config.dry_run:
-        return _print_plan(plan, settings)
-    return run_single(plan, spec, settings, selection=config.selection)
+        return _print_plan(job, results_dir, config.runner)
+    result = run_jobs([job], results_dir, config.runner, Tracking() if in_multirun else config.tracking)
+    if job.is_cell:
+        return _conclude_cell(job, result, results_dir, config.selection)
+    _conclude(result, results_dir / job.folder)
+    return result.exit_code
 
 
-def settings_of(config: DictConfig) -> Settings:
-    """Read how to run from a composed configuration."""
-    return Settings(
-        results_dir=Path(config.results_dir).resolve(),
-        seed=_seed(config.seed),
-        replications=config.replications,
-        backend=config.runner.backend,
-        workers=config.runner.workers,
-        address=config.runner.address,
-        cell_timeout=config.runner.cell_timeout,
-        order=config.runner.order,
-        tracking=config.tracking.backend,
-        tracking_uri=config.tracking.uri,
-    )
-
-
-def _mapping(config: DictConfig) -> dict[str, Any]:
-    """Part of a composed configuration as plain Python objects."""
-    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
-
-
-def _seed(seed: int) -> int:
-    if seed < 0:
-        raise ConfigurationError(f"seed={seed} must be >= 0")
-    return seed
-
-
-def _single_method(config: DictConfig) -> MethodSpec:
-    """The composed method; parameters changed on the command line become part of its name."""
-    content = _mapping(config.method)
-    registered = registry.methods()[content["name"]]
-    changed = {k: v for k, v in content["params"].items() if registered.params.get(k) != v}
-    return MethodSpec(**{**content, "params": dict(registered.params)}).select(changed)
-
-
-def _single_plan(config: DictConfig, spec: MethodSpec, settings: Settings) -> Plan:
-    dataset = format_selector(config.dataset.name, _mapping(config.dataset.params))
-    known = registry.masks()[config.mask.name].get("params") or {}
-    given = _mapping(config.mask.params)
-    mask = format_selector(config.mask.name, {k: v for k, v in given.items() if known.get(k) != v})
-    count = config.experiment.replications if settings.replications is None else settings.replications
-    return plan_single(dataset, mask, spec, config.epsilon, count, settings.seed)
-
-
-def _refuse_cell_overrides(name: str, overrides: list[str]) -> None:
-    for override in overrides:
-        key = override.lstrip("+~").split("=")[0].split(".")[0]
-        if key in _CELL_KEYS:
-            raise ConfigurationError(
-                f"{override!r}: experiment {name} fixes its own data sets, masks, methods and budgets; leave the key "
-                "out, or leave `experiment=` out to run single cells"
-            )
-
-
-def _print_plan(plan: Plan, settings: Settings) -> int:
-    store = Store(settings.results_dir / "store")
+def _print_plan(job: Job, results_dir: Path, runner: Runner) -> int:
+    plan, store, workers = job.plan, Store(results_dir / "store"), worker_count(runner)
     for block in plan.blocks:
         state = "stored" if store.has(block.key) else "to do"
         print(f"{state:7s}{block.fits:9d} fits  {block.label}")
-    todo, fits, seconds = estimate_seconds(plan, store, settings.workers or os.cpu_count() or 1)
+    todo, fits, seconds = estimate_seconds(plan, store, workers)
     print(f"{len(plan.blocks)} blocks, {todo} to do: {fits} fits, about {max(seconds, 1):.0f} s")
+    limit = min(filter(None, (job.experiment.cell_timeout, runner.cell_timeout)))
+    print(
+        f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner.backend}, {workers} at "
+        f"once, {runner.order}, {limit:g} s for a cell; results in {results_dir / job.folder}"
+    )
+    for deviation in job.deviations:
+        print(f"not as registered: {deviation}")
     if plan.missing:
         print(describe_missing(plan.missing))
     return 0
 
 
-def _conclude(result, folder: Path) -> None:
+def _conclude(result: Result, folder: Path) -> None:
     run = result.run
     print(
         f"{len(run.outcomes)} blocks run ({run.fits} fits replaced), {run.reused} reused, "
         f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
     )
+    for deviation in Artefact(folder, "").deviations:
+        print(f"not as registered: {deviation}")
     if result.plan.missing:
         print(describe_missing(result.plan.missing))
+
+
+def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
+    """Print the numbers of a cell, or why there are none; returns the exit code."""
+    if result.plan.missing:
+        print(describe_missing(result.plan.missing), file=sys.stderr)
+        return 1
+    for outcome in result.run.failed:
+        failure = Store(results_dir / "store").root / "failures" / f"{outcome.key}.json"
+        print(
+            f"error: {' '.join(job.folder.split('/')[1:])}: {outcome.reason}; the traceback is in {failure}",
+            file=sys.stderr,
+        )
+    if result.run.failed or result.problems:
+        return 1
+    summary = Artefact(results_dir / job.folder, job.name).summary
+    if summary is not None:
+        _print_cell(summary, selection, result.run.reused > 0)
+    for deviation in job.deviations:
+        print(f"not as registered: {deviation}")
+    return 0
+
+
+def _print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
+    chosen = summary[summary["selection"] == selection]
+    if chosen.empty:
+        chosen = summary
+        print(f"(no {selection} setting is defined for this method; showing what there is)")
+    for row in chosen.to_dict("records"):
+        # one replication has no standard error; two digits, without an exponent where they can do without
+        spread = f" +- {float(format(row['se'], '.2g')):g}" if row["se"] == row["se"] else ""
+        print(
+            f"{row['dataset']} {row['mask']} {row['method']} epsilon={row['epsilon']:g} {row['selection']}: "
+            f"{row['metric']} {row['mean']:.6g}{spread} (n={row['n']:g}) {row['params']}"
+            + ("  [stored]" if reused else "")
+        )

@@ -8,10 +8,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,12 @@ from scipy import stats
 
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import Runner
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.job import Job
 from lpbench.paths import ROOT
-from lpbench.pipeline import Result, Settings, describe_missing, publish, run_experiments
+from lpbench.pipeline import Result, describe_missing, publish, run_jobs
 from lpbench.selectors import parse_selector
 
 #: What one line of a summary is about.
@@ -34,16 +36,18 @@ _SHOWN = 10
 
 
 def verify(
-    level: str, chosen: Sequence[Mapping[str, Any]], settings: Settings, against: Path, datasets: Sequence[str] = ()
+    level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, datasets: Sequence[str] = ()
 ) -> int:
     """Run experiments again, compare, print what holds.
 
     Parameters
     ----------
     level : {"bitwise", "statistical", "conceptual"}
-    chosen : sequence of experiments
+    jobs : sequence of Job
         Drawings and timings among them are left out.
-    settings : Settings
+    results : Path
+        Folder of the new results.
+    runner : Runner
     against : Path
         Published results: holds ``<experiment>/summary.csv``.
     datasets : sequence of str
@@ -59,23 +63,29 @@ def verify(
     ConfigurationError
         An experiment cannot be compared; nothing was run.
     """
-    experiments = [e for e in chosen if e.get("kind", "table") in ("table", "figure")]
-    if not experiments:
+    jobs = [job for job in jobs if job.experiment.kind in ("table", "figure")]
+    if not jobs:
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
-    for experiment in experiments:
-        _summary_file(against, experiment["name"])  # before hours of work that nothing can be compared with
+    names = [job.name for job in jobs]
+    for name in names:
+        _summary_file(against, name)  # before hours of work that nothing can be compared with
     if level == "conceptual":
-        return _conceptual(experiments, settings, against, datasets)
-    return {"bitwise": _bitwise, "statistical": _statistical}[level](experiments, settings, against)
+        moved = [with_datasets(job.experiment, datasets) for job in jobs]
+        jobs = [Job(experiment, job.seed) for experiment, job in zip(moved, jobs, strict=True)]
+    result = run_jobs(jobs, results, runner)
+    problems = _failures(result)
+    if level == "statistical":
+        publish(results, result.plan.missing)
+    compare = {"bitwise": _bitwise, "statistical": _statistical, "conceptual": _conceptual}[level]
+    return problems + compare(names, results, against)
 
 
-def _bitwise(experiments: Sequence[Mapping[str, Any]], settings: Settings, against: Path) -> int:
+def _bitwise(names: Sequence[str], results: Path, against: Path) -> int:
     for line in other_versions():
         print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
-    problems = _failures(run_experiments(experiments, settings))
-    for experiment in experiments:
-        name = experiment["name"]
-        ours, theirs = (_summary_file(folder, name) for folder in (settings.results_dir, against))
+    problems = 0
+    for name in names:
+        ours, theirs = (_summary_file(folder, name) for folder in (results, against))
         if ours.read_bytes() == theirs.read_bytes():
             print(f"{name}: identical, {len(read_summary(ours))} lines")
             continue
@@ -139,13 +149,10 @@ def _failures(result: Result) -> int:
     return len(result.run.failed) + len(result.problems)
 
 
-def _statistical(experiments: Sequence[Mapping[str, Any]], settings: Settings, against: Path) -> int:
-    result = run_experiments(experiments, settings)
-    problems = _failures(result)
-    tables = []
-    for experiment in experiments:
-        name = experiment["name"]
-        ours, theirs = (_summary_file(folder, name) for folder in (settings.results_dir, against))
+def _statistical(names: Sequence[str], results: Path, against: Path) -> int:
+    problems, tables = 0, []
+    for name in names:
+        ours, theirs = (_summary_file(folder, name) for folder in (results, against))
         tables.append(compare_means(read_summary(ours), read_summary(theirs)).assign(experiment=name))
     cells = pd.concat(tables)
     limit = FALSE_ALARM / max(len(cells), 1)
@@ -155,8 +162,7 @@ def _statistical(experiments: Sequence[Mapping[str, Any]], settings: Settings, a
         for key, new, old, z in outside[["ours", "theirs", "z"]].head(_SHOWN).itertuples():
             print(f"  {_cell(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
         problems += len(outside)
-    publish(settings.results_dir, experiments, result.plan.missing)
-    for line in changed_claims(settings.results_dir / "claims.csv", against / "claims.csv"):
+    for line in changed_claims(results / "claims.csv", against / "claims.csv"):
         print(line)
     return problems
 
@@ -197,20 +203,16 @@ def changed_claims(ours: Path, theirs: Path) -> list[str]:
     return lines + [f"  {claim}: {new}, published: {old}" for (_, claim), new, old in changed.itertuples()]
 
 
-def _conceptual(
-    experiments: Sequence[Mapping[str, Any]], settings: Settings, against: Path, datasets: Sequence[str]
-) -> int:
-    moved = [with_datasets(experiment, datasets) for experiment in experiments]
-    problems = _failures(run_experiments(moved, settings))
-    for experiment, other in zip(experiments, moved, strict=True):
-        ours = mean_ranks(read_summary(_summary_file(settings.results_dir, other["name"])))
-        theirs = mean_ranks(read_summary(_summary_file(against, experiment["name"])))
-        print_order(experiment["name"], ours, theirs)
-        print(f"  table: {settings.results_dir / other['name']}")
-    return problems
+def _conceptual(names: Sequence[str], results: Path, against: Path) -> int:
+    for name in names:
+        ours = mean_ranks(read_summary(_summary_file(results, f"conceptual/{name}")))
+        theirs = mean_ranks(read_summary(_summary_file(against, name)))
+        print_order(name, ours, theirs)
+        print(f"  table: {results / 'conceptual' / name}")
+    return 0
 
 
-def with_datasets(experiment: Mapping[str, Any], datasets: Sequence[str]) -> dict[str, Any]:
+def with_datasets(experiment: Experiment, datasets: Sequence[str]) -> Experiment:
     """The same methods, masks and budgets on other data.
 
     Raises
@@ -218,28 +220,27 @@ def with_datasets(experiment: Mapping[str, Any], datasets: Sequence[str]) -> dic
     ConfigurationError
         No group of the experiment has methods for the task of a data set.
     """
-    groups: list[dict[str, Any]] = []
-    for group in experiment.get("groups", []):
-        task = registry.method(group["method"][0]).task
-        chosen = [d for d in datasets if load_manifest(parse_selector(d)[0]).task == task]
-        other = {k: group[k] for k in ("mask", "method", "epsilon", "grid") if k in group} | {"dataset": chosen}
+    groups: list[Group] = []
+    for group in experiment.groups:
+        task = catalogue.method(group.method[0]).task
+        chosen = tuple(d for d in datasets if load_manifest(parse_selector(d)[0]).task == task)
+        other = Group(dataset=chosen, mask=group.mask, method=group.method, epsilon=group.epsilon, grid=group.grid)
         if chosen and other not in groups:
             groups.append(other)
-    used = {d for group in groups for d in group["dataset"]}
+    used = {d for group in groups for d in group.dataset}
     if unused := sorted(set(datasets) - used):
         raise ConfigurationError(
-            f"experiment {experiment['name']} has no method for the task of data set {unused[0]}; "
+            f"experiment {experiment.name} has no method for the task of data set {unused[0]}; "
             "choose another experiment (`lpbench list experiments`)"
         )
-    return {
-        "name": f"conceptual/{experiment['name']}",
-        "paper": "conceptual",
-        "kind": "table",
-        "title": f"{experiment.get('title', experiment['name'])}: on {', '.join(datasets)}",
-        "replications": experiment.get("replications", 1),
-        "groups": groups,
-        "notes": [f"the methods, masks and budgets of {experiment['name']}"],
-    }
+    return Experiment(
+        name=f"conceptual/{experiment.name}",
+        paper="conceptual",
+        title=f"{experiment.title}: on {', '.join(datasets)}",
+        replications=experiment.replications,
+        groups=tuple(groups),
+        notes=(f"the methods, masks and budgets of {experiment.name}",),
+    )
 
 
 def mean_ranks(summary: pd.DataFrame) -> pd.Series:

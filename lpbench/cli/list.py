@@ -20,14 +20,12 @@ def _methods() -> Table:
 
 
 def _experiments() -> Table:
-    rows = [
-        (n, e.get("kind", ""), e.get("replications", ""), e.get("title", "")) for n, e in registry.experiments().items()
-    ]
+    rows = [(n, e.kind, e.replications, e.title) for n, e in registry.experiments().items()]
     return ("EXPERIMENT", "KIND", "REPLICATIONS", "TITLE"), rows
 
 
 def _masks() -> Table:
-    rows = [(n, m.get("title", ""), json.dumps(m.get("params") or {})) for n, m in registry.masks().items()]
+    rows = [(n, m.title, json.dumps(m.params)) for n, m in registry.masks().items()]
     return ("MASK", "TITLE", "PARAMETERS"), rows
 
 

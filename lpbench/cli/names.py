@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
-import yaml
-
 from lpbench.experiments.catalogue import experiment_folders, method_folders
+from lpbench.experiments.config import Config
 from lpbench.paths import CONF, manifest_folders
 
 
@@ -30,5 +30,4 @@ def _stems(folders: Iterable[Path]) -> list[str]:
 
 def plain_keys() -> list[str]:
     """Top-level keys that hold a value (``epsilon``, ``seed``, ...)."""
-    content = yaml.safe_load((CONF / "config.yaml").read_text(encoding="utf-8"))
-    return sorted(set(content) - {"defaults", "hydra"})
+    return sorted(f.name for f in fields(Config) if f.name not in known_names())

@@ -21,6 +21,7 @@ from lpbench.datasets.manifest import Manifest, list_datasets
 from lpbench.datasets.preprocess import prepare
 from lpbench.datasets.readers import read_source
 from lpbench.errors import ConfigurationError, DataError, unknown_key
+from lpbench.experiments.config import ROOT_SEED
 
 #: A text column with more values than this is left out, and so is one that misses more than this share of its cells.
 MAX_CATEGORIES, MAX_MISSING = 20, 0.5
@@ -29,7 +30,6 @@ MISSING = ("?", "-", ".", "unknown")
 #: Public rows of a classification data set: this share, within these bounds. They set the scale of the features.
 PUBLIC_SHARE, PUBLIC_ROWS = 0.1, (20, 500)
 SEPARATORS = ",;\t|"
-SEED = 2025
 
 
 @dataclass
@@ -233,7 +233,7 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str) -> None:
     if content["task"] == "classification":
         rows = int(np.clip(PUBLIC_SHARE * complete.sum(), *PUBLIC_ROWS))
         rows = min(rows, int(complete.sum()) // 2)
-        content["public"] = {"sample": rows, "seed": SEED}
+        content["public"] = {"sample": rows, "seed": ROOT_SEED}
         profile.say("public", f"{rows} rows, drawn once, are the public sample that scales the features")
     content["fingerprint"] = prepare(raw, _manifest(name, content)).fingerprint
 

@@ -12,10 +12,9 @@ from click.shell_completion import CompletionItem
 
 from lpbench.cli.names import known_names
 from lpbench.errors import unknown_key
+from lpbench.experiments.config import ROOT_SEED
 from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
 
-#: Root seed of the committed results.
-SEED = 2025
 FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -73,7 +72,7 @@ def results(exists: bool = False) -> Decorator:
     return click.option("--results", type=kind, default=results_folder, metavar="DIR", help=text)
 
 
-def seed(text: str = "Root seed.", default: int | None = SEED) -> Decorator:
+def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator:
     """Option ``--seed``."""
     return click.option(
         "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text

@@ -9,14 +9,14 @@ import click
 
 from lpbench.cli.completion import Override
 from lpbench.errors import unknown_name
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalogue
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("overrides", nargs=-1, type=Override("experiment"), metavar="[EXPERIMENT | KEY=VALUE]...")
 def command(overrides: Sequence[str]) -> int:
     """Print blocks, fits and time of a run, without running it."""
-    known = registry.experiments()
+    known = catalogue.experiment_names()
     for word in overrides:
         if word not in known and "=" not in word and not word.startswith("~"):
             raise unknown_name("experiment", word, known)

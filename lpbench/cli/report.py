@@ -8,22 +8,19 @@ import click
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue as registry
 
 
 @click.command()
 @options.results(exists=True)
 def command(results: Path) -> int:
     """Rewrite report and pages from stored results."""
+    from lpbench.experiments.records import missing_data
     from lpbench.experiments.results import Results
     from lpbench.pipeline import publish
 
     records = Results(results).records()
     if not records:
         raise ConfigurationError(f"--results {results} holds no finished experiment; run one: lpbench reproduce NAME")
-    missing: dict[str, str] = {}
-    for record in records.values():
-        missing |= record.get("missing", {})
-    target = publish(results, list(registry.experiments().values()), missing)
+    target = publish(results, missing_data(records.values()))
     print(f"report: {target / 'report.md'}")
     return 0

@@ -6,24 +6,24 @@ import fnmatch
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lpbench.cli import options
 from lpbench.errors import unknown_name
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import CELL_TIMEOUT, ORDERS, Runner, Tracking
+from lpbench.experiments.experiment import Experiment
 from lpbench.paths import CONF, DOWNLOAD
 
 if TYPE_CHECKING:
     from lpbench.pipeline import Result
 
 QUICK_REPLICATIONS = 2
-#: Seconds that a quick run gives a cell, and any other one.
+#: Seconds that a quick run gives a cell.
 QUICK_CELL_TIMEOUT = 10.0
-CELL_TIMEOUT = 3600.0
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
-_ORDERS = ("longest_first", "plan", "shuffle")
 _TRACKING = ("mlflow", "none")
 
 
@@ -43,7 +43,7 @@ _TRACKING = ("mlflow", "none")
     metavar="S",
     help=f"Seconds for a cell.  [default: {CELL_TIMEOUT:g}]",
 )
-@options.choice("--order", _ORDERS, "longest_first")
+@options.choice("--order", ORDERS, "longest_first")
 @options.choice("--tracking", _TRACKING, "mlflow")
 @options.tracking_uri()
 @options.results()
@@ -67,37 +67,29 @@ def command(
     """
     start = time.perf_counter()
     chosen = select_experiments(experiments)
-    from lpbench.pipeline import Settings, publish, run_experiments
+    from lpbench.experiments.job import job_of
+    from lpbench.pipeline import publish, run_jobs
 
     limit = QUICK_CELL_TIMEOUT if quick else CELL_TIMEOUT
-    settings = Settings(
-        results_dir=results,
-        seed=seed,
-        replications=QUICK_REPLICATIONS if quick and replications is None else replications,
-        backend=backend,
-        workers=workers,
-        address=address,
-        cell_timeout=limit if cell_timeout is None else cell_timeout,
-        order=order,
-        tracking=tracking,
-        tracking_uri=tracking_uri,
-    )
-    result = run_experiments(chosen, settings)
-    target = publish(results, list(registry.experiments().values()), result.plan.missing)
+    runner = Runner(backend, workers, address, limit if cell_timeout is None else cell_timeout, order)
+    replications = QUICK_REPLICATIONS if quick and replications is None else replications
+    jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
+    result = run_jobs(jobs, results, runner, Tracking(tracking, tracking_uri))
+    target = publish(results, result.plan.missing)
     _print_result(result, time.perf_counter() - start, target)
     return result.exit_code
 
 
-def select_experiments(patterns: Sequence[str]) -> list[dict[str, Any]]:
+def select_experiments(patterns: Sequence[str]) -> list[Experiment]:
     """Experiments whose names match any of the patterns (shell wildcards); an empty match is an error."""
-    known = registry.experiments()
-    chosen: dict[str, dict[str, Any]] = {}
+    known = catalogue.experiment_names()
+    chosen: list[str] = []
     for pattern in patterns or ["*"]:
         matches = fnmatch.filter(known, pattern)
         if not matches:
             raise unknown_name("experiment", pattern, known)
-        chosen.update({name: known[name] for name in matches})
-    return list(chosen.values())
+        chosen += matches
+    return list(catalogue.experiments(dict.fromkeys(chosen)).values())
 
 
 def _print_result(result: Result, seconds: float, target: Path) -> None:

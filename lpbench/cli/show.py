@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from lpbench.cli import options
-from lpbench.errors import unknown_name
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalogue
 
 
 @click.command(epilog="Next: lpbench plan NAME")
@@ -19,28 +18,28 @@ def command(experiment: str, results: Path) -> int:
 
     EXPERIMENT is a name such as histoftree/table1.
     """
-    known = registry.experiments()
-    if experiment not in known:
-        raise unknown_name("experiment", experiment, known)
+    content = catalogue.experiment(experiment)
     from lpbench.experiments.plan import plan_experiment
+    from lpbench.experiments.results import Artefact
     from lpbench.experiments.store import Store
     from lpbench.reporting.tables.text import results_as_text
 
-    content = known[experiment]
     plan = plan_experiment(content)
     store = Store(results / "store")
     done = sum(store.has(b.key) for b in plan.blocks)
-    print(f"{content['name']}: {content.get('title', '')}")
+    print(f"{content.name}: {content.title}")
     print(
-        f"  {content.get('kind', 'table')}, {content.get('replications', 1)} replications, "
+        f"  {content.kind}, {content.replications} replications, "
         f"{len(plan.blocks)} blocks ({done} stored), {sum(b.fits for b in plan.blocks)} fits"
     )
-    for group in content.get("groups", []):
+    for group in content.groups:
         print(
-            f"  {' '.join(group['dataset'])}\n    mask {', '.join(group.get('mask', []))}; "
-            f"epsilon {', '.join(f'{e:g}' for e in group['epsilon'])}\n    {', '.join(group['method'])}"
+            f"  {' '.join(group.dataset)}\n    mask {', '.join(group.mask)}; "
+            f"epsilon {', '.join(f'{e:g}' for e in group.epsilon)}\n    {', '.join(group.method)}"
         )
-    for note in content.get("notes", []):
+    for deviation in Artefact(results / experiment, experiment).deviations:
+        print(f"  its results are not of the registered experiment: {deviation}")
+    for note in content.notes:
         print(f"  - {note}")
     for name, how in sorted(plan.missing.items()):
         print(f"  missing {name}: {how}")

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from lpbench.cli import options
-from lpbench.cli.options import SEED
 from lpbench.cli.reproduce import select_experiments
 from lpbench.errors import ConfigurationError
+from lpbench.experiments.config import ROOT_SEED as SEED
+from lpbench.experiments.config import Runner
 from lpbench.paths import ROOT, results_folder
 
 LEVELS = ("bitwise", "statistical", "conceptual")
@@ -61,14 +62,11 @@ def command(
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
     chosen = select_experiments(experiments or DEFAULT)
     from lpbench.cli import levels
-    from lpbench.pipeline import Settings
+    from lpbench.experiments.job import job_of
 
-    settings = Settings(
-        results_dir=results or (results_folder() / "verify" / level).resolve(),
-        seed=SEED if level == "bitwise" else SEED + 1 if seed is None else seed,
-        replications=replications,
-        workers=workers,
-    )
-    problems = levels.verify(level, chosen, settings, against, datasets)
+    results = results or (results_folder() / "verify" / level).resolve()
+    seed = SEED if level == "bitwise" else SEED + 1 if seed is None else seed
+    jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
+    problems = levels.verify(level, jobs, results, Runner(workers=workers), against, datasets)
     print(f"{level}: " + ("holds" if not problems else f"does not hold ({problems} differences)"))
     return int(problems > 0)

@@ -1,144 +1,43 @@
-"""What can be run: methods (one YAML each), experiments and masks, from ``conf/``, a user's folders and plug-ins."""
+"""What is registered: experiments, methods and masks, from ``conf/``, a user's folders and plug-ins.
+
+Names are file names, found without reading a file. Objects are composed by Hydra, those that are asked for, once in a
+process.
+"""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import sys
-import traceback
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from lpbench.errors import ConfigurationError, unknown_key, unknown_name
-from lpbench.paths import CONF, entry_folders, own_folders
-from lpbench.selectors import format_selector, parse_selector
+from lpbench.experiments.config import Config, Named
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method, import_object
+from lpbench.paths import CONF, entry_folders, manifest_folders, own_folders, results_folder
+from lpbench.selectors import Selector
 
 if TYPE_CHECKING:
-    from lpbench.estimators.base import LocalEstimator
+    from omegaconf import DictConfig
+
+__all__ = [
+    "PLUGIN_GROUP", "clear", "compose", "experiment", "experiment_folders", "experiment_names", "experiments",
+    "import_object", "mask", "mask_names", "masks", "method", "method_folders", "method_names", "methods",
+    "register",
+]  # fmt: skip
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
 PLUGIN_GROUP = "lpbench.methods"
+#: Keys that every file of a kind must give.
+_REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name",), Named: ("name",)}
+
+_composed: dict[tuple[str, str], Any] = {}
 
 
-@dataclass(frozen=True)
-class MethodSpec:
-    """A method as the harness sees it: an estimator class, fixed parameters and the grid the papers search.
-
-    Attributes
-    ----------
-    name, title : str
-        Key in configs and results; printed name.
-    task : {"regression", "classification"}
-    privacy : str
-        Privacy model, a key of :data:`lpbench.privacy.guarantee.MODELS`; empty where it is not stated.
-    estimator : str
-        Dotted path of the class.
-    params : dict
-        Fixed constructor parameters.
-    grid : dict
-        Parameter -> values.
-    grid_by_mask : dict
-        Mask name -> grid entries merged in for that mask.
-    tuning_free : dict or None
-        The one setting, fixed without test rows, shown as ``selection=tuning_free``.
-    variants : dict
-        Name -> {"params": ..., "grid": ...}, selected as ``method[variant=name]``.
-    reference : str
-        Paper, section.
-    """
-
-    name: str
-    title: str
-    task: str
-    estimator: str
-    params: dict = field(default_factory=dict)
-    grid: dict = field(default_factory=dict)
-    grid_by_mask: dict = field(default_factory=dict)
-    tuning_free: dict | None = None
-    variants: dict = field(default_factory=dict)
-    reference: str = ""
-    privacy: str = ""
-
-    @property
-    def estimator_class(self) -> type[LocalEstimator]:
-        """The estimator class (imported on first use)."""
-        return import_object(self.estimator)
-
-    def build(self):
-        """Return an estimator with the method's fixed parameters."""
-        return self.estimator_class(**self.params)
-
-    def select(self, overrides: Mapping) -> MethodSpec:
-        """Apply ``[param=value,...]``: ``variant`` picks a preset, anything else fixes a constructor parameter.
-
-        A fixed parameter leaves the grid.
-        """
-        overrides = dict(overrides)
-        label = format_selector(self.name, overrides)
-        spec = asdict(self)
-        variant = overrides.pop("variant", None)
-        if variant is not None:
-            if variant not in self.variants:
-                raise unknown_name(f"variant of method {self.name}", str(variant), self.variants)
-            preset = self.variants[variant]
-            spec["params"] = {**spec["params"], **preset.get("params", {})}
-            spec["grid"] = {**spec["grid"], **preset.get("grid", {})}
-            if "tuning_free" in preset:
-                spec["tuning_free"] = preset["tuning_free"]
-            spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in preset.get("params", {})}
-        known = inspect.signature(self.estimator_class).parameters
-        for key in overrides:
-            if key not in known:
-                raise unknown_name(f"parameter of method {self.name}", key, known)
-        spec["params"] = {**spec["params"], **overrides}
-        spec["grid"] = {k: v for k, v in spec["grid"].items() if k not in overrides}
-        spec["grid_by_mask"] = {
-            mask: {k: v for k, v in grid.items() if k not in overrides} for mask, grid in spec["grid_by_mask"].items()
-        }
-        if spec["tuning_free"] is not None:
-            spec["tuning_free"] = {k: v for k, v in spec["tuning_free"].items() if k not in overrides}
-        return MethodSpec(**{**spec, "name": label})
-
-    def grid_for(self, mask: str) -> dict:
-        """Grid of the method under the named mask."""
-        return {**self.grid, **self.grid_by_mask.get(mask, {})}
-
-
-def import_object(path: str):
-    """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such module or name, or the module fails; the message says where.
-    """
-    module, _, name = path.rpartition(".")
-    sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError, ValueError) as error:
-        raise ConfigurationError(f"cannot import {path!r}: {error}; a method's `estimator` is a dotted path") from error
-    except Exception as error:  # whatever a user's module raises while it is imported
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        file, line = getattr(error, "filename", None) or place.filename, getattr(error, "lineno", None) or place.lineno
-        raise ConfigurationError(
-            f"cannot import {path!r}: {type(error).__name__} in {file}, line {line}: {error}"
-        ) from error
-
-
-def _read_yaml(path: Path) -> dict:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is not valid YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationError(f"{path} must hold a mapping of keys to values")
-    return content
+def clear() -> None:
+    """Forget what was composed (folders of a user have changed)."""
+    _composed.clear()
 
 
 def method_folders() -> list[Path]:
@@ -147,63 +46,162 @@ def method_folders() -> list[Path]:
     return list(dict.fromkeys([CONF / "method", *own, *entry_folders(PLUGIN_GROUP)]))
 
 
-@cache
-def methods() -> dict[str, MethodSpec]:
-    """All registered methods by name; a duplicate name is an error."""
-    found: dict[str, MethodSpec] = {}
-    for folder in method_folders():
-        for path in sorted(folder.glob("*.yaml")):
-            spec = _read_method(path)
-            if spec.name in found:
-                raise ConfigurationError(f"method {spec.name!r} is defined twice (second time in {path})")
-            found[spec.name] = spec
-    return found
-
-
-def _read_method(path: Path) -> MethodSpec:
-    content, known = _read_yaml(path), [f.name for f in fields(MethodSpec)]
-    for key in content:
-        if key not in known:
-            raise unknown_key(f"{path}: unknown key", str(key), known)
-    if missing := [key for key in ("name", "title", "task", "estimator") if key not in content]:
-        raise ConfigurationError(f"{path}: key {missing[0]!r} is missing")
-    if content["name"] != path.stem:
-        raise ConfigurationError(f"{path}: name {content['name']!r} must equal the file name")
-    return MethodSpec(**content)
-
-
-def method(selector: str) -> MethodSpec:
-    """Return the method of a selector ``name[param=value,...]``."""
-    name, overrides = parse_selector(selector)
-    if name not in methods():
-        raise unknown_name("method", name, methods())
-    return methods()[name].select(overrides)
-
-
 def experiment_folders() -> list[Path]:
     """Folders that hold experiments: the project's and a user's own."""
     return [CONF / "experiment", *(folder / "experiments" for folder in own_folders())]
 
 
-@cache
-def experiments() -> dict[str, dict]:
-    """All experiments by name (``paper/artefact``), as plain dictionaries."""
-    found: dict[str, dict] = {}
-    for folder in experiment_folders():
-        for path in sorted(folder.rglob("*.yaml")):
+def _files(kind: str) -> dict[str, Path]:
+    """YAML of every name of a kind; a name that is there twice is an error."""
+    folders = {"method": method_folders, "experiment": experiment_folders, "mask": lambda: [CONF / "mask"]}[kind]()
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*.yaml") if kind == "experiment" else folder.glob("*.yaml")):
             name = path.relative_to(folder).with_suffix("").as_posix()
-            if name == "single":
-                continue
-            content = _read_yaml(path)
-            if content.get("name") != name:
-                raise ConfigurationError(f"{path}: name {content.get('name')!r} must be {name!r}")
             if name in found:
-                raise ConfigurationError(f"experiment {name!r} is defined twice (second time in {path})")
-            found[name] = content
+                raise ConfigurationError(f"{kind} {name!r} is defined twice (second time in {path})")
+            found[name] = path
     return found
 
 
-@cache
-def masks() -> dict[str, dict]:
-    """All masks by name."""
-    return {path.stem: _read_yaml(path) for path in sorted((CONF / "mask").glob("*.yaml"))}
+def method_names() -> list[str]:
+    """Names of all methods."""
+    return list(_files("method"))
+
+
+def experiment_names() -> list[str]:
+    """Names of all experiments (``paper/artefact``); ``single`` is the cell of the command line, not one of them."""
+    return [name for name in _files("experiment") if name != "single"]
+
+
+def mask_names() -> list[str]:
+    """Names of all masks."""
+    return list(_files("mask"))
+
+
+def methods(names: Iterable[str] | None = None) -> dict[str, Method]:
+    """Methods by name, without parameters (default: all)."""
+    return _objects("method", method_names() if names is None else list(names), Method)
+
+
+def method(selector: str) -> Method:
+    """Return the method of a selector ``name[param=value,...]``."""
+    parsed = Selector.parse(selector)
+    return methods([parsed.name])[parsed.name].select(parsed.params)
+
+
+def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:
+    """Experiments by name (default: all)."""
+    return _objects("experiment", experiment_names() if names is None else list(names), Experiment)
+
+
+def experiment(name: str) -> Experiment:
+    """Return one experiment."""
+    return experiments([name])[name]
+
+
+def masks(names: Iterable[str] | None = None) -> dict[str, Named]:
+    """Masks by name, with their default parameters (default: all)."""
+    return _objects("mask", mask_names() if names is None else list(names), Named)
+
+
+def mask(name: str) -> Named:
+    """Return one mask."""
+    return masks([name])[name]
+
+
+def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
+    todo = [name for name in names if (kind, name) not in _composed]
+    if todo:
+        files = _files(kind)
+        for name in todo:
+            if name not in files or name == "single":
+                raise unknown_name(kind, name, files.keys() - {"single"})
+        register()
+        # many names cost less in one composition than one by one
+        defaults = [{f"{kind}@entries.e{i}": name} for i, name in enumerate(todo)]
+        entries = _compose(f"all_{kind}s", {"defaults": [*defaults, "_self_"]}).entries
+        for i, name in enumerate(todo):
+            _composed[kind, name] = _typed(entries[f"e{i}"], schema, name, files[name])
+    return {name: _composed[kind, name] for name in names}
+
+
+def _compose(name: str, node: dict[str, Any]) -> DictConfig:
+    from hydra import compose
+    from hydra.core.config_store import ConfigStore
+
+    ConfigStore.instance().store(name=name, node=node)
+    with _hydra():
+        return compose(name)
+
+
+@contextmanager
+def _hydra() -> Iterator[None]:
+    """Hydra with the configuration folder; within the command line's own Hydra, which has it already, just that."""
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    running = GlobalHydra.instance().is_initialized()
+    with nullcontext() if running else initialize_config_dir(str(CONF), version_base="1.3"):
+        yield
+
+
+def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+
+    empty = OmegaConf.structured(schema)
+    try:
+        merged = OmegaConf.merge(empty, node)
+    except ConfigKeyError as error:
+        key = error.full_key or str(error.key)
+        raise unknown_key(f"{path}: unknown key", key.rpartition(".")[2], [str(k) for k in empty]) from error
+    except OmegaConfBaseException as error:
+        raise ConfigurationError(f"{path}: {str(error).splitlines()[0]}") from error
+    for key in _REQUIRED[schema]:
+        if OmegaConf.is_missing(merged, key):
+            raise ConfigurationError(f"{path}: key {key!r} is missing")
+    if merged.name != name:
+        raise ConfigurationError(f"{path}: name {merged.name!r} must equal the file name, {name!r}")
+    return OmegaConf.to_object(merged)
+
+
+def register() -> None:
+    """Tell Hydra the schema, the data sets, and what a user keeps outside ``conf/`` (safe to call twice)."""
+    from hydra.core.config_store import ConfigStore
+    from omegaconf import OmegaConf
+
+    OmegaConf.register_new_resolver("lpbench_results", lambda: str(results_folder()), replace=True)
+    store = ConfigStore.instance()
+    store.store(name="schema", node=Config)
+    for name in sorted(p.stem for folder in manifest_folders() for p in folder.glob("*.yaml")):
+        store.store(group="dataset", name=name, node={"name": name, "params": {}})
+    for kind in ("method", "experiment"):
+        for name, path in _files(kind).items():
+            if CONF not in path.parents:
+                folder, _, leaf = f"{kind}/{name}".rpartition("/")
+                store.store(group=folder, name=leaf, node=_read_yaml(path), package=kind)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+    from yaml import YAMLError
+
+    try:
+        content = OmegaConf.to_container(OmegaConf.load(path))
+    except YAMLError as error:
+        raise ConfigurationError(f"{path} is not valid YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path} must hold a mapping of keys to values")
+    return {str(key): value for key, value in content.items()}
+
+
+def compose(overrides: Sequence[str] = ()) -> Config:
+    """Compose the configuration as ``lpbench key=value ...`` does."""
+    from hydra import compose as hydra_compose
+    from omegaconf import OmegaConf
+
+    register()
+    with _hydra():
+        config: Config = OmegaConf.to_object(hydra_compose("config", overrides=list(overrides)))  # type: ignore[assignment]
+    return config

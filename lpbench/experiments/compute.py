@@ -18,10 +18,10 @@ from lpbench.datasets import Draws
 from lpbench.errors import CellTimeout, PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import SweepResult, expand_grid
 from lpbench.estimators.progress import progress_to
-from lpbench.experiments import catalogue as registry
 from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.limits import Projection, time_limit
 from lpbench.experiments.memory import PeakMemory
+from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
@@ -50,7 +50,7 @@ class Outcome:
 
 def execute(block: Block) -> pa.Table:
     """Compute a block's rows (pure: reads data, writes nothing)."""
-    estimator = registry.import_object(block.estimator)(**block.params)
+    estimator = import_object(block.estimator)(**block.params)
     draw, points = _draws(block).problem, _Points(block)
     tables: list[pa.Table] = []
     replication = 0

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from lpbench.datasets import describe
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
-from lpbench.experiments import catalogue as registry
-from lpbench.experiments.catalogue import MethodSpec
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import ROOT_SEED
+from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
-from lpbench.selectors import format_selector, parse_selector
+from lpbench.experiments.method import Method, import_object
+from lpbench.selectors import Selector
 
 #: A fit of a sweep costs about as much as reading this many numbers.
 _PER_FIT = 20
@@ -27,24 +30,24 @@ class Block:
     """The unit of work and of storage: one method on one scenario, all replications, budgets and grid points."""
 
     dataset: str
-    dataset_params: Mapping
+    dataset_params: Mapping[str, Any]
     fingerprint: str
     mask: str | None
-    mask_params: Mapping
+    mask_params: Mapping[str, Any]
     task: str
     estimator: str
-    params: Mapping
-    grid: Mapping
-    extra_point: Mapping | None
+    params: Mapping[str, Any]
+    grid: Mapping[str, Sequence[Any]]
+    extra_point: Mapping[str, Any] | None
     budgets: tuple[float, ...]
     replications: int
     seed: int
     table_size: int = 0
 
     @cached_property
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         """Everything that determines the block's numbers."""
-        cls = registry.import_object(self.estimator)
+        cls = import_object(self.estimator)
         return {
             "dataset": self.dataset,
             "dataset_params": dict(self.dataset_params),
@@ -88,9 +91,9 @@ class Block:
         """One line for people."""
         name = self.estimator.rpartition(".")[2]
         budgets = ",".join(f"{e:g}" for e in self.budgets)
-        scenario = format_selector(self.dataset, self.dataset_params)
-        mask = "-" if self.mask is None else format_selector(self.mask, self.mask_params)
-        return f"{scenario} {mask} {format_selector(name, self.params)} eps={budgets}"
+        scenario = str(Selector(self.dataset, self.dataset_params))
+        mask = "-" if self.mask is None else str(Selector(self.mask, self.mask_params))
+        return f"{scenario} {mask} {Selector(name, self.params)} eps={budgets}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,137 +126,117 @@ class Plan:
     @property
     def missing(self) -> dict[str, str]:
         """Data sets that are not at hand -> how to get them."""
-        return {parse_selector(e.dataset)[0]: e.missing for e in self.entries if e.missing}
+        return {Selector.parse(e.dataset).name: e.missing for e in self.entries if e.missing}
 
     def __add__(self, other: Plan) -> Plan:
         return Plan(self.entries + other.entries)
 
 
-def plan_experiment(experiment: Mapping, *, replications: int | None = None, seed: int = 2025) -> Plan:
+def plan_experiment(
+    experiment: Experiment, *, seed: int = ROOT_SEED, methods: Mapping[str, Method] | None = None
+) -> Plan:
     """Plan a table or figure.
 
     Parameters
     ----------
-    experiment : mapping
-        Content of ``conf/experiment/<name>.yaml``.
-    replications : int, optional
-        Replaces the experiment's own number.
+    experiment : Experiment
     seed : int
         Root seed.
+    methods : mapping of str to Method, optional
+        By selector, as they are run (default: as registered).
 
     Raises
     ------
     ConfigurationError
         Unknown names, impossible budgets or axes; the message names the key.
     """
-    count = _count(experiment.get("replications", 1) if replications is None else replications)
-    entries: list[Entry] = []
-    for group in experiment.get("groups", []):
-        entries.extend(_plan_group(experiment["name"], group, count, seed))
-    return Plan(tuple(entries))
+    _check_count(experiment.replications)
+    found = registered_methods(experiment.methods) if methods is None else methods
+    return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, found)))
 
 
-def plan_single(dataset: str, mask: str, method: MethodSpec, epsilon: float, replications: int, seed: int) -> Plan:
-    """Plan one cell of the product data set x mask x method x budget."""
-    count = _count(replications)
-    budget = (_budget(epsilon),)
-    entry = _entry("single", "", dataset, mask, method, budget, budget, None, None, {}, count, seed)
-    return Plan((entry,))
+def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
+    """Methods by selector, as they are registered (composed together)."""
+    selectors = list(selectors)
+    catalogue.methods(dict.fromkeys(Selector.parse(m).name for m in selectors))
+    return {selector: catalogue.method(selector) for selector in selectors}
 
 
-def _plan_group(name: str, group: Mapping, replications: int, seed: int) -> Iterable[Entry]:
-    epsilons = tuple(_budget(e) for e in group.get("epsilon") or ())
+def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mapping[str, Method]) -> Iterator[Entry]:
+    name = experiment.name
+    epsilons = tuple(_budget(e) for e in group.epsilon)
     if not epsilons:
         raise ConfigurationError(f"experiment {name}: a group has no `epsilon`; give at least one budget")
-    computed = tuple(_budget(e) for e in group.get("block_epsilon") or ()) or epsilons
+    computed = tuple(_budget(e) for e in group.block_epsilon) or epsilons
     if not set(epsilons) <= set(computed):
         raise ConfigurationError(
             f"experiment {name}: block_epsilon={list(computed)} must contain the group's epsilon={list(epsilons)}"
         )
-    axis = group.get("x")
-    kind, _, swept = (axis or "").partition(".")
-    if axis not in (None, "epsilon") and not (kind in {"dataset", "mask", "method"} and swept):
+    kind, _, swept = (group.x or "").partition(".")
+    if group.x not in (None, "epsilon") and not (kind in {"dataset", "mask", "method"} and swept):
         raise ConfigurationError(
-            f"experiment {name}: x={axis!r} must be null, epsilon, dataset.<param>, mask.<param> or method.<param>"
+            f"experiment {name}: x={group.x!r} must be null, epsilon, dataset.<param>, mask.<param> or method.<param>"
         )
-    values = group.get("values") or [None]
-    if kind in {"dataset", "mask"} and values == [None]:
-        raise ConfigurationError(f"experiment {name}: x={axis!r} needs `values`, the list of swept values")
-    for dataset, mask, method in itertools.product(
-        group["dataset"], group.get("mask") or ["all_private"], group["method"]
-    ):
-        spec = registry.method(method)
-        for value in values if kind in {"dataset", "mask"} else [None]:
-            yield _entry(
-                name,
-                group.get("panel", ""),
-                dataset,
-                mask,
-                spec,
-                epsilons,
+    if kind in {"dataset", "mask"} and not group.values:
+        raise ConfigurationError(f"experiment {name}: x={group.x!r} needs `values`, the list of swept values")
+    values = group.values if kind in {"dataset", "mask"} else (None,)
+    for dataset, mask, method in itertools.product(group.dataset, group.mask or ("all_private",), group.method):
+        for value in values:
+            block, missing = _block(
+                Selector.parse(dataset).with_params(**({swept: value} if kind == "dataset" else {})),
+                Selector.parse(mask).with_params(**({swept: value} if kind == "mask" else {})),
+                methods[method],
+                group.grid,
                 computed,
-                axis,
-                value,
-                group.get("grid") or {},
-                replications,
+                experiment.replications,
                 seed,
             )
+            names = (name, group.panel, dataset, mask, methods[method].name)
+            yield Entry(*names, epsilons, group.x, value, block, missing)
 
 
-def _entry(
-    name: str,
-    panel: str,
-    dataset: str,
-    mask: str,
-    spec: MethodSpec,
-    epsilons: tuple[float, ...],
-    computed: tuple[float, ...],
-    axis: str | None,
-    value,
-    grid: Mapping,
+def _block(
+    dataset: Selector,
+    mask: Selector,
+    method: Method,
+    grid: Mapping[str, Sequence[Any]],
+    budgets: tuple[float, ...],
     replications: int,
     seed: int,
-) -> Entry:
-    dataset_name, dataset_params = parse_selector(dataset)
-    mask_name, mask_params = parse_selector(mask)
-    if mask_name not in registry.masks():
-        raise unknown_name("mask", mask_name, registry.masks())
-    kind, _, swept = (axis or "").partition(".")
-    if kind == "dataset":
-        dataset_params[swept] = value
-    elif kind == "mask":
-        mask_params[swept] = value
-    info = describe(dataset_name, dataset_params)
-    cls = spec.estimator_class
-    if spec.task != info.task:
+) -> tuple[Block | None, str]:
+    """The block of an entry, or None and the way to get its data."""
+    mask_params = {**catalogue.mask(mask.name).params, **mask.params}
+    info = describe(dataset.name, dict(dataset.params))
+    if method.task != info.task:
         raise ConfigurationError(
-            f"method {spec.name} is for {spec.task}, data set {dataset_name} is for {info.task}; "
+            f"method {method.name} is for {method.task}, data set {dataset.name} is for {info.task}; "
             f"choose a method whose `task` is {info.task} (`lpbench list methods`)"
         )
-    block = None
-    if info.available:
-        points = {**spec.grid_for(mask_name), **{k: v for k, v in grid.items() if k in spec.grid_for(mask_name)}}
-        block = Block(
-            dataset=dataset_name,
-            dataset_params=dataset_params,
-            fingerprint=info.fingerprint,
-            mask=mask_name if cls.uses_mask else None,
-            mask_params={**registry.masks()[mask_name].get("params", {}), **mask_params} if cls.uses_mask else {},
-            task=spec.task,
-            estimator=spec.estimator,
-            params=spec.params,
-            grid=points,
-            extra_point=_extra_point(spec.tuning_free, points),
-            budgets=computed if cls.uses_epsilon else (math.inf,),
-            replications=replications,
-            seed=seed,
-            table_size=(info.n_train or 0) * info.n_features,
-        )
-    missing = "" if info.available else info.how_to_get
-    return Entry(name, panel, dataset, mask, spec.name, epsilons, axis, value, block, missing)
+    if not info.available:
+        return None, info.how_to_get
+    cls = method.estimator_class
+    own = method.grid_for(mask.name)
+    points = {**own, **{k: v for k, v in grid.items() if k in own}}
+    block = Block(
+        dataset=dataset.name,
+        dataset_params=dataset.params,
+        fingerprint=info.fingerprint,
+        mask=mask.name if cls.uses_mask else None,
+        mask_params=mask_params if cls.uses_mask else {},
+        task=method.task,
+        estimator=method.estimator,
+        params=method.params,
+        grid=points,
+        extra_point=_extra_point(method.tuning_free, points),
+        budgets=budgets if cls.uses_epsilon else (math.inf,),
+        replications=replications,
+        seed=seed,
+        table_size=(info.n_train or 0) * info.n_features,
+    )
+    return block, ""
 
 
-def _extra_point(tuning_free: Mapping | None, grid: Mapping[str, Sequence]) -> dict | None:
+def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
     """The tuning-free setting, where the grid does not hold it already."""
     if tuning_free is None:
         return None
@@ -272,13 +255,12 @@ def _file_hash(path: str | None) -> str | None:
         raise ConfigurationError(f"mask.params.path={path!r} cannot be read: {error.strerror}") from error
 
 
-def _count(replications) -> int:
+def _check_count(replications: int) -> None:
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
         raise ConfigurationError(f"replications={replications!r} must be a whole number >= 1")
-    return replications
 
 
-def _budget(value) -> float:
+def _budget(value: float | str) -> float:
     try:
         return check_epsilon(value if not isinstance(value, str) else float(value))
     except ValueError as error:

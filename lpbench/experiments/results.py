@@ -8,7 +8,7 @@ the reading of millions of scores.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from lpbench.analysis import SUMMARY_COLUMNS, Summary, read_csv
 from lpbench.analysis.scores import CELL
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.files import atomic_write
 
 #: The record of a run, written last: an artefact without it is not finished.
@@ -52,7 +53,7 @@ class Results:
 
     def finished(self) -> list[Artefact]:
         """Artefacts of the registered experiments that were run, in the order of the catalogue."""
-        return [a for a in map(self.artefact, catalogue.experiments()) if a.is_finished]
+        return [a for a in map(self.artefact, catalogue.experiment_names()) if a.is_finished]
 
     def records(self) -> dict[str, dict[str, Any]]:
         """``run.json`` of every finished artefact, by the experiment's name."""
@@ -96,12 +97,13 @@ class Artefact:
         """What was run otherwise than registered, one ``key: registered → run`` each."""
         return list(self.record.get("deviations", []))
 
-    @property
-    def experiment(self) -> Mapping[str, Any]:
-        """The experiment as it was run, else as it is registered."""
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The experiment as it was run, else as it is registered; deviations stand in its title and first note."""
         run = self.record.get("config", {}).get("experiment")
-        found: Mapping[str, Any] = run if run is not None else catalogue.experiments()[self.name]
-        return found
+        if run is None:
+            return catalogue.experiment(self.name)
+        return labelled(Experiment.from_record(run), self.deviations)
 
     @cached_property
     def files(self) -> list[str]:

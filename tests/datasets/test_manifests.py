@@ -86,8 +86,8 @@ def test_mask_files_state_the_defaults_of_the_functions():
     masks = registry.masks()
     assert set(masks) == {*MASKS, "file"}
     for name, function in MASKS.items():
-        assert masks[name]["params"] == (function.__kwdefaults__ or {})
-        assert masks[name]["name"] == name and masks[name]["title"]
+        assert masks[name].params == (function.__kwdefaults__ or {})
+        assert masks[name].name == name and masks[name].title
 
 
 def test_unknown_name_suggests():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from lpbench.experiments.catalogue import MethodSpec
-from lpbench.experiments.plan import Block, Plan, plan_single
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.method import Method
+from lpbench.experiments.plan import Block, Plan, plan_experiment
 
 
-def method(name="constant", estimator="Constant", **changes) -> MethodSpec:
+def method(name="constant", estimator="Constant", **changes) -> Method:
     content = {
         "name": name,
         "title": name,
@@ -14,11 +15,14 @@ def method(name="constant", estimator="Constant", **changes) -> MethodSpec:
         "estimator": f"tests.experiments.fakes.{estimator}",
         "grid": {"shift": [0.0, 5.0, -5.0]},
     }
-    return MethodSpec(**{**content, **changes})
+    return Method(**{**content, **changes})
 
 
 def cell(epsilon=1.0, mask="aligned", replications=3, seed=1, **changes) -> Plan:
-    return plan_single("diabetes_progression", mask, method(**changes), epsilon, replications, seed)
+    made = method(**changes)
+    group = Group(dataset=["diabetes_progression"], mask=[mask], method=[made.name], epsilon=[epsilon])
+    experiment = Experiment(name="single", kind="single", replications=replications, groups=[group])
+    return plan_experiment(experiment, seed=seed, methods={made.name: made})
 
 
 def block(**changes) -> Block:

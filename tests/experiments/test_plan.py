@@ -11,6 +11,7 @@ import pytest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.assemble import assemble
+from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
@@ -20,7 +21,7 @@ from tests.experiments.helpers import block, cell
 
 def experiment(**group):
     content = {"dataset": ["diabetes_progression"], "mask": ["aligned"], "method": ["private_mean"], "epsilon": [1.0]}
-    return {"name": "test", "replications": 2, "groups": [{**content, **group}]}
+    return Experiment(name="test", replications=2, groups=[Group(**{**content, **group})])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_bad_groups_are_refused_by_name(group, message):
 @pytest.mark.parametrize("replications", [0, -1, 1.5, True])
 def test_replications_must_be_a_whole_number(replications):
     with pytest.raises(ConfigurationError, match="replications="):
-        plan_experiment(experiment(), replications=replications)
+        plan_experiment(replace(experiment(), replications=replications))
 
 
 def test_budgets_computed_together_are_one_block_that_shows_each_its_own(tmp_path):
@@ -104,10 +105,11 @@ def test_a_swept_mask_parameter_becomes_x():
     assert [e.block.mask_params["n_protected"] for e in plan.entries] == [1, 2]
 
 
-@pytest.mark.parametrize("name", sorted(registry.experiments()))
+@pytest.mark.parametrize("name", sorted(registry.experiment_names()))
 def test_every_experiment_can_be_planned(name):
-    plan = plan_experiment(registry.experiments()[name], replications=1)
-    assert registry.experiments()[name].get("kind") == "drawing" or plan.entries
+    experiment = registry.experiments()[name]
+    plan = plan_experiment(replace(experiment, replications=1))
+    assert experiment.kind == "drawing" or plan.entries
 
 
 def test_single_cell_has_one_entry():

@@ -41,14 +41,14 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("levels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LPBENCH_PATH", str(folder))
-        registry.experiments.cache_clear()
+        registry.clear()
         path = folder / "experiments" / "own" / "small.yaml"
         path.parent.mkdir(parents=True)
         path.write_text(yaml.safe_dump(SMALL))
         argv = ["reproduce", "own/small", "--results", str(folder / "published"), "--tracking", "none"]
         assert main([*argv, "--backend", "serial"]) == 0
         yield folder
-        registry.experiments.cache_clear()
+        registry.clear()
 
 
 def verify(home: Path, level: str, results: str, *options: str, against: str = "published") -> int:

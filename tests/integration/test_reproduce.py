@@ -76,7 +76,7 @@ def test_a_tracking_server_that_is_down_keeps_no_artefact_from_being_written(tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(registry.experiments()))
+@pytest.mark.parametrize("name", sorted(registry.experiment_names()))
 def test_every_experiment_runs(tmp_path, name):
     argv = ["reproduce", name, "--results", str(tmp_path), "--replications", "2", "--tracking", "none"]
     assert main([*argv, "--cell-timeout", "60"]) == 0

@@ -18,7 +18,8 @@ def forget():
 
     def clear():
         read = (fingerprint._imports, fingerprint.import_closure, fingerprint.source_hash)
-        for cached in (registry.methods, registry.experiments, *read):
+        registry.clear()
+        for cached in read:
             cached.cache_clear()
 
     clear()

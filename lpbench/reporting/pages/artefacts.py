@@ -123,7 +123,7 @@ def _made(entry: Entry) -> str:
     if not record:
         return ""
     config = record["config"]
-    replications = config["replications"] or config["experiment"].get("replications", 1)
+    replications = config["experiment"]["replications"]
     machine = record["environment"]
     count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]
     return ", ".join([*count, f"seed {config['seed']}", f"commit {machine['commit']}", machine["system"]])

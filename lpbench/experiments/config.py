@@ -1,0 +1,114 @@
+"""The configuration: what to run and how, as dataclasses that are Hydra's schemas (imports nothing heavy)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lpbench.errors import ConfigurationError
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.frozen import MISSING, Frozen
+from lpbench.experiments.method import Method
+
+#: Root seed of the committed results.
+ROOT_SEED = 2025
+#: Seconds that a cell may take: all replications of one method on one scenario at one budget.
+CELL_TIMEOUT = 3600.0
+ORDERS = ("plan", "longest_first", "shuffle")
+SELECTIONS = ("oracle", "tuning_free")
+
+
+@dataclass
+class Named(Frozen):
+    """A data set or a mask: its name and parameters."""
+
+    name: str = MISSING
+    title: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Runner(Frozen):
+    """How blocks are executed.
+
+    Attributes
+    ----------
+    backend : {"loky", "serial", "dask", "ray"}
+    workers : int or None
+        Blocks computed at once; None: one per core.
+    address : str or None
+        Of a running cluster, for ``dask`` and ``ray``.
+    cell_timeout : float
+        Seconds that a cell may take.
+    order : {"plan", "longest_first", "shuffle"}
+        Order of execution; it never changes a number.
+    """
+
+    backend: str = "loky"
+    workers: int | None = None
+    address: str | None = None
+    cell_timeout: float = CELL_TIMEOUT
+    order: str = "longest_first"
+
+
+@dataclass
+class Tracking(Frozen):
+    """Where results are logged besides the results folder.
+
+    Attributes
+    ----------
+    backend : {"none", "mlflow"}
+    uri : str or None
+        Of the tracking store; None: a sqlite file in the results folder.
+    """
+
+    backend: str = "none"
+    uri: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.backend not in ("none", "mlflow"):
+            raise ConfigurationError(f"tracking.backend={self.backend!r} must be none or mlflow")
+        if self.uri is not None and self.backend == "none":
+            raise ConfigurationError(
+                f"tracking.uri={self.uri!r} needs tracking=mlflow: with tracking=none nothing is logged"
+            )
+
+
+@dataclass
+class Config(Frozen):
+    """Top level of the configuration; its keys are those of the command line.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        A registered table or figure, or ``single``: the one cell that the next four keys describe.
+    dataset, mask : Named
+    method : Method
+    epsilon : float
+        Privacy budget of ``experiment=single``; the other experiments fix their own.
+    replications : int or None
+        Replaces the experiment's own number.
+    seed : int
+        Root of every random stream.
+    results_dir : str
+    runner : Runner
+    tracking : Tracking
+    selection : {"oracle", "tuning_free"}
+        Which selection of ``experiment=single`` is printed.
+    dry_run : bool
+        Print the plan (blocks, fits, estimated time) and stop.
+    """
+
+    experiment: Experiment = field(default_factory=Experiment)
+    dataset: Named = field(default_factory=Named)
+    mask: Named = field(default_factory=Named)
+    method: Method = field(default_factory=Method)
+    epsilon: float = 1.0
+    replications: int | None = None
+    seed: int = ROOT_SEED
+    results_dir: str = MISSING
+    runner: Runner = field(default_factory=Runner)
+    tracking: Tracking = field(default_factory=Tracking)
+    selection: str = "oracle"
+    dry_run: bool = False

@@ -1,0 +1,130 @@
+"""Experiments: one table or figure each, as groups of data sets, masks, methods and budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from lpbench.experiments.frozen import MISSING, Frozen
+
+
+@dataclass
+class Group(Frozen):
+    """A product of data sets, masks, methods and swept values inside an experiment.
+
+    Attributes
+    ----------
+    panel : str
+        Part of a figure or table in which the group is shown.
+    dataset, mask, method : tuple of str
+        Selectors ``name[param=value,...]``.
+    epsilon : tuple of float
+        Privacy budgets.
+    block_epsilon : tuple of float
+        Budgets that a block computes together, those of ``epsilon`` among them (default: ``epsilon``); splits,
+        partitions and public work serve them all.
+    x : str or None
+        Horizontal axis: ``epsilon``, ``dataset.<param>``, ``mask.<param>`` or ``method.<param>``.
+    values : tuple
+        Swept values of a data set's or mask's parameter.
+    grid : dict
+        Replaces the grids of the methods, for the parameters that they search.
+    """
+
+    panel: str = ""
+    dataset: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ("all_private",)
+    method: tuple[str, ...] = ()
+    epsilon: tuple[float, ...] = ()
+    block_epsilon: tuple[float, ...] = ()
+    x: str | None = None
+    values: tuple[Any, ...] = ()
+    grid: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Experiment(Frozen):
+    """One table or figure.
+
+    Attributes
+    ----------
+    name : str
+        ``paper/artefact``, the name of its YAML.
+    paper : str
+        Folder of the paper's experiments.
+    kind : {"table", "figure", "drawing", "timing", "single"}
+    title : str
+    replications : int
+    cell_timeout : float or None
+        Seconds that a cell (one method on one scenario at one budget, all replications) may take; None: no limit but
+        the runner's.
+    groups : tuple of Group
+    notes : tuple of str
+        Shown below the table or figure.
+    settings : dict
+        Of drawings, and of the comparisons that are shown beside a table.
+    """
+
+    name: str = MISSING
+    paper: str = ""
+    kind: str = "table"
+    title: str = ""
+    replications: int = 1
+    cell_timeout: float | None = None
+    groups: tuple[Group, ...] = ()
+    notes: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Experiment:
+        """Build the experiment that ``run.json`` holds."""
+        groups = tuple(Group(**group) for group in record.get("groups", ()))
+        return cls(**{**record, "groups": groups})
+
+    @property
+    def methods(self) -> list[str]:
+        """Selectors of the methods, each once, in the order of the groups."""
+        return list(dict.fromkeys(m for group in self.groups for m in group.method))
+
+
+def deviations(run: Experiment, registered: Experiment) -> list[str]:
+    """List what an experiment changes of the registered one, as ``key: registered → run``."""
+    found: list[str] = []
+    for key in (f.name for f in fields(Experiment)):
+        ours, theirs = getattr(run, key), getattr(registered, key)
+        if ours == theirs:
+            continue
+        if key == "groups" and len(ours) == len(theirs):
+            for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+                found += changes(asdict(one), asdict(other), f"groups[{place}].")
+        elif key == "settings":
+            found += changes(ours, theirs, "settings.")
+        else:
+            found += changes({key: asdict(run)[key]}, {key: asdict(registered)[key]})
+    return found
+
+
+def changes(run: Mapping[str, Any], registered: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """List the values that differ between two mappings, as ``key: registered → run``."""
+    keys = dict.fromkeys([*registered, *run])
+    return [
+        f"{prefix}{key}: {_text(registered.get(key))} → {_text(run.get(key))}"
+        for key in keys
+        if _text(registered.get(key)) != _text(run.get(key))
+    ]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace('"', "")
+
+
+def labelled(experiment: Experiment, deviating: Sequence[str]) -> Experiment:
+    """The experiment as reports show it: what deviates from the registered one stands in its title and first note."""
+    if not deviating:
+        return experiment
+    short = [text if len(text) <= 40 else text.partition(":")[0] for text in deviating]
+    title = f"{experiment.title} [deviates: {'; '.join(short)}]"
+    note = f"Not the registered experiment: {'; '.join(deviating)}."
+    return replace(experiment, title=title, notes=(note, *experiment.notes))

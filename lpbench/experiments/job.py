@@ -1,0 +1,202 @@
+"""Jobs: an experiment as it is run, its seed, and how it deviates from the registered one.
+
+Whatever is overridden takes effect in the job that is planned, run and recorded, or is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+
+from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import ROOT_SEED, SELECTIONS, Config
+from lpbench.experiments.experiment import Experiment, Group, changes, deviations
+from lpbench.experiments.method import Method
+from lpbench.experiments.plan import Plan, plan_experiment, registered_methods
+from lpbench.selectors import Selector
+
+#: Keys that describe what was chosen by name; changing them would only make the name wrong.
+_DESCRIPTIONS = {
+    "experiment": ("name", "paper", "kind"),
+    "dataset": ("name", "title"),
+    "mask": ("name", "title"),
+    "method": ("name", "task", "privacy"),
+}
+#: Keys of a single cell, which the other experiments fix themselves.
+_CELL_KEYS = ("dataset", "mask", "method", "epsilon")
+#: Keys of an experiment that a drawing, which computes no scores, has no use for.
+_NOT_DRAWN = ("replications", "experiment.replications", "experiment.cell_timeout", "experiment.groups")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One artefact to be made.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        As it is run.
+    seed : int
+        Root seed.
+    deviations : tuple of str
+        What differs from the registered experiment, ``key: registered → run`` each.
+    overridden : mapping of str to Method
+        Methods by selector that are not as registered.
+    folder : str
+        Where the artefact goes within the results folder.
+    """
+
+    experiment: Experiment
+    seed: int = ROOT_SEED
+    deviations: tuple[str, ...] = ()
+    overridden: Mapping[str, Method] = field(default_factory=dict)
+    folder: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", self.folder or self.experiment.name)
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return self.experiment.name
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether the job is a single cell of the command line."""
+        return self.experiment.kind == "single"
+
+    @cached_property
+    def methods(self) -> dict[str, Method]:
+        """Methods by selector, as they are run."""
+        found = {s: m for s, m in self.overridden.items() if s in self.experiment.methods}
+        rest = [s for s in self.experiment.methods if s not in found]
+        return registered_methods(rest) | found
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Blocks of the job."""
+        return plan_experiment(self.experiment, seed=self.seed, methods=self.methods)
+
+
+def job_of(experiment: Experiment, *, replications: int | None = None, seed: int = ROOT_SEED) -> Job:
+    """Job of an experiment, registered or derived from a registered one, with what deviates from it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    replications : int, optional
+        Replaces the experiment's own number.
+    seed : int
+        Root seed.
+    """
+    if seed < 0:
+        raise ConfigurationError(f"seed={seed} must be >= 0")
+    if replications is not None and experiment.kind != "drawing":
+        experiment = replace(experiment, replications=replications)
+    found = []
+    if experiment.name in catalogue.experiment_names():
+        found = deviations(experiment, catalogue.experiment(experiment.name))
+        found += changes({"seed": seed}, {"seed": ROOT_SEED})
+    return Job(experiment, seed, tuple(found))
+
+
+def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
+    """Job of a composed configuration.
+
+    Parameters
+    ----------
+    config : Config
+    overrides : sequence of str
+        What was given on the command line.
+
+    Raises
+    ------
+    ConfigurationError
+        An override would have no effect; the message names it.
+    """
+    _check_overrides(config, overrides)
+    if config.selection not in SELECTIONS:
+        raise ConfigurationError(f"selection={config.selection!r} must be {' or '.join(SELECTIONS)}")
+    if config.experiment.kind != "single":
+        return job_of(config.experiment, replications=config.replications, seed=config.seed)
+    return _cell(config)
+
+
+def _cell(config: Config) -> Job:
+    """Job of one cell of the product data set x mask x method x budget."""
+    registered = catalogue.methods([config.method.name])[config.method.name]
+    changed = {k: v for k, v in config.method.params.items() if registered.params.get(k) != v}
+    method = replace(config.method, params=registered.params).select(changed)
+    known = catalogue.mask(config.mask.name).params
+    mask = {k: v for k, v in config.mask.params.items() if known.get(k) != v}
+    group = Group(
+        dataset=(str(Selector(config.dataset.name, config.dataset.params)),),
+        mask=(str(Selector(config.mask.name, mask)),),
+        method=(method.name,),
+        epsilon=(config.epsilon,),
+    )
+    experiment = replace(config.experiment, groups=(group,))
+    places = [*group.dataset, *group.mask, *group.method, f"epsilon={config.epsilon:g}"]
+    found = changes(asdict(method), asdict(registered.select(changed)), "method.")
+    job = job_of(experiment, replications=config.replications, seed=config.seed)
+    return replace(job, deviations=tuple(found), overridden={method.name: method}, folder="/".join(["single", *places]))
+
+
+def _check_overrides(config: Config, overrides: Iterable[str]) -> None:
+    """Refuse overrides that would have no effect."""
+    keys = {override.lstrip("+").partition("=")[0].partition("@")[0]: override for override in overrides}
+    for key, override in keys.items():
+        reason = _without_effect(config, key, keys)
+        if reason:
+            raise ConfigurationError(f"{override!r} would have no effect: {reason}")
+
+
+def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
+    """Say why a key would have no effect; empty if it has one."""
+    top, _, rest = key.partition(".")
+    name = config.experiment.name
+    if key.startswith("~"):
+        return "a key cannot be deleted; give it another value"
+    if rest in _DESCRIPTIONS.get(top, ()):
+        return f"it describes what `{top}=...` chose; choose another {top}, or write one of your own"
+    if key == "experiment.replications" and "replications" in keys:
+        return "`replications` replaces it; give one of the two"
+    if config.experiment.kind != "single":
+        if top in _CELL_KEYS:
+            return (
+                f"experiment {name} fixes its own data sets, masks, methods and budgets; leave the key "
+                "out, or leave `experiment=` out to run single cells"
+            )
+        if top == "selection":
+            return f"the tables of {name} show both selections; it chooses what a single cell prints"
+        if config.experiment.kind == "drawing" and (key in _NOT_DRAWN or key.startswith("runner")):
+            return f"{name} is a drawing, which computes no scores"
+        if key.startswith("experiment.settings."):
+            _check_setting(config.experiment, key.split(".")[2])
+        return ""
+    if key.startswith(("experiment.groups", "experiment.settings")):
+        return "a single cell is given by dataset, mask, method and epsilon; choose an experiment with experiment=NAME"
+    return _without_effect_on_method(config, key) if top == "method" else ""
+
+
+def _check_setting(experiment: Experiment, name: str) -> None:
+    known = catalogue.experiment(experiment.name).settings
+    if name not in known:
+        if not known:
+            raise ConfigurationError(f"experiment.settings.{name}: experiment {experiment.name} has no settings")
+        raise unknown_name(f"setting of experiment {experiment.name}", name, known)
+
+
+def _without_effect_on_method(config: Config, key: str) -> str:
+    method = config.method
+    kind, name = [*key.split(".")[1:], "", ""][:2]
+    if kind == "variants" and "variant" not in method.params:
+        return "no variant is chosen; choose one with method.params.variant=NAME"
+    if kind == "grid_by_mask" and name and name != config.mask.name:
+        return f"the mask is {config.mask.name}"
+    registered = catalogue.methods([method.name])[method.name].params
+    if kind in ("grid", "tuning_free") and name in method.params and registered.get(name) != method.params[name]:
+        return f"method.params.{name} fixes the parameter"
+    return ""

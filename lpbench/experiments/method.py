@@ -1,0 +1,127 @@
+"""Methods: an estimator class, its fixed parameters, and the grid the papers search."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.experiments.frozen import MISSING, Frozen
+from lpbench.paths import own_folders
+from lpbench.selectors import format_selector
+
+if TYPE_CHECKING:
+    from lpbench.estimators.base import LocalEstimator
+
+
+@dataclass
+class Method(Frozen):
+    """A method as the harness sees it; also the schema of its YAML.
+
+    Attributes
+    ----------
+    name, title : str
+        Key in configs and results; printed name.
+    task : {"regression", "classification"}
+    privacy : str
+        Privacy model, a key of :data:`lpbench.privacy.guarantee.MODELS`; empty where it is not stated.
+    estimator : str
+        Dotted path of the class.
+    params : dict
+        Fixed constructor parameters.
+    grid : dict
+        Parameter -> values.
+    grid_by_mask : dict
+        Mask name -> grid entries merged in for that mask.
+    tuning_free : dict or None
+        The one setting, fixed without test rows, shown as ``selection=tuning_free``.
+    variants : dict
+        Name -> {"params": ..., "grid": ...}, selected as ``method[variant=name]``.
+    reference : str
+        Paper, section.
+    """
+
+    name: str = MISSING
+    title: str = MISSING
+    task: str = MISSING
+    estimator: str = MISSING
+    params: dict[str, Any] = field(default_factory=dict)
+    grid: dict[str, Any] = field(default_factory=dict)
+    grid_by_mask: dict[str, Any] = field(default_factory=dict)
+    tuning_free: dict[str, Any] | None = None
+    variants: dict[str, Any] = field(default_factory=dict)
+    reference: str = ""
+    privacy: str = ""
+
+    @property
+    def estimator_class(self) -> type[LocalEstimator]:
+        """The estimator class (imported on first use)."""
+        found: type[LocalEstimator] = import_object(self.estimator)
+        return found
+
+    def build(self) -> LocalEstimator:
+        """Return an estimator with the method's fixed parameters."""
+        return self.estimator_class(**self.params)
+
+    def select(self, overrides: Mapping[str, Any]) -> Method:
+        """Apply ``[param=value,...]``: ``variant`` picks a preset, anything else fixes a constructor parameter.
+
+        A fixed parameter leaves the grid.
+        """
+        changed = dict(overrides)
+        params, grid, tuning_free = self.params, self.grid, self.tuning_free
+        variant = changed.pop("variant", None)
+        if variant is not None:
+            if variant not in self.variants:
+                raise unknown_name(f"variant of method {self.name}", str(variant), self.variants)
+            preset = self.variants[variant]
+            params = {**params, **preset.get("params", {})}
+            grid = _without({**grid, **preset.get("grid", {})}, preset.get("params", {}))
+            tuning_free = preset.get("tuning_free", tuning_free)
+        known = inspect.signature(self.estimator_class).parameters
+        for key in changed:
+            if key not in known:
+                raise unknown_name(f"parameter of method {self.name}", key, known)
+        return replace(
+            self,
+            name=format_selector(self.name, overrides),
+            params={**params, **changed},
+            grid=_without(grid, changed),
+            grid_by_mask={mask: _without(grid, changed) for mask, grid in self.grid_by_mask.items()},
+            tuning_free=None if tuning_free is None else _without(tuning_free, changed),
+        )
+
+    def grid_for(self, mask: str) -> dict[str, Any]:
+        """Grid of the method under the named mask."""
+        return {**self.grid, **self.grid_by_mask.get(mask, {})}
+
+
+def _without(mapping: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in mapping.items() if k not in keys}
+
+
+def import_object(path: str) -> Any:
+    """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such module or name, or the module fails; the message says where.
+    """
+    module, _, name = path.rpartition(".")
+    sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"cannot import {path!r}: {error}; a method's `estimator` is a dotted path") from error
+    except Exception as error:  # whatever a user's module raises while it is imported
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = getattr(error, "filename", None) or place.filename, getattr(error, "lineno", None) or place.lineno
+        raise ConfigurationError(
+            f"cannot import {path!r}: {type(error).__name__} in {file}, line {line}: {error}"
+        ) from error

@@ -1,0 +1,150 @@
+"""The record of a run, ``run.json``: what was run, with what, from which data, and how long it took."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import lpbench
+from lpbench.datasets import describe
+from lpbench.experiments.config import Runner
+from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
+from lpbench.experiments.job import Job
+from lpbench.experiments.method import Method
+from lpbench.experiments.store import Store
+from lpbench.experiments.timing import block_times
+from lpbench.paths import IN_CHECKOUT, ROOT
+from lpbench.selectors import Selector
+
+
+def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
+    """Hash of what an artefact is made from: blocks (or why they are missing), configuration, reporting code.
+
+    Parameters
+    ----------
+    job : Job
+    store : Store
+    modules : iterable of str
+        Modules that write the artefact.
+    """
+    state = [
+        [e.panel, e.dataset, e.mask, e.method, list(e.epsilons), e.x_axis, e.x_value]
+        + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing, False])
+        for e in job.plan.entries
+    ]
+    cards = method_cards(job.methods)
+    content = [asdict(job.experiment), list(job.deviations), state, job.seed, cards]
+    return _hash([*content, [source_hash(module) for module in modules], versions()])[:32]
+
+
+def record_of(
+    job: Job, stamp: str, runner: Runner, folder: Path, store: Store, scores: pd.DataFrame | None
+) -> dict[str, Any]:
+    """Content of ``run.json``.
+
+    Parameters
+    ----------
+    job : Job
+    stamp : str
+        See :func:`stamp_of`.
+    runner : Runner
+    folder : Path
+        The artefact's, with all of its other files.
+    store : Store
+    scores : DataFrame or None
+        None for a drawing.
+    """
+    config = {"experiment": asdict(job.experiment), "seed": job.seed}
+    plan = job.plan
+    record: dict[str, Any] = {
+        "name": job.name,
+        "config": config,
+        "deviations": list(job.deviations),
+        "config_hash": _hash(config)[:16],
+        "stamp": stamp,
+        "environment": environment(),
+        "runner": asdict(runner),
+        "blocks": len(plan.blocks),
+        "files": sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()),
+        "datasets": {d: _dataset_card(d) for d in dict.fromkeys(e.dataset for e in plan.entries)},
+        "missing": plan.missing,
+        "workers": worker_count(runner),
+    }
+    if job.is_cell:
+        record["group"] = " ".join(job.folder.split("/")[1:])
+    if scores is not None:
+        record["block_times"] = block_times(plan.blocks, store)
+    if scores is not None and len(scores):
+        keys = ["panel", "dataset", "mask", "method"]
+        seconds = scores.groupby(keys, observed=True, sort=True)["seconds"].sum()
+        record["seconds"] = {"|".join(map(str, k)): round(float(v), 4) for k, v in seconds.items()}
+        record["fits"] = int((scores["status"] == "ok").sum())
+    return record
+
+
+def worker_count(runner: Runner) -> int:
+    """Number of blocks computed at once."""
+    return 1 if runner.backend == "serial" else runner.workers or os.cpu_count() or 1
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+
+def method_cards(methods: Mapping[str, Method]) -> dict[str, dict[str, Any]]:
+    """What reports need to know of methods, by selector."""
+    return {selector: method_card(method) for selector, method in methods.items()}
+
+
+def method_card(method: Method) -> dict[str, Any]:
+    """Printed name, task, grid, tuning-free setting (as it stands in ``params``) and reference of a method."""
+    return {
+        "title": method.title,
+        "task": method.task,
+        "grid": method.grid,
+        "grid_by_mask": method.grid_by_mask,
+        "tuning_free": None if method.tuning_free is None else canonical_json(method.tuning_free),
+        "reference": method.reference,
+    }
+
+
+def _dataset_card(selector: str) -> dict[str, Any]:
+    parsed = Selector.parse(selector)
+    info = describe(parsed.name, dict(parsed.params))
+    return {"fingerprint": info.fingerprint, "n_features": info.n_features, "n_train": info.n_train}
+
+
+def environment() -> dict[str, Any]:
+    """Where and with what the numbers were made (no host name, no paths)."""
+    return {
+        "lpbench": lpbench.__version__,
+        "commit": git_commit(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "versions": versions(),
+    }
+
+
+def git_commit() -> str:
+    """Short commit of the checkout, with ``+changes`` if the work tree differs; ``unknown`` outside git."""
+    if not IN_CHECKOUT:  # the repository around an installed package is somebody else's
+        return "unknown"
+    try:
+        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def missing_data(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Data sets that were not at hand in the runs of the records -> how to get them."""
+    return {name: how for record in records for name, how in record.get("missing", {}).items()}
