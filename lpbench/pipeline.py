@@ -114,17 +114,7 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, prog
                 cells = max(len(entry.epsilons), len(entry.block.budgets))
                 whole = min(limit, runner.cell_timeout) * cells
                 timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
-    return run_blocks(
-        plan.blocks,
-        store,
-        backend=runner.backend,
-        workers=runner.workers,
-        cell_timeout=runner.cell_timeout,
-        order=runner.order,
-        progress=progress,
-        timeouts=timeouts,
-        address=runner.address,
-    )
+    return run_blocks(plan.blocks, store, runner, progress=progress, timeouts=timeouts)
 
 
 def _write_all(

@@ -14,6 +14,9 @@ from lpbench.experiments.method import Method
 ROOT_SEED = 2025
 #: Seconds that a cell may take: all replications of one method on one scenario at one budget.
 CELL_TIMEOUT = 3600.0
+#: Value of ``runner.backend`` -> module that it needs beyond lpbench's own requirements; the extra has the same name.
+BACKENDS = {"loky": None, "serial": None, "dask": "distributed", "ray": "ray"}
+#: Orders of execution.
 ORDERS = ("plan", "longest_first", "shuffle")
 SELECTIONS = ("oracle", "tuning_free")
 
@@ -49,6 +52,22 @@ class Runner(Frozen):
     address: str | None = None
     cell_timeout: float = CELL_TIMEOUT
     order: str = "longest_first"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.backend not in BACKENDS:
+            raise ConfigurationError(f"runner.backend={self.backend!r} must be one of {', '.join(BACKENDS)}")
+        workers = self.workers
+        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+            raise ConfigurationError(
+                f"runner.workers={workers!r} must be a whole number >= 1, or null for one per core"
+            )
+        if self.address is not None and BACKENDS[self.backend] is None:
+            raise ConfigurationError(
+                f"runner.address={self.address!r}: runner.backend={self.backend!r} has no cluster to connect to"
+            )
+        if self.order not in ORDERS:
+            raise ConfigurationError(f"runner.order={self.order!r} must be {', '.join(ORDERS[:-1])} or {ORDERS[-1]}")
 
 
 @dataclass

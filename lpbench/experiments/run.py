@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from tqdm import tqdm
 
-from lpbench.errors import ConfigurationError
 from lpbench.experiments.compute import Outcome, run_block
+from lpbench.experiments.config import Runner
 from lpbench.experiments.engines import check_backend, engine
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import CorruptBlockError, Store
@@ -44,14 +44,10 @@ class RunReport:
 def run_blocks(
     blocks: Sequence[Block],
     store: Store,
+    runner: Runner | None = None,
     *,
-    backend: str = "loky",
-    workers: int | None = None,
-    cell_timeout: float = 3600.0,
-    order: str = "longest_first",
     progress: bool = True,
     timeouts: Mapping[str, float] | None = None,
-    address: str | None = None,
 ) -> RunReport:
     """Run the blocks that the store does not hold yet.
 
@@ -59,27 +55,18 @@ def run_blocks(
     ----------
     blocks : sequence of Block
     store : Store
-    backend : {"loky", "serial", "dask", "ray"}
-        Worker processes, this process, or a cluster, see :mod:`lpbench.experiments.engines`.
-    workers : int, optional
-        Number of blocks computed at once; default: one per core of this machine.
-    cell_timeout : float
-        Seconds a cell (one method on one scenario at one budget, all replications) may take; a block over the limit
-        of its cells together is recorded as ``timeout`` and tried again only under a larger limit.
-    order : {"plan", "longest_first", "shuffle"}
-        Order of execution; it never changes a number.
+    runner : Runner, optional
+        How they are executed. A block over the limit of its cells together is recorded as ``timeout`` and tried again
+        only under a larger limit.
     progress : bool
         Show a progress bar with the time left and a line per block.
     timeouts : mapping of str to float, optional
         Limit of a whole block by its key, where it is not ``cell_timeout`` times its budgets.
-    address : str, optional
-        Of a running cluster, for the backends ``dask`` and ``ray``; default: processes on this machine.
     """
-    check_backend(backend)
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ConfigurationError(f"runner.workers={workers!r} must be a whole number >= 1, or null for one per core")
+    runner = runner or Runner()
+    check_backend(runner.backend)
     start = time.perf_counter()
-    limits = {b.key: (timeouts or {}).get(b.key, cell_timeout * len(b.budgets)) for b in blocks}
+    limits = {b.key: (timeouts or {}).get(b.key, runner.cell_timeout * len(b.budgets)) for b in blocks}
     report = RunReport()
     pending = []
     for block in blocks:
@@ -87,9 +74,9 @@ def run_blocks(
             report.reused += 1
         else:
             pending.append(block)
-    pending = _ordered(pending, order)
+    pending = _ordered(pending, runner.order)
     if pending:
-        with engine(backend, workers or os.cpu_count() or 1, address) as mapping:
+        with engine(runner.backend, runner.workers or os.cpu_count() or 1, runner.address) as mapping:
             _Pending(pending, store, mapping, limits).run(report, progress)
     report.seconds = time.perf_counter() - start
     return report
@@ -114,9 +101,7 @@ def _ordered(blocks: list[Block], order: str) -> list[Block]:
         return sorted(blocks, key=lambda b: -b.work)
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
-    if order == "plan":
-        return blocks
-    raise ConfigurationError(f"runner.order={order!r} must be plan, longest_first or shuffle")
+    return blocks
 
 
 class _Pending:

@@ -7,6 +7,7 @@ import pytest
 
 from lpbench.analysis.scores import normalise
 from lpbench.experiments.assemble import assemble
+from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from tests.experiments.helpers import block, cell
@@ -18,7 +19,7 @@ def filled(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("store"))
     (entry,) = cell().entries
     both = replace(block(), budgets=(1.0, 2.0))
-    run_blocks([both], store, backend="serial", progress=False)
+    run_blocks([both], store, Runner(backend="serial"), progress=False)
     return store, replace(entry, block=both, epsilons=(1.0, 2.0))
 
 
@@ -34,7 +35,7 @@ def test_an_entry_shows_its_own_budgets_of_a_block(filled):
 def test_a_block_without_a_budget_is_shown_at_every_budget(filled):
     store, entry = filled
     ignores = replace(entry.block, budgets=(np.inf,))
-    run_blocks([ignores], store, backend="serial", progress=False)
+    run_blocks([ignores], store, Runner(backend="serial"), progress=False)
     scores = assemble([replace(entry, block=ignores, epsilons=(4.0, 0.5, 1.0))], store)
     values = [part["value"].tolist() for _, part in scores.groupby("epsilon")]
     assert scores["epsilon"].drop_duplicates().tolist() == [0.5, 1.0, 4.0]

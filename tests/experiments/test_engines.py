@@ -10,6 +10,7 @@ import pytest
 
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError
+from lpbench.experiments.config import Runner
 from lpbench.experiments.engines import check_backend, engine
 from lpbench.experiments.limits import CellTimeout, time_limit
 from lpbench.experiments.plan import Plan
@@ -43,13 +44,13 @@ def test_summary_is_the_same_on_every_engine(tmp_path, backend):
 def test_killed_worker_of_a_cluster_loses_only_its_block(tmp_path, backend):
     pytest.importorskip(CLUSTERS[backend])
     expected = Store(tmp_path / "expected")
-    run_blocks(product().blocks, expected, backend="serial", progress=False)
+    run_blocks(product().blocks, expected, Runner(backend="serial"), progress=False)
     store = Store(tmp_path / "store")
     once = cell(params={"mode": "die_once", "flag": str(tmp_path / "died")})
     always = cell(params={"mode": "die"})
     # both in the middle of the run, so that others are in flight and waiting
     plan = Plan(product().entries[:3]) + once + always + Plan(product().entries[3:])
-    report = run_blocks(plan.blocks, store, backend=backend, workers=2, order="plan", progress=False)
+    report = run_blocks(plan.blocks, store, Runner(backend=backend, workers=2, order="plan"), progress=False)
     assert [o.status for o in report.failed] == ["failed"] and "worker process died" in report.failed[0].reason
     assert len(store.keys()) == 7 and len(report.outcomes) == 8
     assert scores(product(), store) == scores(product(), expected)
@@ -59,7 +60,9 @@ def test_killed_worker_of_a_cluster_loses_only_its_block(tmp_path, backend):
 def test_time_limit_on_a_dask_worker(tmp_path):
     pytest.importorskip("distributed")
     plan = cell() + cell(params={"mode": "slow"}, replications=60)
-    report = run_blocks(plan.blocks, Store(tmp_path), backend="dask", workers=2, cell_timeout=0.4, progress=False)
+    report = run_blocks(
+        plan.blocks, Store(tmp_path), Runner(backend="dask", workers=2, cell_timeout=0.4), progress=False
+    )
     assert sorted(o.status for o in report.outcomes) == ["ok", "timeout"]
 
 
@@ -72,8 +75,7 @@ def test_missing_engine_is_named_with_its_extra(monkeypatch, backend):
 
 def test_address_needs_a_cluster():
     with pytest.raises(ConfigurationError, match=r"runner\.address='tcp://127\.0\.0\.1:1'"):
-        with engine("loky", 1, "tcp://127.0.0.1:1"):
-            pass
+        Runner(address="tcp://127.0.0.1:1")
 
 
 def test_one_call_never_runs_in_this_process():

@@ -10,6 +10,7 @@ import pytest
 from lpbench.errors import CellTimeout
 from lpbench.estimators.progress import progress_to, report_progress
 from lpbench.experiments import limits
+from lpbench.experiments.config import Runner
 from lpbench.experiments.limits import Projection, time_limit
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -82,7 +83,7 @@ def test_an_estimator_reports_steps_and_a_new_loop_starts_the_clock_again(clock)
 def test_a_block_that_cannot_end_in_time_is_recorded_like_one_that_did_not(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "LEAST", 0.0)
     plan, store = cell(params={"mode": "slow"}, replications=50), Store(tmp_path)
-    report = run_blocks(plan.blocks, store, backend="serial", cell_timeout=1.0, progress=False)
+    report = run_blocks(plan.blocks, store, Runner(backend="serial", cell_timeout=1.0), progress=False)
     assert [o.status for o in report.failed] == ["timeout"]
     assert "would go over the time limit of 1 s" in report.failed[0].reason and report.failed[0].seconds < 1.0
-    assert run_blocks(plan.blocks, store, backend="serial", cell_timeout=1.0, progress=False).outcomes == []
+    assert run_blocks(plan.blocks, store, Runner(backend="serial", cell_timeout=1.0), progress=False).outcomes == []

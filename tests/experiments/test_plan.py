@@ -11,6 +11,7 @@ import pytest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.assemble import assemble
+from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.plan import plan_experiment
@@ -57,10 +58,10 @@ def test_budgets_computed_together_are_one_block_that_shows_each_its_own(tmp_pat
     shown = [plan_experiment(experiment(epsilon=[e], block_epsilon=[1.0, 2.0, 4.0])) for e in (1.0, 2.0, 4.0)]
     whole = plan_experiment(experiment(epsilon=[1.0, 2.0, 4.0]))
     assert {b.key for plan in shown for b in plan.blocks} == {b.key for b in whole.blocks}
-    run_blocks(whole.blocks, Store(tmp_path), backend="serial", progress=False)
+    run_blocks(whole.blocks, Store(tmp_path), Runner(backend="serial"), progress=False)
     parts = pd.concat([assemble(plan.entries, Store(tmp_path)) for plan in shown], ignore_index=True)
     alone = plan_experiment(experiment(epsilon=[2.0]))
-    run_blocks(alone.blocks, Store(tmp_path), backend="serial", progress=False)
+    run_blocks(alone.blocks, Store(tmp_path), Runner(backend="serial"), progress=False)
     columns = ["epsilon", "params", "replication", "value"]
     together = assemble(whole.entries, Store(tmp_path)).sort_values(["epsilon", "replication"], ignore_index=True)
     assert parts[columns].equals(together[columns])

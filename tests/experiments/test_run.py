@@ -16,6 +16,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import expand_grid
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.compute import execute
+from lpbench.experiments.config import Runner
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -34,7 +35,7 @@ def scores(plan: Plan, store: Store) -> bytes:
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("serial"))
-    run_blocks(product().blocks, store, backend="serial", order="plan", progress=False)
+    run_blocks(product().blocks, store, Runner(backend="serial", order="plan"), progress=False)
     return scores(product(), store)
 
 
@@ -42,24 +43,24 @@ def expected(tmp_path_factory):
 @pytest.mark.parametrize("order", ["plan", "shuffle", "longest_first"])
 def test_workers_and_order_do_not_change_a_bit(tmp_path, expected, workers, order):
     store = Store(tmp_path)
-    report = run_blocks(product().blocks, store, workers=workers, order=order, progress=False)
+    report = run_blocks(product().blocks, store, Runner(workers=workers, order=order), progress=False)
     assert not report.failed
     assert scores(product(), store) == expected
 
 
 def test_second_run_does_no_fit(tmp_path):
     store = Store(tmp_path)
-    run_blocks(product().blocks, store, backend="serial", progress=False)
-    report = run_blocks(product().blocks, store, backend="serial", progress=False)
+    run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
+    report = run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
     assert report.outcomes == [] and report.reused == 6
 
 
 def test_corrupt_block_is_named_and_recomputed(tmp_path, expected, capsys):
     store = Store(tmp_path)
-    run_blocks(product().blocks, store, backend="serial", progress=False)
+    run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
     victim = product().blocks[2].key
     store.path(victim).write_bytes(b"PAR1 nonsense")
-    report = run_blocks(product().blocks, store, backend="serial", progress=False)
+    report = run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
     assert victim in capsys.readouterr().err and report.recomputed == [victim]
     assert scores(product(), store) == expected
 
@@ -67,7 +68,7 @@ def test_corrupt_block_is_named_and_recomputed(tmp_path, expected, capsys):
 def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
     store = Store(tmp_path)
     plan = cell(params={"mode": "fail"}) + cell()
-    report = run_blocks(plan.blocks, store, backend="serial", progress=False)
+    report = run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)
     assert [o.status for o in report.failed] == ["failed"]
     frame = assemble(plan.entries, store)
     assert list(frame.columns) == SCORE_COLUMNS
@@ -75,14 +76,14 @@ def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
     assert len(bad) == 1 and "broken on purpose" in bad["reason"].iloc[0]
     failure = store.read_failure(report.failed[0].key)
     assert "RuntimeError" in failure["traceback"]
-    assert len(run_blocks(plan.blocks, store, backend="serial", progress=False).outcomes) == 1
+    assert len(run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False).outcomes) == 1
 
 
 def test_killed_worker_loses_only_its_block(tmp_path):
     store = Store(tmp_path / "store")
     flag = str(tmp_path / "died")
     plan = product() + cell(params={"mode": "die_once", "flag": flag}) + cell(params={"mode": "die"})
-    report = run_blocks(plan.blocks, store, workers=2, progress=False)
+    report = run_blocks(plan.blocks, store, Runner(workers=2), progress=False)
     assert [o.status for o in report.failed] == ["failed"] and "worker process died" in report.failed[0].reason
     assert len(store.keys()) == 7
 
@@ -90,19 +91,20 @@ def test_killed_worker_loses_only_its_block(tmp_path):
 def test_time_limit_is_recorded_and_kept(tmp_path):
     store = Store(tmp_path)
     plan = cell(params={"mode": "sleep"})
-    report = run_blocks(plan.blocks, store, backend="serial", cell_timeout=0.2, progress=False)
+    report = run_blocks(plan.blocks, store, Runner(backend="serial", cell_timeout=0.2), progress=False)
     assert [o.status for o in report.failed] == ["timeout"] and "0.2 s" in report.failed[0].reason
-    assert run_blocks(plan.blocks, store, backend="serial", cell_timeout=0.2, progress=False).outcomes == []
+    assert run_blocks(plan.blocks, store, Runner(backend="serial", cell_timeout=0.2), progress=False).outcomes == []
     assert assemble(plan.entries, store)["status"].tolist() == ["timeout"]
 
 
 _SCRIPT = """
 import sys
 from lpbench.experiments.plan import Plan
+from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from tests.experiments.test_run import slow_product
-run_blocks(slow_product().blocks, Store(sys.argv[1]), workers=2, progress=False)
+run_blocks(slow_product().blocks, Store(sys.argv[1]), Runner(workers=2), progress=False)
 """
 
 
@@ -120,17 +122,17 @@ def test_sigkill_and_resume_give_the_same_bits(tmp_path):
     process.wait()
     done = len(store.keys())
     assert 0 < done < 6
-    report = run_blocks(slow_product().blocks, store, workers=2, progress=False)
+    report = run_blocks(slow_product().blocks, store, Runner(workers=2), progress=False)
     assert len(report.outcomes) == 6 - done
     other = Store(tmp_path / "b")
-    run_blocks(slow_product().blocks, other, backend="serial", progress=False)
+    run_blocks(slow_product().blocks, other, Runner(backend="serial"), progress=False)
     assert scores(slow_product(), store) == scores(slow_product(), other)
 
 
 def test_two_processes_share_the_work(tmp_path):
     script = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
     other = subprocess.Popen(script)
-    report = run_blocks(slow_product().blocks, Store(tmp_path), workers=1, progress=False)
+    report = run_blocks(slow_product().blocks, Store(tmp_path), Runner(workers=1), progress=False)
     assert other.wait() == 0
     assert not report.failed and len(Store(tmp_path).keys()) == 6
 
@@ -159,4 +161,4 @@ def test_tuning_free_point_joins_the_grid():
 def test_impossible_runner_settings(tmp_path, change):
     key = next(iter(change))
     with pytest.raises(ConfigurationError, match=f"runner.{key}="):
-        run_blocks([block()], Store(tmp_path), progress=False, **change)
+        run_blocks([block()], Store(tmp_path), progress=False, runner=Runner(**change))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lpbench.errors import StoreError
+from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import BLOCK_SCHEMA, Store
 from tests.experiments.helpers import block
@@ -47,7 +48,7 @@ def test_listing_and_looking_up_are_linear(tmp_path):
 
 def test_full_disk_is_a_clean_error_and_keeps_what_is_done(tmp_path, monkeypatch):
     store, done, refused = Store(tmp_path), block(), block(epsilon=3.0)
-    run_blocks([done], store, backend="serial", progress=False)
+    run_blocks([done], store, Runner(backend="serial"), progress=False)
 
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -55,10 +56,10 @@ def test_full_disk_is_a_clean_error_and_keeps_what_is_done(tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         with pytest.raises(StoreError, match=r"disk full.*finished blocks are kept"):
-            run_blocks([refused], store, backend="serial", progress=False)
+            run_blocks([refused], store, Runner(backend="serial"), progress=False)
     assert store.keys() == {done.key} and not store.claims.is_held(refused.key)
     assert not list(store.path(refused.key).parent.glob(".*")), "a temporary file was left behind"
-    report = run_blocks([done, refused], store, backend="serial", progress=False)
+    report = run_blocks([done, refused], store, Runner(backend="serial"), progress=False)
     assert report.reused == 1 and store.keys() == {done.key, refused.key}
 
 

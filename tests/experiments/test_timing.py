@@ -1,3 +1,4 @@
+from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import COLUMNS, block_times, timing_table
@@ -27,7 +28,7 @@ def test_peak_memory_may_be_unknown():
 def test_times_are_those_of_the_stored_blocks(tmp_path):
     store = Store(tmp_path)
     done, absent = block(), block(epsilon=3.0)
-    report = run_blocks([done], store, backend="serial", progress=False)
+    report = run_blocks([done], store, Runner(backend="serial"), progress=False)
     rows, seconds, peak = block_times([done, absent], store)[done.key]
     assert absent.key not in block_times([done, absent], store)
     assert rows == report.fits and abs(seconds - report.outcomes[0].seconds) < 1e-4
