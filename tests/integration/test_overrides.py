@@ -150,6 +150,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
             ("method.tuning_free", "null"),
             ("method.variants", "{}"),
             ("method.reference", "x"),
+            ("method.privacy", "x"),
             ("epsilon", "3"),
             ("selection", "tuning_free"),
         ]
