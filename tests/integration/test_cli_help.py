@@ -197,7 +197,10 @@ import sys
 from lpbench.cli.main import main
 for line in {lines!r}:
     main(line.split())
-    found = [m for m in {heavy!r} if m in sys.modules]
+    # what a list prints beside the names is composed by Hydra, like everything that runs
+    found = [m for m in {heavy!r} if m in sys.modules and (m != "hydra" or not line.startswith("list "))]
+    for module in [m for m in sys.modules if m.partition(".")[0] == "hydra"]:
+        del sys.modules[module]
     assert not found, (line, found)
 """
     subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
