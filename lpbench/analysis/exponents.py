@@ -1,4 +1,4 @@
-"""What the theorems say: exponents of Z Table I and the minimax orders of H Theorem 4.2 and L Theorem 3.
+"""Rates of the theorems: exponents of label-DP Table I, minimax orders of HistOfTree Theorem 4.2 and LPCT Theorem 3.
 
 Exponents are positive: a risk falls like (effective sample)^(-e). Orders are known up to a constant, so they serve as
 reference slopes beside measured curves, never as values.
@@ -17,7 +17,7 @@ MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
 
 @dataclass(frozen=True)
 class Rate:
-    """Rate of one row of Z Table I.
+    """Rate of one row of label-DP Table I.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Rate:
 
 
 def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, moment: float | None = None) -> Rate:
-    """Return the rate of a task under a privacy model (Z Table I; (28) and (31) for heavy tails).
+    """Return the rate of a task under a privacy model (label-DP Table I; (28) and (31) for heavy tails).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, 
 
 
 def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_protected: int) -> np.ndarray:
-    """Minimax order of the excess risk under semi-feature LDP with aligned masks (H Theorem 4.2, (10)).
+    """Minimax order of the excess risk under semi-feature LDP with aligned masks (HistOfTree Theorem 4.2, (10)).
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_protected: int) ->
 
 
 def semi_feature_exponent(alpha: float, d: int, n_protected: int) -> float:
-    """Exponent of n (e^eps - 1)^2 in H Theorem 4.2: 2 alpha / (2 alpha + d + s*)."""
+    """Exponent of n (e^eps - 1)^2 in HistOfTree Theorem 4.2: 2 alpha / (2 alpha + d + s*)."""
     return 2 * alpha / (2 * alpha + d + n_protected)
 
 
 def public_data_order(n_private, n_public, epsilon, *, alpha: float, d: int, margin: float, gamma: float) -> np.ndarray:
-    """Minimax order of the excess risk of LDP classification with public data (L Theorem 3, (10)).
+    """Minimax order of the excess risk of LDP classification with public data (LPCT Theorem 3, (10)).
 
     (n_P (e^eps - 1)^2 + n_Q^((2 alpha + 2d) / (2 gamma alpha + d)))^(-alpha (margin + 1) / (2 alpha + 2d)).
 
@@ -117,7 +117,7 @@ def public_data_order(n_private, n_public, epsilon, *, alpha: float, d: int, mar
 
 
 def public_data_exponents(alpha: float, d: int, margin: float, gamma: float) -> tuple[float, float]:
-    """Exponents of L Theorem 3 in n_P (where private data dominate) and in n_Q (where public data do)."""
+    """Exponents of LPCT Theorem 3 in n_P (where private data dominate) and in n_Q (where public data do)."""
     gain = alpha * (margin + 1)
     return gain / (2 * alpha + 2 * d), gain / (2 * gamma * alpha + d)
 

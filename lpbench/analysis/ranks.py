@@ -33,7 +33,7 @@ def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "averag
     Parameters
     ----------
     values : ndarray of shape (datasets, methods)
-        A data set without any value is left out; a single missing value is ranked last, as L does with its ``-``.
+        A data set without any value is left out; a single missing value is ranked last, as in LPCT's tables with ``-``.
 
     Returns
     -------

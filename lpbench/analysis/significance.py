@@ -115,10 +115,10 @@ def _best_column(scores: np.ndarray, larger_is_better: bool) -> int:
 
 
 def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
-    """Mark the columns that H stars: the best and its equals, if each of them beats all the rest.
+    """Mark the columns that HistOfTree's tables star: the best and its equals, if each of them beats all the rest.
 
     The equals are the columns that the best does not beat. If nothing is left outside, nothing is marked. That a row
-    may carry several stars is read off H's tables (19 of 60 rows do); the caption says only "towards the rest".
+    may carry several stars is read off these tables (19 of 60 rows do); the caption says only "towards the rest".
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
 
 
 def bolds(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
-    """Mark the columns that L prints bold: those not significantly worse than the best. Shapes as :func:`stars`."""
+    """Mark LPCT's bold columns: those not significantly worse than the best. Shapes as :func:`stars`."""
     best = _best_column(scores, larger_is_better)
     p = _against(scores, best, larger_is_better)
     return Marks(best, p, ~(p < ALPHA), ~(_adjust(p) < ALPHA))

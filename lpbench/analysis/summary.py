@@ -34,7 +34,8 @@ class Summary:
     ----------
     table : DataFrame
         Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_value`` the raw one-sided p-value that the
-        best method beats this one, ``significant`` the paper's mark (star of H or bold of L) by the raw tests.
+        best method beats this one, ``significant`` the paper's mark (HistOfTree's star or LPCT's bold) by the raw
+        tests.
     chosen : DataFrame
         Scores of the chosen grid points, one row a replication.
     reasons : DataFrame
@@ -65,7 +66,7 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
     settings : mapping, optional
         Stated settings, see :class:`lpbench.analysis.selection.Setting`.
     rule : {"star", "bold"}
-        Which mark ``significant`` means: H's star or L's bold.
+        Which mark ``significant`` means: HistOfTree's star or LPCT's bold.
 
     Raises
     ------

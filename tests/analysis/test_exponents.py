@@ -1,4 +1,4 @@
-"""Exponents of Z Table I (the digest's rows, typed again) and the minimax orders of H and L."""
+"""Exponents of label-DP Table I (the digest's rows, typed again) and the minimax orders of HistOfTree and LPCT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rough families: known truth, Hölder exponent, margin and moment, as the theorems of Z assume them."""
+"""The rough families: known truth, Hölder exponent, margin and moment, as the label-DP theorems assume them."""
 
 from __future__ import annotations
 

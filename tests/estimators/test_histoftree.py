@@ -35,7 +35,7 @@ def problem(mask="personalized", n=120, m=60, **mask_params):
     ("mask", "params"), [("aligned", {"n_protected": 2}), ("power_law", {"gamma": 1.0}), ("label_only", {})]
 )
 def test_without_noise_it_is_the_partition_estimate(rule, mechanism, mask, params):
-    """H eq. (3): the mean label of the training rows in the cell, whatever the mask hides."""
+    """HistOfTree eq. (3): the mean label of the training rows in the cell, whatever the mask hides."""
     X, y, mask = sample(mask=mask, **params)
     model = HistOfTree(math.inf, n_grid_features=2, bins=3, depth=3, rule=rule, mechanism=mechanism, y_range=RANGE)
     model.fit(X, y, mask=mask)

@@ -1,4 +1,4 @@
-"""Behaviour of the estimators of Z: sweep equals fit, references, public facts, refusals."""
+"""Behaviour of the label-DP estimators: sweep equals fit, references, public facts, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact privacy of the estimators of Z: enumeration for finite outputs, the privacy map for Laplace noise."""
+"""Exact privacy of the label-DP estimators: enumeration for finite outputs, the privacy map for Laplace noise."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_scale_is_that_of_the_paper():
     # eqs. (5), (6): U and V each with noise of scale 4 / epsilon
     assert VoteMechanism(0.5).half.scale == 8.0
     assert VoteMechanism(math.inf).half.scale == 0.0
-    # H eq. (5), L section 3.3: epsilon / 4 per bit
+    # HistOfTree eq. (5), LPCT section 3.3: epsilon / 4 per bit
     assert VoteMechanism(2.0, "rr").half.bit_epsilon == 0.5
 
 

@@ -1,4 +1,4 @@
-"""Tree baselines of H, and the classification trees of L, which share trees between depths."""
+"""Tree baselines of HistOfTree, and the classification trees of LPCT's tables, which share trees between depths."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ REMOVALS = [(-1, 0, 0), (0, -1, 0), (0, 0, 1)]
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_changing_one_label_costs_epsilon(epsilon):
-    mechanism = Exponential.for_budget(epsilon)  # Z eq. (19)
+    mechanism = Exponential.for_budget(epsilon)  # label-DP eq. (19)
     assert mechanism.coefficient == epsilon / 2
     loss = worst_loss(mechanism, MOVES)
     assert epsilon * (1 - 1e-3) < loss <= epsilon * (1 + 1e-12)
@@ -43,7 +43,7 @@ def test_removing_one_sample_costs_the_coefficient(epsilon):
 
 
 def test_changing_one_whole_sample_costs_half_of_what_the_paper_accounts_for():
-    """Z eq. (33) draws with exp(eps n/4): two cubes lose or gain one sample each, and each costs eps/4."""
+    """label-DP eq. (33) draws with exp(eps n/4): two cubes lose or gain one sample each, and each costs eps/4."""
     epsilon = 2.0
     mechanism = Exponential(epsilon / 4)
     across = worst_loss(mechanism, REMOVALS[:2]) + worst_loss(mechanism, REMOVALS[2:])

@@ -73,7 +73,7 @@ def test_estimates_are_exactly_unbiased(epsilon, n_categories):
 
 
 def test_formulas_of_the_papers():
-    # H eq. (5) with e^(eps/4), (16) with e^(eps/2), Z eq. (13) with e^(eps/2), at eps = 4 ln 3.
+    # HistOfTree eq. (5) with e^(eps/4), (16) with e^(eps/2), label-DP eq. (13) with e^(eps/2), at eps = 4 ln 3.
     bit = RandomizedResponse.for_budget(4 * math.log(3) / 4)
     assert (bit.keep, bit.flip) == (pytest.approx(3 / 4), pytest.approx(1 / 4))
     assert bit.estimate(1) == pytest.approx((3 + 1) / (3 - 1) * (1 - 1 / (1 + 3)))
