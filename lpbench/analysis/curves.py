@@ -110,12 +110,13 @@ def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: s
         keys = ["panel", "dataset", "mask", "method", *([] if on_axis else ["epsilon"])]
         samples = {} if chosen is None else dict(iter(chosen[chosen["panel"] == panel].groupby(keys)))
         for key, points in part.groupby(keys):
+            _, dataset, mask, method, *budget = key
             points = points.sort_values("x")
             values = None
             if key in samples:
                 wide = samples[key].pivot(index="replication", columns="x", values="value")
                 values = wide[points["x"]].to_numpy()
             x, mean, se = (points[column].to_numpy() for column in ("x", "mean", "se"))
-            epsilon = math.nan if on_axis else float(key[4])
-            found.append(Curve(*key[:4], epsilon, x, mean, se, values))
+            epsilon = math.nan if on_axis else float(budget[0])
+            found.append(Curve(str(panel), dataset, mask, method, epsilon, x, mean, se, values))
     return found

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 TASKS = ("classification", "regression")
 MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
@@ -71,7 +72,7 @@ def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, 
     return Rate(sampling, gain * r / (beta + d * r), "N eps")
 
 
-def semi_feature_order(n, epsilon, *, alpha: float, d: int, n_protected: int) -> np.ndarray:
+def semi_feature_order(n: ArrayLike, epsilon: ArrayLike, *, alpha: float, d: int, n_protected: int) -> np.ndarray:
     """Minimax order of the excess risk under semi-feature LDP with aligned masks (HistOfTree Theorem 4.2, (10)).
 
     Parameters
@@ -93,7 +94,16 @@ def semi_feature_exponent(alpha: float, d: int, n_protected: int) -> float:
     return 2 * alpha / (2 * alpha + d + n_protected)
 
 
-def public_data_order(n_private, n_public, epsilon, *, alpha: float, d: int, margin: float, gamma: float) -> np.ndarray:
+def public_data_order(
+    n_private: ArrayLike,
+    n_public: ArrayLike,
+    epsilon: ArrayLike,
+    *,
+    alpha: float,
+    d: int,
+    margin: float,
+    gamma: float,
+) -> np.ndarray:
     """Minimax order of the excess risk of LDP classification with public data (LPCT Theorem 3, (10)).
 
     (n_P (e^eps - 1)^2 + n_Q^((2 alpha + 2d) / (2 gamma alpha + d)))^(-alpha (margin + 1) / (2 alpha + 2d)).
@@ -122,7 +132,7 @@ def public_data_exponents(alpha: float, d: int, margin: float, gamma: float) -> 
     return gain / (2 * alpha + 2 * d), gain / (2 * gamma * alpha + d)
 
 
-def reference_line(x, y, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndarray, np.ndarray]:
     """Points of the line of slope ``-exponent`` on double logarithmic axes through the geometric middle of a curve.
 
     Parameters

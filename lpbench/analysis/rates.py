@@ -67,7 +67,12 @@ def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP, seed: int = 
 
 
 def bootstrap(
-    samples: np.ndarray, statistic: Callable, *, draws: int = BOOTSTRAP, level: float = LEVEL, seed: int = 0
+    samples: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    draws: int = BOOTSTRAP,
+    level: float = LEVEL,
+    seed: int = 0,
 ) -> Interval:
     """Percentile bootstrap interval, over replications, of a statistic of the mean curve.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +102,7 @@ def first_rows(numbers: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(numbers, prepend=-1))
 
 
-def _category(column: pd.Series, clean) -> pd.Series:
+def _category(column: pd.Series, clean: Callable[[str], str]) -> pd.Series:
     column = column.astype("category")
     names = [clean(c) for c in column.cat.categories]
     known = sorted({*names, ""})
@@ -188,7 +188,7 @@ def _describe(row: pd.Series) -> str:
     return ", ".join(parts)
 
 
-def format_value(value) -> str:
+def format_value(value: object) -> str:
     """Text of one table cell: floats as the shortest text that reads back to the same bits, missing ones as nothing."""
     if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +27,7 @@ LEAST = 4
 FILE = "_equivalence"
 
 
-def draw_equivalence(experiment, summary: Summary, cards: Mapping, folder: Path) -> list[Path]:
+def draw_equivalence(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> list[Path]:
     """Draw a panel for each panel and budget in which the first method and another one were run at several sizes.
 
     Parameters

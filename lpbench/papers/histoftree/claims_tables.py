@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
+import pandas as pd
 
 from lpbench.analysis import ALPHA, rank_sums, signed_rank, wins
 from lpbench.analysis.claims import Deciders, Verdict
@@ -19,7 +22,7 @@ PROPOSED = {
 }
 
 
-def _tables(results: Evidence, mask: str):
+def _tables(results: Evidence, mask: str) -> Iterator[tuple[float, pd.DataFrame]]:
     """Yield (epsilon, table of the mask's columns) for the three tables."""
     for name, (_, epsilon) in TABLES.items():
         yield epsilon, results.values(name, epsilon, mask, PROPOSED[mask] + RIVALS)
@@ -114,5 +117,5 @@ def generalised_response_is_slightly_better(results: Evidence) -> Verdict:
     return Verdict.of(any(v[0] for v in verdicts) and not any(v[1] for v in verdicts), *parts)
 
 
-def _list(values) -> str:
+def _list(values: Iterable[float]) -> str:
     return "/".join(f"{v:g}" for v in values)

@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path as Path2D
 from matplotlib.transforms import Affine2D
@@ -24,7 +25,7 @@ _DEFAULTS: dict[str, Any] = {
 _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalised, spread"}
 
 
-def draw_masks(experiment, folder: Path, seed: int) -> list[Path]:
+def draw_masks(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Draw one mask a panel: users are rows, features columns, coloured where protected."""
     settings = _DEFAULTS | dict(get(experiment, "settings", {}))
     dataset, params = parse_selector(settings["dataset"])
@@ -45,7 +46,7 @@ def draw_masks(experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure1")
 
 
-def _draw_mask(ax, mask: np.ndarray | None, n_selected: int) -> None:
+def _draw_mask(ax: Axes, mask: np.ndarray | None, n_selected: int) -> None:
     mask = np.asarray(mask)
     n, d = mask.shape
     ax.set(xlim=(0, d), ylim=(0, n))

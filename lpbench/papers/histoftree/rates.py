@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 
@@ -20,7 +21,7 @@ SINE_NOISE = 1.0
 _EXTREMES = {"hist": ("Hist", 5), "label_dt": ("LabelDT", 0)}
 
 
-def draw_semi_feature_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> None:
+def draw_semi_feature_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
     """Draw figure 2(b) again as excess over the noise, with the slopes of Theorem 4.2 (alpha = 1, d = 5).
 
     Full LDP (Hist) is s* = d, label LDP (LabelDT) is s* = 0.

@@ -7,8 +7,10 @@ at once: their intervals hold jointly at 95 % (Bonferroni).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpbench.analysis import Interval, bootstrap
 from lpbench.analysis.claims import Deciders, Verdict
@@ -111,7 +113,7 @@ def central_models_share_a_slope(results: Evidence) -> Verdict:
     )
 
 
-def furthest(ratios) -> float:
+def furthest(ratios: Iterable[ArrayLike]) -> float:
     """Largest of the ratios and their inverses."""
     return float(np.exp(np.abs(np.log(np.concatenate([np.ravel(r) for r in ratios]))).max()))
 

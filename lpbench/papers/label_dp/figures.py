@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,7 +44,7 @@ FITTED = "fitted exponent at the largest n (theory, dashed)"
 BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
 
 
-def write_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> None:
+def write_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
     """Write ``rates.csv``, the table of slopes and the figures of Z Table I.
 
     Parameters
@@ -121,7 +122,7 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     style.save(figure, folder, "collapse")
 
 
-def write_budget_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> None:
+def write_budget_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
     """Write ``rates.csv`` and the figure of the risk against the budget.
 
     Parameters
@@ -148,7 +149,7 @@ def write_budget_rates(experiment, summary: Summary, cards: Mapping, folder: Pat
     write_csv(pd.DataFrame(rows), folder / "rates.csv")
 
 
-def _budget_rate(line: Curve) -> dict:
+def _budget_rate(line: Curve) -> dict[str, Any]:
     """Exponent of epsilon, fitted where the privacy term should dominate, beside the theorem's."""
     _, model, rate = theory(line)
     low, high, power = BUDGETS[model]
@@ -159,7 +160,7 @@ def _budget_rate(line: Curve) -> dict:
     return keys | budgets | {"slope": fitted.estimate, "slope_low": fitted.low, "slope_high": fitted.high}
 
 
-def _draw_budget(ax: Axes, line: Curve, row: dict, color: str, marker: str) -> None:
+def _draw_budget(ax: Axes, line: Curve, row: dict[str, Any], color: str, marker: str) -> None:
     kept = line.between(row["epsilon_low"], row["epsilon_high"])
     tight = " (tight constants)" if line.parameter("constants") == "tight" else ""
     half = (row["slope_high"] - row["slope_low"]) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from lpbench.reporting.published import published_cells
 FACTS = {"n_private": "n_train", "n_public": "n_public", "n_features": "n_features"}
 
 
-def write_facts(experiment, folder: Path, seed: int) -> list[Path]:
+def write_facts(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Write ``comparison.csv``; the panel of a row says which fact it is.
 
     Sizes come from the manifests, so the table is complete for data sets that are not at hand too.
@@ -36,7 +37,7 @@ def write_facts(experiment, folder: Path, seed: int) -> list[Path]:
     return [comparison]
 
 
-def _note(row: dict, available: bool) -> str:
+def _note(row: dict[str, Any], available: bool) -> str:
     # the errata of this table are about sizes
     erratum = row["note"] if row["panel"] != "n_features" else ""
     if np.isnan(row["reproduced"]):

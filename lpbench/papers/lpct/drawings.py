@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
@@ -25,18 +26,18 @@ ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
 SHADES = LinearSegmentedColormap.from_list("classes", [ZERO, "white", ONE])
 
 
-def problem_of(settings: dict, default: str, seed: int) -> Problem:
+def problem_of(settings: dict[str, Any], default: str, seed: int) -> Problem:
     """Draw replication 0 of the data set that a drawing's settings name."""
     name, params = parse_selector(settings.get("dataset", default))
     return make_problem(name, params, None, None, 0, seed)
 
 
-def fit(problem: Problem, **params):
+def fit(problem: Problem, **params: Any) -> LPCT:
     """Fit LPCT to a problem, as a run would."""
     return LPCT(**params).fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
 
 
-def square(ax) -> None:
+def square(ax: Axes) -> None:
     """Axes of the unit square without a grid."""
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="$x^1$", ylabel="$x^2$")
     ax.grid(False)
@@ -44,26 +45,27 @@ def square(ax) -> None:
     ax.set_yticks([0, 0.5, 1])
 
 
-def draw_cells(ax, tree: TreePartition, depth: int, **look: Any) -> None:
+def draw_cells(ax: Axes, tree: TreePartition, depth: int, **look: Any) -> None:
     """Outline the cells of a two-dimensional tree truncated at ``depth``."""
     outline: dict[str, Any] = {"fill": False, "edgecolor": ZERO, "linewidth": 1.2} | look
     for node in tree.leaves(depth):
         box(ax, tree, node, **outline)
 
 
-def box(ax, tree: TreePartition, node: int, inset: float = 0.0, **look: Any) -> None:
+def box(ax: Axes, tree: TreePartition, node: int, inset: float = 0.0, **look: Any) -> None:
     """Draw the cell of one node, ``inset`` inside its borders."""
     low, high = tree.bounds(int(node))
     width, height = high - low - 2 * inset
     ax.add_patch(Rectangle((low[0] + inset, low[1] + inset), width, height, **look))
 
 
-def scatter(ax, problem: Problem) -> None:
+def scatter(ax: Axes, problem: Problem) -> None:
     """Public rows: class 1 orange triangles, class 0 blue dots."""
     X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
     for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^")):
         # a thousand points as paths would take more than all the rest of the file
-        ax.scatter(*X[y == label].T, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
+        x1, x2 = X[y == label].T
+        ax.scatter(x1, x2, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
 
 
 def class_handles() -> list[Line2D]:
@@ -74,7 +76,7 @@ def class_handles() -> list[Line2D]:
     ]
 
 
-def draw_partition(experiment, folder: Path, seed: int) -> list[Path]:
+def draw_partition(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Figure 1: the partition after each level, with one cell and its ancestors of depth 1 and 2."""
     settings = get(experiment, "settings", {})
     problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
@@ -107,7 +109,7 @@ def draw_partition(experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure1")
 
 
-def draw_pruning(experiment, folder: Path, seed: int) -> list[Path]:
+def draw_pruning(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Figure 2: the ancestor that answers for each leaf; then, a panel for each number of levels climbed, one leaf."""
     settings = get(experiment, "settings", {})
     problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
@@ -136,20 +138,21 @@ def draw_pruning(experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure2")
 
 
-def _all_leaves(ax, model, depth: int) -> None:
+def _all_leaves(ax: Axes, model: Any, depth: int) -> None:
     """Shade each leaf by its estimate and print the depth of the ancestor that answers for it."""
     one = model.leaf_probability_[:, 1]
     for leaf, climbed, probability in zip(model.leaves_, model.climbed_, one, strict=True):
         box(ax, model.tree_, leaf, facecolor=SHADES(float(probability)), alpha=0.8)
         low, high = model.tree_.bounds(int(leaf))
         answering = model.tree_.depth[leaf] - climbed
-        ax.text(*(low + high) / 2, f"k = {answering}\n{probability:.2f}", ha="center", va="center", fontsize=8)
+        x1, x2 = (low + high) / 2
+        ax.text(x1, x2, f"k = {answering}\n{probability:.2f}", ha="center", va="center", fontsize=8)
     draw_cells(ax, model.tree_, depth, edgecolor="black", linewidth=1.0)
     square(ax)
     ax.set_title("depth k of the ancestor, estimate", loc="left")
 
 
-def draw_contours(experiment, folder: Path, seed: int) -> list[Path]:
+def draw_contours(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Figure 3: eta_P, and eta_Q for each exponent."""
     gammas = get(experiment, "settings", {}).get("gamma", [0.5, 5])
     axis = np.linspace(0, 1, 301)
@@ -169,7 +172,7 @@ def draw_contours(experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure3")
 
 
-def draw_ranges(experiment, folder: Path, seed: int) -> list[Path]:
+def draw_ranges(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Figure 8(a): the true domain, the range of the public sample, and the ranges one might assume."""
     settings = get(experiment, "settings", {})
     scale, n_public = float(settings.get("scale", 2.9)), int(settings.get("n_public", 50))
@@ -200,7 +203,7 @@ def draw_ranges(experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure8a")
 
 
-def draw_two_partitions(experiment, folder: Path, seed: int) -> list[Path]:
+def draw_two_partitions(experiment: Any, folder: Path, seed: int) -> list[Path]:
     """Figure 9(a): a random partition and the max-edge partition of the same depth, over eta_P."""
     settings = get(experiment, "settings", {})
     problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)

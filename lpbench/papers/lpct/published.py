@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -56,7 +57,9 @@ def seconds() -> pd.DataFrame:
     return with_notes("lpct/table3", _cells(rows, ratio.tolist(), 2.0, False))
 
 
-def _cells(rows: pd.DataFrame, values: list[float], epsilon, starred) -> pd.DataFrame:
+def _cells(
+    rows: pd.DataFrame, values: list[float], epsilon: float | list[float], starred: bool | list[bool]
+) -> pd.DataFrame:
     methods, datasets = names("method", "L"), names("dataset", "L")
     return pd.DataFrame(
         {
@@ -109,7 +112,7 @@ def rank_sums() -> pd.DataFrame:
     )
 
 
-PUBLISHED = {
+PUBLISHED: dict[str, Callable[[], pd.DataFrame]] = {
     "lpct/table1": sizes,
     "lpct/table2": accuracies,
     "lpct/table3": seconds,

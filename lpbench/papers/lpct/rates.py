@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +19,7 @@ from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 
 
-def draw_public_data_rates(experiment, summary: Summary, cards: Mapping, folder: Path) -> None:
+def draw_public_data_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
     """Draw figure 5(a) again as excess over the Bayes risk, with the slope of Theorem 3 in n_P.
 
     The simulated eta_P is a tenth power root of a Lipschitz function: alpha = 1/10 and margin exponent 10.
