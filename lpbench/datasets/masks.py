@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 
 
@@ -111,13 +112,8 @@ def make_mask(name: str, n: int, d: int, generator: np.random.Generator, params:
 
 
 def _n_protected(n_protected: int | None, d: int) -> int:
-    if n_protected is None:
-        return default_n_protected(d)
-    if isinstance(n_protected, bool) or not isinstance(n_protected, int) or not 0 <= n_protected <= d:
-        raise ConfigurationError(
-            f"n_protected={n_protected!r} must be a whole number from 0 to {d} (or null: ceil(ln sqrt d))"
-        )
-    return n_protected
+    checked = check_whole("n_protected", n_protected, most=d, none="ceil(ln sqrt d)")
+    return default_n_protected(d) if checked is None else checked
 
 
 def _first_users(n: int, generator: np.random.Generator, share: np.ndarray) -> np.ndarray:

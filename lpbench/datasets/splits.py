@@ -7,6 +7,7 @@ import math
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
 
@@ -31,8 +32,7 @@ def train_test_rows(
     -------
     train, test : int ndarrays
     """
-    if isinstance(test_size, bool) or not isinstance(test_size, (int, float)) or not 0 < test_size < 1:
-        raise ConfigurationError(f"test_size={test_size!r} must be a number between 0 and 1")
+    check_number("test_size", test_size, above=0, below=1)
     if split == "published":
         return tuple(train_test_split(np.arange(n), test_size=test_size, random_state=replication))
     if split != "random":
@@ -49,12 +49,7 @@ def n_test_rows(n: int, test_size: float) -> int:
 
 def n_train_rows(n: int, test_size: float, private_fraction: float) -> int:
     """Number of training rows kept: the fraction of what the test rows leave, to the nearest row, at least one."""
-    if (
-        isinstance(private_fraction, bool)
-        or not isinstance(private_fraction, (int, float))
-        or not 0 < private_fraction <= 1
-    ):
-        raise ConfigurationError(f"private_fraction={private_fraction!r} must be a number in (0, 1]")
+    check_number("private_fraction", private_fraction, above=0, most=1)
     return max(1, math.floor(private_fraction * (n - n_test_rows(n, test_size)) + 0.5))
 
 
@@ -62,8 +57,7 @@ def public_rows(n: int, n_public: int | None, streams: Streams) -> np.ndarray:
     """Choose ``n_public`` of n public rows (None: all, in file order); a smaller choice is part of a larger one."""
     if n_public is None:
         return np.arange(n)
-    if isinstance(n_public, bool) or not isinstance(n_public, int) or not 1 <= n_public <= n:
-        raise ConfigurationError(f"n_public={n_public!r} must be a whole number from 1 to {n}, the public rows at hand")
+    check_whole("n_public", n_public, least=1, most=n)
     return streams.generator("public").permutation(n)[:n_public]
 
 

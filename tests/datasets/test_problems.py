@@ -197,7 +197,7 @@ def test_constant_column_is_shifted_to_zero():
     [
         ("breast_cancer", {"spilt": "random"}, "split"),
         ("breast_cancer", {"split": "odd"}, "split='odd' must be one of random, published"),
-        ("breast_cancer", {"test_size": 1.5}, "test_size=1.5 must be a number between 0 and 1"),
+        ("breast_cancer", {"test_size": 1.5}, "test_size=1.5 must be a number in"),
         ("breast_cancer", {"private_fraction": 0}, r"private_fraction=0 must be a number in \(0, 1\]"),
         ("breast_cancer", {"n_public": 101}, "n_public=101 must be a whole number from 1 to 100"),
         ("breast_cancer", {"sensitivity": "mine"}, "sensitivity='mine' must be"),
