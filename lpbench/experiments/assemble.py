@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ def _entry_table(entry: Entry, store: Store) -> pa.Table:
     return pa.table({**columns, "x": _x(table, entry)}).select(SCORE_COLUMNS)
 
 
-def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple, pa.Table]]:
+def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[Any, ...], pa.Table]]:
     """Sort the rows of an entry by budget, grid point and replication; one table a budget, with its place."""
     epsilon = table.column("epsilon").to_numpy()
     table = table.take(pa.array(_order(epsilon, table)))

@@ -53,7 +53,7 @@ def experiment_folders() -> list[Path]:
 
 def _files(kind: str) -> dict[str, Path]:
     """YAML of every name of a kind; a name that is there twice is an error."""
-    folders = {"method": method_folders, "experiment": experiment_folders, "mask": lambda: [CONF / "mask"]}[kind]()
+    folders = {"method": method_folders, "experiment": experiment_folders}.get(kind, lambda: [CONF / kind])()
     found: dict[str, Path] = {}
     for folder in folders:
         for path in sorted(folder.rglob("*.yaml") if kind == "experiment" else folder.glob("*.yaml")):

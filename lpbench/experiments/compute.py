@@ -9,6 +9,7 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from lpbench.datasets import Draws
 from lpbench.errors import CellTimeout, PrivacyLeakWarning, StoreError
-from lpbench.estimators.base import SweepResult, expand_grid
+from lpbench.estimators.base import LocalEstimator, SweepResult, expand_grid
 from lpbench.estimators.progress import progress_to
 from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.limits import Projection, time_limit
@@ -25,6 +26,7 @@ from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
+from lpbench.problem import Problem
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
@@ -79,10 +81,10 @@ def execute(block: Block) -> pa.Table:
     return pa.concat_tables(tables).unify_dictionaries()
 
 
-def _fitting(problem) -> int:
+def _fitting(problem: Problem) -> int:
     """How many replications may be in memory at once; methods need several times the size of their data."""
     arrays = (problem.X_train, problem.X_test, problem.X_public)
-    return max(1, BATCH_BYTES // sum(a.nbytes for a in arrays if a is not None))
+    return max(1, BATCH_BYTES // sum(int(a.nbytes) for a in arrays if a is not None))
 
 
 def _draws(block: Block) -> Draws:
@@ -98,9 +100,9 @@ class _Points:
 
     def __init__(self, block: Block):
         self._block = block
-        self._grid: dict | None = None
+        self._grid: dict[str, Any] | None = None
 
-    def resolve(self, estimator, problem) -> None:
+    def resolve(self, estimator: LocalEstimator, problem: Problem) -> None:
         """List the points for a problem."""
         block = self._block
         grid = estimator.resolve_grid(block.grid, problem)
@@ -152,7 +154,7 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
     """Compute and store one block; failures are recorded, not raised (except Ctrl-C and an unwritable store)."""
     store = Store(root)
     start = time.perf_counter()
-    with store.claims.hold(block.key) as free:
+    with store.leases.hold(block.key) as free:
         if not free:
             return Outcome(block.key, block.label, "busy", 0.0, 0)
         if store.has(block.key):
@@ -175,5 +177,5 @@ def run_block(block: Block, root: str, timeout: float) -> Outcome:
             return Outcome(block.key, block.label, status, time.perf_counter() - start, 0, reason)
 
 
-def _machine() -> dict:
+def _machine() -> dict[str, Any]:
     return {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}

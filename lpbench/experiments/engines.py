@@ -24,7 +24,7 @@ from lpbench.experiments.config import BACKENDS
 _WAVE = 8
 
 #: Yields ``function(*call)`` for every call, in any order.
-MapUnordered = Callable[[Callable, Sequence[tuple]], Iterator]
+MapUnordered = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterator[Any]]
 
 
 def check_backend(backend: str) -> None:
@@ -68,14 +68,19 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
             yield mapping
 
 
-def _loky(function: Callable, calls: Sequence[tuple], workers: int) -> Iterator:
+def _loky(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int) -> Iterator[Any]:
     # two workers for a single call: with one, joblib would run it in this very process, which it may kill
     count = 2 if len(calls) == 1 else workers
     with joblib.parallel_config("loky", n_jobs=count, inner_max_num_threads=1):
         yield from _parallel(function, calls, (TerminatedWorkerError,), return_as="generator_unordered")
 
 
-def _parallel(function: Callable, calls: Sequence[tuple], lost: tuple, **options) -> Iterator:
+def _parallel(
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+    lost: tuple[type[Exception], ...],
+    **options: Any,
+) -> Iterator[Any]:
     tasks = (joblib.delayed(function)(*call) for call in calls)
     try:
         yield from joblib.Parallel(batch_size=1, **{"pre_dispatch": "n_jobs", **options})(tasks)
@@ -88,21 +93,21 @@ def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
     import distributed
     from joblib._dask import DaskDistributedBackend
 
-    class Backend(DaskDistributedBackend):
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]
         """joblib's backend, which would wait forever for a call whose worker died."""
 
-        def effective_n_jobs(self, n_jobs):
+        def effective_n_jobs(self, n_jobs: int) -> int:
             # with a single worker (the other may be restarting) joblib would run calls in this very process
-            return max(2, super().effective_n_jobs(n_jobs))
+            return max(2, int(super().effective_n_jobs(n_jobs)))
 
-        def submit(self, func, callback=None):
+        def submit(self, func: Callable[..., Any], callback: Any = None) -> Any:
             future = super().submit(func, callback)
             future.add_done_callback(lambda done: callback(done.exception()) if done.exception() else None)
             return future
 
     joblib.register_parallel_backend("lpbench-dask", Backend)
 
-    def mapping(function: Callable, calls: Sequence[tuple]) -> Iterator:
+    def mapping(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         with joblib.parallel_config("lpbench-dask"):
             lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
             yield from _parallel(function, calls, lost, return_as="generator_unordered", pre_dispatch=workers)
@@ -135,7 +140,7 @@ def _ray(workers: int, address: str | None) -> Iterator[MapUnordered]:
     register_ray()
     count = max(2, workers)
 
-    def mapping(function: Callable, calls: Sequence[tuple]) -> Iterator:
+    def mapping(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         rest = iter(calls)
         while wave := list(itertools.islice(rest, _WAVE * workers)):
             with joblib.parallel_config("ray", n_jobs=count):

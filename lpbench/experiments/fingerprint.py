@@ -19,7 +19,7 @@ from lpbench.paths import own_folders
 _PACKAGE = Path(lpbench.__file__).resolve().parent
 
 
-def canonical_json(value) -> str:
+def canonical_json(value: object) -> str:
     """JSON with sorted keys and no spaces; infinities as ``Infinity``."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=True)
 

@@ -1,7 +1,7 @@
-"""Who is working on a block right now: one file per claim, which a process leaves behind if it dies.
+"""Who is working on a block right now: one file per lease, which a process leaves behind if it dies.
 
-A claim of a dead process is taken over. On the machine of the claimant the process table says whether it lives; for
-claims of other machines (a store on a shared file system) only the age of the file does: claimants touch it while they
+A lease of a dead process is taken over. On the machine of the holder the process table says whether it lives; for
+leases of other machines (a store on a shared file system) only the age of the file does: holders touch it while they
 work.
 """
 
@@ -17,15 +17,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-#: Seconds after which a claim from another machine that was not touched is taken for dead.
-LEASE = 300.0
+#: Seconds after which a lease from another machine that was not touched is taken for dead.
+EXPIRY = 300.0
 #: Seconds between two touches.
 HEARTBEAT = 30.0
 
 
-class Claims:
-    """The claims in one folder.
+class Leases:
+    """The leases in one folder.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class Claims:
         holder = self.holder(key)
         if holder is not None and self._is_alive(key, holder):
             return holder == _identity()
-        # Two processes may see the same dead claim: only one at a time may replace it, after looking again.
+        # Two processes may see the same dead lease: only one at a time may replace it, after looking again.
         with self._alone():
             holder = self.holder(key)
             if holder is not None and self._is_alive(key, holder):
@@ -55,7 +56,7 @@ class Claims:
 
     @contextmanager
     def hold(self, key: str) -> Iterator[bool]:
-        """Take the block and give it back in the end; yields whether it was free. The claim is kept young meanwhile."""
+        """Take the block and give it back in the end; yields whether it was free. The lease is kept young meanwhile."""
         if not self.take(key):
             yield False
             return
@@ -71,19 +72,20 @@ class Claims:
                 self.release(key)
 
     def release(self, key: str) -> None:
-        """Remove a claim, whoever has it."""
+        """Remove a lease, whoever has it."""
         (self._folder / key).unlink(missing_ok=True)
 
-    def holder(self, key: str) -> dict | None:
+    def holder(self, key: str) -> dict[str, Any] | None:
         """Who has the block (``host``, ``pid``, ``thread``, ``start``), or None."""
         path = self._folder / key
         for _ in range(20):
             try:
-                return json.loads(path.read_text())
+                found: dict[str, Any] = json.loads(path.read_text())
+                return found
             except FileNotFoundError:
                 return None
             except ValueError:
-                # the claimant has created the file and is about to write its name
+                # the holder has created the file and is about to write its name
                 time.sleep(0.01)
         return {"host": socket.gethostname(), "pid": -1, "start": ""}
 
@@ -97,7 +99,7 @@ class Claims:
         holder = self.holder(key)
         return holder is not None and not self._is_alive(key, holder)
 
-    def _is_alive(self, key: str, holder: Mapping) -> bool:
+    def _is_alive(self, key: str, holder: Mapping[str, Any]) -> bool:
         if holder.get("host") == socket.gethostname():
             return _runs(int(holder.get("pid", -1)), holder.get("start", ""))
         try:
@@ -106,7 +108,7 @@ class Claims:
             return False
         # the clock of the file system, which stamps both
         with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".now-") as now:
-            return os.fstat(now.fileno()).st_mtime - touched < LEASE
+            return os.fstat(now.fileno()).st_mtime - touched < EXPIRY
 
     def _touch(self, key: str, done: threading.Event) -> None:
         while not done.wait(HEARTBEAT):
@@ -123,7 +125,7 @@ class Claims:
             yield
 
 
-def _identity() -> dict:
+def _identity() -> dict[str, Any]:
     pid = os.getpid()
     thread = threading.get_native_id()
     return {"host": socket.gethostname(), "pid": pid, "thread": thread, "start": _process_start(pid)}

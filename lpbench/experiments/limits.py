@@ -76,7 +76,7 @@ def _exceeded(seconds: float) -> str:
 
 @contextmanager
 def _by_signal(seconds: float) -> Iterator[None]:
-    def expire(signum, frame):
+    def expire(signum: int, frame: object) -> None:
         raise CellTimeout(_exceeded(seconds))
 
     previous = signal.signal(signal.SIGALRM, expire)

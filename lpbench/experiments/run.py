@@ -6,14 +6,14 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tqdm import tqdm
 
 from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
-from lpbench.experiments.engines import check_backend, engine
+from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import CorruptBlockError, Store
 
@@ -107,7 +107,7 @@ def _ordered(blocks: list[Block], order: str) -> list[Block]:
 class _Pending:
     """Blocks that have no result yet, and what becomes of them."""
 
-    def __init__(self, blocks: Sequence[Block], store: Store, mapping: Callable, limits: Mapping[str, float]):
+    def __init__(self, blocks: Sequence[Block], store: Store, mapping: MapUnordered, limits: Mapping[str, float]):
         self.waiting = {b.key: b for b in blocks}
         self._total, self._store, self._mapping, self._limits = len(blocks), store, mapping, limits
         #: Keys of waiting blocks that another process is computing.
@@ -131,7 +131,7 @@ class _Pending:
         yield from (self._stored(b) for b in left if self._store.has(b.key))
         # and those that workers died on are tried one by one, each in a fresh worker
         left = [b for b in left if b.key in self.waiting]
-        for block in [b for b in left if self._store.claims.is_abandoned(b.key)] or left[:1]:
+        for block in [b for b in left if self._store.leases.is_abandoned(b.key)] or left[:1]:
             yield from self._compute([block])
             if block.key in self.waiting.keys() - self._busy:
                 yield _lost(block, self._store)
@@ -155,7 +155,7 @@ class _Pending:
         freed: set[str] = set()
         while self._busy and not freed:
             time.sleep(0.2)
-            freed = {key for key in self._busy if not self._store.claims.is_held(key)}
+            freed = {key for key in self._busy if not self._store.leases.is_held(key)}
         self._busy -= freed
         for block in [self.waiting[key] for key in freed if self._store.has(key)]:
             yield Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
@@ -164,6 +164,6 @@ class _Pending:
 def _lost(block: Block, store: Store) -> Outcome:
     """A block that kills its worker even when it runs alone."""
     reason = "the worker process died while computing this block (out of memory?)"
-    store.claims.release(block.key)
+    store.leases.release(block.key)
     store.write_failure(block.key, {"status": "failed", "reason": reason, "label": block.label, "traceback": ""})
     return Outcome(block.key, block.label, "failed", 0.0, 0, reason)

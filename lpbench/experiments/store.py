@@ -9,13 +9,14 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lpbench.errors import StoreError
-from lpbench.experiments.leases import Claims
+from lpbench.experiments.leases import Leases
 from lpbench.files import atomic_write, write_text
 
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
@@ -62,7 +63,7 @@ def _hashes(column: pa.ChunkedArray) -> np.ndarray:
 
 
 class Store:
-    """Blocks, failures and claims (:attr:`claims`) under one folder.
+    """Blocks, failures and leases (:attr:`leases`) under one folder.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class Store:
     def __init__(self, root: Path | str):
         self.root = Path(root)
         try:
-            for folder in ("blocks", "failures", "claims"):
+            for folder in ("blocks", "failures", "leases"):
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
             descriptor, probe = tempfile.mkstemp(dir=self.root, prefix=".probe-")
             os.close(descriptor)
@@ -88,7 +89,7 @@ class Store:
                 f"results_dir: cannot write to {self.root}: {error.strerror}; choose another folder with "
                 "results_dir=... (make: RESULTS=...)"
             ) from error
-        self.claims = Claims(self.root / "claims")
+        self.leases = Leases(self.root / "leases")
 
     def path(self, key: str) -> Path:
         """File of a block."""
@@ -98,7 +99,7 @@ class Store:
         """Whether the block's file is there (:meth:`read` verifies it)."""
         return self.path(key).is_file()
 
-    def write(self, key: str, table: pa.Table, metadata: Mapping) -> None:
+    def write(self, key: str, table: pa.Table, metadata: Mapping[str, Any]) -> None:
         """Write a finished block: temporary name, flush to disk, rename."""
         table = table.cast(BLOCK_SCHEMA)
         stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
@@ -117,7 +118,7 @@ class Store:
             raise StoreError(f"cannot write {target}: {error}") from error
         self._failure(key).unlink(missing_ok=True)
 
-    def read(self, key: str) -> tuple[pa.Table, dict]:
+    def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:
         """Return a block's rows and metadata.
 
         Raises
@@ -143,7 +144,7 @@ class Store:
             raise CorruptBlockError(f"stored block {path} does not match its checksum; it will be recomputed")
         return table, metadata
 
-    def footer(self, key: str) -> tuple[dict, int]:
+    def footer(self, key: str) -> tuple[dict[str, Any], int]:
         """Return a block's metadata and number of rows without reading (nor verifying) the rows."""
         footer = pq.read_metadata(self.path(key))
         return json.loads(footer.metadata[b"lpbench"]), footer.num_rows
@@ -161,13 +162,14 @@ class Store:
     def _failure(self, key: str) -> Path:
         return self.root / "failures" / f"{key}.json"
 
-    def write_failure(self, key: str, record: Mapping) -> None:
+    def write_failure(self, key: str, record: Mapping[str, Any]) -> None:
         """Record why a block did not finish (``status``, ``reason``, ``traceback``, ...)."""
         write_text(json.dumps(dict(record), sort_keys=True, indent=1), self._failure(key))
 
-    def read_failure(self, key: str) -> dict | None:
+    def read_failure(self, key: str) -> dict[str, Any] | None:
         """Return the recorded failure of a block, if any."""
         try:
-            return json.loads(self._failure(key).read_text())
+            found: dict[str, Any] = json.loads(self._failure(key).read_text())
+            return found
         except (FileNotFoundError, ValueError):
             return None

@@ -13,7 +13,7 @@ from lpbench.experiments.store import Store
 COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]
 
 
-def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list]:
+def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[Any]]:
     """Return the rows (fits that a loop would do), the seconds and the peak memory of each stored block, by key."""
     found = {}
     for block in blocks:
@@ -23,7 +23,7 @@ def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list]:
     return found
 
 
-def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
+def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Tabulate the records of ``run.json``.
 
     An artefact's seconds are the sum over its blocks, each measured in the worker that computed it, so that the time on
@@ -36,7 +36,7 @@ def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
         Columns artefact, blocks, fits_replaced, seconds, workers (those of the run that wrote the artefact), peak_mb
         (largest resident memory of one worker in 10^6 bytes; missing where the system does not tell).
     """
-    rows: list[list] = []
+    rows: list[list[Any]] = []
     distinct: dict[str, Any] = {}
     workers = 0
     for record in records:
@@ -50,9 +50,9 @@ def timing_table(records: Iterable[Mapping]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _peak(times: Mapping[str, list]) -> float | None:
+def _peak(times: Mapping[str, list[Any]]) -> float | None:
     return max((t[2] for t in times.values() if len(t) > 2 and t[2] is not None), default=None)
 
 
-def _sums(times: Mapping[str, list]) -> tuple[int, int, float]:
+def _sums(times: Mapping[str, list[Any]]) -> tuple[int, int, float]:
     return len(times), int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)
