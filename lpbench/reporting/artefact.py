@@ -9,9 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, summarise, write_csv
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.experiments.results import forget_summary, keep_summary
 from lpbench.files import write_text
-from lpbench.reporting.cards import card_of, get
+from lpbench.reporting.cards import card_of
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.development_sets import FILE as DEVELOPMENT_SETS
 from lpbench.reporting.development_sets import compare_by_kind
@@ -29,12 +31,14 @@ WRITTEN_DIGITS = 7
 DRAWING_SEED = 2025
 
 
-def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mapping], folder: Path) -> Summary:
+def write_artefact(
+    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path
+) -> Summary:
     """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment, and what reports read again.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
         Content of its YAML: name, paper, kind, title, groups, notes.
     scores : DataFrame
         Columns of ``scores.parquet``, rows in any order.
@@ -49,7 +53,7 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     Summary
     """
     folder = Path(folder)
-    name = get(experiment, "name")
+    name = experiment.name
     # pictures and tables that an earlier version wrote and this one does not
     for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex")]:
         path.unlink()
@@ -63,11 +67,11 @@ def write_artefact(experiment, scores: pd.DataFrame, methods: Mapping[str, Mappi
     replaced = further is not None and further.replaces
     for selection in [] if replaced else _distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
-        if get(experiment, "kind", "table") == "figure":
+        if experiment.kind == "figure":
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
         else:
             _write_tables(experiment, summary, methods, folder, stem, selection)
-        if get(experiment, "kind", "table") == "table":
+        if experiment.kind == "table":
             draw_standard(experiment, summary, methods, folder, stem, selection)
     by_kind = compare_by_kind(experiment, summary, methods)
     if len(by_kind):
@@ -85,42 +89,37 @@ def _distinct_selections(table: pd.DataFrame) -> list[str]:
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
-def summarise_experiment(experiment, scores: pd.DataFrame, methods: Mapping) -> Summary:
+def summarise_experiment(experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method]) -> Summary:
     """Summarise scores with the paper's rule for marks and the methods' stated settings."""
-    rule = paper_of(get(experiment, "name")).rule
-    if get(experiment, "kind") == "timing":
+    rule = paper_of(experiment.name).rule
+    if experiment.kind == "timing":
         scores = seconds_as_scores(scores)
         return summarise(scores, rule=rule)
     return summarise(scores, stated_settings(experiment, scores, methods), rule=rule)
 
 
-def stated_settings(experiment, scores: pd.DataFrame, methods: Mapping) -> dict[tuple[str, str, str], Setting]:
+def stated_settings(
+    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method]
+) -> dict[tuple[str, str, str], Setting]:
     """Collect the tuning-free settings of the methods, and whether each is a point of the grid searched here."""
     settings = {}
     keys = scores[["panel", "mask", "method"]].drop_duplicates().astype(str)
     for panel, mask, method in keys.itertuples(index=False):
         card = card_of(method, methods)
-        stated = get(card, "tuning_free")
-        if stated is None:
+        if card is None or card.tuning_free is None:
             continue
-        point = json.loads(stated) if isinstance(stated, str) else dict(stated)
-        grid = _grid_of(experiment, card, panel, mask, method)
-        on_grid = grid is None or (
-            set(point) == set(grid) and all(v in grid[k] or "all" in grid[k] for k, v in point.items())
-        )
+        point, grid = card.tuning_free, _grid_of(experiment, card, panel, mask, method)
+        on_grid = set(point) == set(grid) and all(v in grid[k] or "all" in grid[k] for k, v in point.items())
         settings[panel, mask, method] = Setting(json.dumps(point), on_grid)
     return settings
 
 
-def _grid_of(experiment, card, panel: str, mask: str, method: str) -> dict | None:
-    """The grid that was searched, as far as the method's card tells it."""
-    grid = get(card, "grid")
-    if grid is None:
-        return None
-    grid = {**grid, **get(get(card, "grid_by_mask", {}), parse_selector(mask)[0] if mask else "", {})}
-    for group in get(experiment, "groups", []):
-        if get(group, "panel", "") == panel and method in get(group, "method", []):
-            grid = grid | {k: v for k, v in get(group, "grid", {}).items() if k in grid}
+def _grid_of(experiment: Experiment, card: Method, panel: str, mask: str, method: str) -> dict[str, list]:
+    """The grid that was searched for a method under a mask in a panel."""
+    grid = card.grid_for(parse_selector(mask)[0] if mask else "")
+    for group in experiment.groups:
+        if group.panel == panel and method in group.method:
+            grid = grid | {k: v for k, v in group.grid.items() if k in grid}
     return {k: list(v) for k, v in grid.items()}
 
 
@@ -136,7 +135,9 @@ def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([mean, empty], ignore_index=True)[list(scores.columns)] if len(empty) else mean[scores.columns]
 
 
-def _write_tables(experiment, summary: Summary, methods: Mapping, folder: Path, stem: str, selection: str) -> None:
-    name, title = get(experiment, "name"), get(experiment, "title", get(experiment, "name"))
+def _write_tables(
+    experiment: Experiment, summary: Summary, methods: Mapping[str, Method], folder: Path, stem: str, selection: str
+) -> None:
+    name, title = experiment.name, experiment.title or experiment.name
     grids = build(name, summary, methods, selection)
     write_text(to_latex(title, name, grids, selection), folder / f"{stem}.tex")

@@ -1,9 +1,10 @@
-"""How things are called in print, and uniform access to experiments given as mappings or records."""
+"""How methods, masks and parameters are called in print."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lpbench.experiments.method import Method
 from lpbench.selectors import parse_selector
 
 #: Symbols of the papers for parameters that appear in names.
@@ -23,24 +24,16 @@ SYMBOLS = {
 MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": "", "personalized": "personalized"}
 
 
-def get(record, key: str, default=None):
-    """Read a field of a mapping or of an object."""
-    if isinstance(record, Mapping):
-        value = record.get(key, default)
-    else:
-        value = getattr(record, key, default)
-    return default if value is None else value
+def card_of(method: str, cards: Mapping[str, Method]) -> Method | None:
+    """Method of a selector, else that of its bare name, as far as they are known."""
+    return cards.get(method) or cards.get(parse_selector(method)[0])
 
 
-def card_of(method: str, cards: Mapping) -> Mapping | object:
-    """Card of a method selector: its own, else that of the bare name, else an empty one."""
-    return cards.get(method) or cards.get(parse_selector(method)[0]) or {}
-
-
-def method_title(method: str, cards: Mapping) -> str:
+def method_title(method: str, cards: Mapping[str, Method]) -> str:
     """Printed name of a method with its fixed parameters: ``HistOfTree (CART), s = 2``."""
     name, params = parse_selector(method)
-    return ", ".join([get(card_of(method, cards), "title", name), *describe_params(params)])
+    card = card_of(method, cards)
+    return ", ".join([card.title if card else name, *describe_params(params)])
 
 
 def describe_params(params: Mapping) -> list[str]:

@@ -15,7 +15,8 @@ import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, holm, is_ranked, rank_sums
 from lpbench.analysis.significance import signed_ranks
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.reporting.figures.comparisons import Part, parts
 from lpbench.selectors import parse_selector
 
@@ -32,14 +33,14 @@ TITLES = {
 }
 
 
-def sets_by_kind(experiment) -> dict[str, list[str]]:
+def sets_by_kind(experiment: Experiment) -> dict[str, list[str]]:
     """Kind of data sets -> their names, all of them first; empty where an experiment has one kind."""
-    named = get(get(experiment, "settings", {}), "data_sets", {})
+    named = experiment.settings.get("data_sets", {})
     kinds = {kind: list(names) for kind, names in named.items()}
     return {ALL: [name for names in kinds.values() for name in names], **kinds} if kinds else {}
 
 
-def compare_by_kind(experiment, summary: Summary, cards: Mapping) -> pd.DataFrame:
+def compare_by_kind(experiment: Experiment, summary: Summary, cards: Mapping[str, Method]) -> pd.DataFrame:
     """Compare one method with every other one, for each kind of data sets, mask and budget.
 
     Returns
@@ -55,7 +56,7 @@ def compare_by_kind(experiment, summary: Summary, cards: Mapping) -> pd.DataFram
     kinds = sets_by_kind(experiment)
     if not kinds:
         return pd.DataFrame()
-    compared = parse_selector(get(get(experiment, "settings"), "compared"))
+    compared = parse_selector(experiment.settings["compared"])
     rows: list[dict] = []
     for part in parts(experiment, summary, cards, "oracle"):
         part = part.only([k for k, c in enumerate(part.columns) if is_ranked(c.method)])
@@ -157,10 +158,10 @@ def _cell(row, accuracy: bool) -> str:
     return f"{text}; {effect}{'†' if row.p < ALPHA else ''}; {row.better}:{row.worse}"
 
 
-def legend_by_kind(table: pd.DataFrame, experiment, accuracy: bool, seed: str) -> str:
+def legend_by_kind(table: pd.DataFrame, experiment: Experiment, accuracy: bool, seed: str) -> str:
     """What the tables of :func:`tables_by_kind` say, in words."""
     name = table.loc[table["compared"].astype(bool), "method"].iloc[0]
-    settings = get(experiment, "settings", {})
+    settings = experiment.settings
     what = (
         f"accuracy of {name} minus that of the row's method, in points of 0.01, mean over data sets"
         if accuracy
@@ -168,7 +169,7 @@ def legend_by_kind(table: pd.DataFrame, experiment, accuracy: bool, seed: str) -
     )
     return (
         f"{name} against every other method. It was developed on the development sets with seed "
-        f"{get(settings, 'development_seed', '?')}; the numbers here are from {seed}. A cell: rank sum of the row's "
+        f"{settings.get('development_seed', '?')}; the numbers here are from {seed}. A cell: rank sum of the row's "
         f"method (◂: the smallest); {what} († where it differs: two-sided Wilcoxon test over replications of the mean "
         f"over data sets, level 0.05 after Holm over the methods); on how many data sets {name} is better : worse "
         "(two-sided Wilcoxon tests over replications, level 0.05 after Holm over the data sets). Columns of published "

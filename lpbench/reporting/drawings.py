@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lpbench.errors import unknown_name
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
 from lpbench.reporting.paper import paper_of, papers
 
 
@@ -15,12 +15,12 @@ def drawing_of(name: str) -> Callable[..., list[Path]] | None:
     return paper_of(name).drawings.get(name)
 
 
-def write_drawing(experiment, folder: Path, seed: int) -> list[Path]:
+def write_drawing(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Draw the picture of an experiment of kind ``drawing``, or the drawn panel of a figure.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
     folder : Path
     seed : int
         Root seed of what is drawn at random.
@@ -30,7 +30,7 @@ def write_drawing(experiment, folder: Path, seed: int) -> list[Path]:
     ConfigurationError
         No drawing is registered under the experiment's name.
     """
-    name = get(experiment, "name")
+    name = experiment.name
     draw = drawing_of(name)
     if draw is None:
         raise unknown_name("drawing", name, [d for paper in papers() for d in paper.drawings])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
-from lpbench.reporting.cards import get
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 
 
@@ -15,22 +15,22 @@ class Entry(Artefact):
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
     results_dir : Path
         Holds ``<experiment>/``.
     """
 
-    def __init__(self, experiment, results_dir: Path):
-        name: str = get(experiment, "name")
+    def __init__(self, experiment: Experiment, results_dir: Path):
+        name: str = experiment.name
         super().__init__(Path(results_dir) / name, name)
         self._experiment = experiment
-        self.title: str = get(experiment, "title", name)
-        self.paper: str = get(experiment, "paper", name.partition("/")[0])
-        self.notes: Sequence[str] = get(experiment, "notes", [])
-        self.kind: str = get(experiment, "kind", "table")
+        self.title: str = experiment.title or name
+        self.paper: str = experiment.paper or name.partition("/")[0]
+        self.notes: Sequence[str] = experiment.notes
+        self.kind: str = experiment.kind
 
     @property
-    def experiment(self):
+    def experiment(self) -> Experiment:
         """The experiment that the report is about."""
         return self._experiment
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, better
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.entries import Entry
@@ -141,7 +142,7 @@ def floor_of(floor: Floors, dataset: str, mask: str, epsilon: float) -> Floor | 
     return next((f for (d, _, e), f in floor.items() if d == dataset and e == epsilon), None)
 
 
-def hindsight(summary: Summary, floor: Floors, cards: Mapping) -> list[dict]:
+def hindsight(summary: Summary, floor: Floors, cards: Mapping[str, Method]) -> list[dict]:
     """Say for each method of a table what it is worth with and without hindsight, against the floor.
 
     Returns

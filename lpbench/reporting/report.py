@@ -42,7 +42,7 @@ def write_report(
     ----------
     results_dir : Path
         Holds ``<experiment>/`` with what :func:`lpbench.reporting.write_artefact` wrote, and ``scores.parquet``.
-    experiments : sequence of mapping or record
+    experiments : sequence of Experiment
         All experiments, run or not.
     missing : sequence of (data set, how to get it)
     environment : mapping

@@ -12,6 +12,8 @@ import pandas as pd
 import yaml
 
 from lpbench.analysis.scores import SCORE_COLUMNS
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.paths import CONF
 from lpbench.selectors import parse_selector
 
@@ -19,6 +21,16 @@ from lpbench.selectors import parse_selector
 def experiment(name: str, **changes) -> dict:
     """Read an experiment's YAML."""
     return yaml.safe_load((CONF / "experiment" / f"{name}.yaml").read_text(encoding="utf-8")) | changes
+
+
+def typed(body: Mapping) -> Experiment:
+    """The experiment of a YAML's content."""
+    return Experiment.from_record(body)
+
+
+def card(title: str, task: str, tuning_free: dict | None = None, grid: dict | None = None) -> Method:
+    """A method as reports need it."""
+    return Method(title, title, task, "", grid=grid or {"depth": [1, 2]}, tuning_free=tuning_free)
 
 
 def scores_of(
@@ -101,18 +113,18 @@ def bare(selector: str) -> str:
 
 
 CARDS = {
-    "histoftree_max_edge": {"title": "HistOfTree (max-edge)", "tuning_free": '{"depth":2}', "task": "regression"},
-    "histoftree_cart": {"title": "HistOfTree (CART)", "tuning_free": '{"depth":2}', "task": "regression"},
-    "adhistoftree_max_edge": {"title": "AdHistOfTree (max-edge)", "tuning_free": None, "task": "regression"},
-    "adhistoftree_cart": {"title": "AdHistOfTree (CART)", "tuning_free": None, "task": "regression"},
-    "par_dt": {"title": "ParDT", "tuning_free": None, "task": "regression"},
-    "label_dt": {"title": "LabelDT", "tuning_free": None, "task": "regression"},
-    "dt": {"title": "DT", "tuning_free": None, "task": "regression"},
-    "hist": {"title": "Hist", "tuning_free": None, "task": "regression"},
-    "krr": {"title": "KRR", "tuning_free": None, "task": "regression"},
-    "lpct_max_edge": {"title": "LPCT", "tuning_free": None, "task": "classification"},
-    "lpct_p": {"title": "LPCT-P", "tuning_free": None, "task": "classification"},
-    "lpct_q": {"title": "LPCT-Q", "tuning_free": None, "task": "classification"},
-    "lpct_random": {"title": "LPCT-R", "tuning_free": None, "task": "classification"},
-    "lpct_prune_max_edge": {"title": "LPCT-prune", "tuning_free": None, "task": "classification"},
+    "histoftree_max_edge": card("HistOfTree (max-edge)", "regression", {"depth": 2}),
+    "histoftree_cart": card("HistOfTree (CART)", "regression", {"depth": 2}),
+    "adhistoftree_max_edge": card("AdHistOfTree (max-edge)", "regression"),
+    "adhistoftree_cart": card("AdHistOfTree (CART)", "regression"),
+    "par_dt": card("ParDT", "regression"),
+    "label_dt": card("LabelDT", "regression"),
+    "dt": card("DT", "regression"),
+    "hist": card("Hist", "regression"),
+    "krr": card("KRR", "regression"),
+    "lpct_max_edge": card("LPCT", "classification"),
+    "lpct_p": card("LPCT-P", "classification"),
+    "lpct_q": card("LPCT-Q", "classification"),
+    "lpct_random": card("LPCT-R", "classification"),
+    "lpct_prune_max_edge": card("LPCT-prune", "classification"),
 }

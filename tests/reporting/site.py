@@ -9,7 +9,7 @@ import pandas as pd
 from lpbench.reporting import write_pages, write_report
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.pages.audit import write_audit
-from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
+from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 
 ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
@@ -40,7 +40,7 @@ def write_site(results: Path) -> Path:
     scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
     slow = placeholder(table, "building", "krr", 2, "timeout", "over the <limit> of 3 s")
     scores = pd.concat([scores, slow], ignore_index=True)
-    write_artefact(table, scores, CARDS, results / "histoftree/table1")
+    write_artefact(typed(table), scores, CARDS, results / "histoftree/table1")
     scores.to_parquet(results / "histoftree/table1/scores.parquet")
     for name in ("figure2c", "table1"):
         (folder / "histoftree" / name).mkdir(parents=True)
@@ -49,7 +49,7 @@ def write_site(results: Path) -> Path:
                 (folder / "histoftree" / name / path.name).write_bytes(path.read_bytes())
     (folder / "audit.csv").write_text("method,claimed_epsilon\nkrr,1.0\n")
     write_audit(AUDIT, folder)
-    experiments = [figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a")]
+    experiments = [typed(e) for e in (figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a"))]
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
     write_report(*content)
     write_pages(*content, CARDS)

@@ -14,13 +14,13 @@ from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
-from tests.reporting.fake import CARDS, scores_of
+from tests.reporting.fake import CARDS, scores_of, typed
 
 
 def put(folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores: bool = True) -> None:
     """Write summary, comparison and scores of one experiment."""
     target = folder / experiment["name"]
-    summary = summarise_experiment(experiment, scores, CARDS)
+    summary = summarise_experiment(typed(experiment), scores, CARDS)
     write_csv(summary.table, target / "summary.csv")
     write_csv(compare(experiment["name"], summary), target / "comparison.csv")
     if with_scores:

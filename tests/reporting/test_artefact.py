@@ -15,7 +15,7 @@ from lpbench.reporting.figures.curves import labelled_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title
 from lpbench.reporting.tables.grid import build, print_number
 from lpbench.reporting.tables.latex import to_latex
-from tests.reporting.fake import CARDS, bare, experiment, placeholder, scores_of
+from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
 
 ORDER = [
     *("dt", "histoftree_cart", "adhistoftree_cart", "histoftree_max_edge", "adhistoftree_max_edge"),
@@ -39,7 +39,7 @@ def table1():
 
 def test_comparison_has_all_published_cells(table1):
     body, scores = table1
-    rows = compare("histoftree/table1", summarise_experiment(body, scores, CARDS))
+    rows = compare("histoftree/table1", summarise_experiment(typed(body), scores, CARDS))
     assert list(rows.columns) == COMPARISON_COLUMNS
     assert len(rows) == 120
     cell = rows[(rows["dataset"] == "abalone") & (rows["mask"] == "aligned") & (rows["method"] == "par_dt")].iloc[0]
@@ -55,13 +55,13 @@ def test_comparison_has_all_published_cells(table1):
 def test_comparison_without_results_keeps_every_cell():
     body = experiment("histoftree/table2")
     scores = placeholder(body, "abalone", "dt", 1, "skipped", "no data")
-    rows = compare("histoftree/table2", summarise_experiment(body, scores, CARDS))
+    rows = compare("histoftree/table2", summarise_experiment(typed(body), scores, CARDS))
     assert len(rows) == 120 and rows["reproduced"].isna().all() and (rows["note"] != "").all()
 
 
 def test_table_in_the_papers_layout(table1):
     body, scores = table1
-    summary = summarise_experiment(body, scores, CARDS)
+    summary = summarise_experiment(typed(body), scores, CARDS)
     [grid] = build("histoftree/table1", summary, CARDS)
     paper = [c for c in grid.layout.columns if c.paper_method]
     assert [c.mask for c in paper].count("aligned") == 5 and [c.mask for c in paper].count("personalized") == 7
@@ -79,7 +79,7 @@ def test_table_in_the_papers_layout(table1):
 
 def test_restricted_variant_is_shown_and_not_ranked(table1):
     body, scores = table1
-    [grid] = build("histoftree/table1", summarise_experiment(body, scores, CARDS), CARDS)
+    [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
     extra = [k for k, c in enumerate(grid.layout.columns) if not c.paper_method]
     assert [grid.layout.columns[k].label for k in extra] == [
         "HistOfTree (CART), s = s*",
@@ -109,11 +109,10 @@ def test_numbers_have_the_digits_of_the_paper(value, style, text):
 def test_stated_setting_off_the_grid_is_found_out():
     body = experiment("histoftree/figure2a")
     scores = scores_of(body, lambda key: 1.0)
-    card = {"tuning_free": {"depth": 3}, "grid": {"depth": [1, 2]}}
-    settings = stated_settings(body, scores, {"histoftree_max_edge": card})
+    settings = stated_settings(typed(body), scores, {"histoftree_max_edge": card("", "regression", {"depth": 3})})
     assert not settings["", "aligned[n_protected=1]", "histoftree_max_edge"].on_grid
-    card = {"tuning_free": '{"depth":2}', "grid": {"depth": [1, 2]}}
-    assert stated_settings(body, scores, {"hist": card})["", "all_private", "hist"].on_grid
+    settings = stated_settings(typed(body), scores, {"hist": card("", "regression", {"depth": 2})})
+    assert settings["", "all_private", "hist"].on_grid
 
 
 def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
@@ -122,7 +121,7 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
     digests = []
     for k in range(2):
         folder = tmp_path / str(k)
-        write_artefact(body, scores.sample(frac=1, random_state=k), CARDS, folder)
+        write_artefact(typed(body), scores.sample(frac=1, random_state=k), CARDS, folder)
         names = sorted(p.name for p in folder.iterdir())
         digests.append([(n, hashlib.sha256((folder / n).read_bytes()).hexdigest()) for n in names])
     assert digests[0] == digests[1]
@@ -139,7 +138,7 @@ def test_published_curves_lie_under_ours(tmp_path):
                     "lpct_max_edge[variant=published_code]"], "epsilon": [0.5, 1, 1000], "x": "epsilon"}],
     }  # fmt: skip
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
-    write_artefact(body, scores, CARDS, tmp_path)
+    write_artefact(typed(body), scores, CARDS, tmp_path)
     rows = read_csv(tmp_path / "comparison.csv")
     assert len(rows) == 27  # 24 published points, three of which have two variants
     assert rows["reproduced"].notna().sum() == 6
@@ -151,17 +150,17 @@ def test_timing_compares_seconds_within_the_run():
     scores = scores_of(body, lambda key: 0.9, metric="accuracy", replications=3)
     scores["seconds"] = np.where(scores["method"] == "ct_w", 0.5, 50.0)
     assert seconds_as_scores(scores)["value"].tolist() == [0.5] * 3 + [50.0] * 3
-    rows = compare("lpct/table3", summarise_experiment(body, scores, CARDS)).set_index(["dataset", "method"])
+    rows = compare("lpct/table3", summarise_experiment(typed(body), scores, CARDS)).set_index(["dataset", "method"])
     assert rows.loc[("email", "psgd_neural"), "reproduced"] == pytest.approx(100)
 
 
 def test_unknown_drawing_is_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match="histoftree/figure9"):
-        write_drawing({"name": "histoftree/figure9"}, tmp_path, 0)
+        write_drawing(typed({"name": "histoftree/figure9"}), tmp_path, 0)
 
 
 def test_masks_are_drawn(tmp_path):
-    paths = write_drawing(experiment("histoftree/figure1"), tmp_path, 0)
+    paths = write_drawing(typed(experiment("histoftree/figure1")), tmp_path, 0)
     assert [p.name for p in paths] == ["figure1.svg", "figure1.png"] and all(p.stat().st_size > 5000 for p in paths)
 
 
@@ -169,8 +168,10 @@ def test_budgets_that_differ_by_panel_are_in_the_titles():
     body = {"name": "lpct/figure10", "paper": "lpct", "kind": "figure", "groups": [
         {"panel": p, "dataset": ["employee"], "method": ["lpct_max_edge", "lpct_p"], "epsilon": [e],
          "x": "dataset.private_fraction", "values": [0.2, 1]} for p, e in (("a", 8), ("b", 1000))]}  # fmt: skip
-    table = summarise_experiment(body, scores_of(body, lambda key: 0.7, metric="accuracy", replications=3), CARDS).table
-    found = labelled_curves(body, table, CARDS)
+    table = summarise_experiment(
+        typed(body), scores_of(body, lambda key: 0.7, metric="accuracy", replications=3), CARDS
+    ).table
+    found = labelled_curves(typed(body), table, CARDS)
     assert {(c.panel, c.epsilon) for c in found} == {("a", 8.0), ("b", 1000.0)}
     assert _panel_title("b", found) == "(b) ε = 1000 (non-private)"
     assert len(_looks(found)["colour"]) == 2  # by method, not by budget

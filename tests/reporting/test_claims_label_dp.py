@@ -15,7 +15,7 @@ from lpbench.papers.label_dp.rates import ROWS, rate_table, read_rates
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import paper_of
 from lpbench.selectors import parse_selector
-from tests.reporting.fake import experiment, scores_of
+from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import claim_of, put
 
 NAME = "label_dp/table1"
@@ -146,7 +146,7 @@ def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
 
 
 def test_rates_are_written_with_their_figures(folder):
-    write_rates(experiment(NAME), None, {}, folder / NAME)
+    write_rates(typed(experiment(NAME)), None, {}, folder / NAME)
     assert {"rates.csv", "table1.svg", "collapse.svg"} <= {p.name for p in (folder / NAME).iterdir()}
     shown = read_rates(folder / NAME)
     assert ("regression", "label LDP", "label_ldp_knn", "1", "0.500") in [row[:5] for row in shown.rows]
@@ -158,7 +158,7 @@ def test_rates_are_written_with_their_figures(folder):
 def test_slopes_in_the_budget_are_fitted_where_privacy_dominates(tmp_path):
     name = "label_dp/budget"
     put(tmp_path, *noisy(name, lambda key: key["epsilon"] ** -1.0))
-    write_budget_rates(experiment(name), None, {}, tmp_path / name)
+    write_budget_rates(typed(experiment(name)), None, {}, tmp_path / name)
     rates = pd.read_csv(tmp_path / name / "rates.csv").set_index(["panel", "method"])
     label = rates.loc["regression", "label_ldp_knn"]
     assert label["expected"] == pytest.approx(1.0) == pytest.approx(label["slope"], abs=0.02)
@@ -172,7 +172,7 @@ def test_minimax_slopes_are_drawn_beside_the_simulations(tmp_path, name, metric)
     body = experiment(name)
     scores = scores_of(body, lambda key: 1.2 if metric == "mse" else 0.7, metric=metric, replications=3)
     put(tmp_path, body, scores)
-    paper_of(name).outputs[name].write(body, None, {}, tmp_path / name)
+    paper_of(name).outputs[name].write(typed(body), None, {}, tmp_path / name)
     assert (tmp_path / name / f"{name.partition('/')[2]}_rates.svg").is_file()
 
 

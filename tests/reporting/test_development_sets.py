@@ -10,7 +10,7 @@ from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.development_sets import FILE, compare_by_kind, sets_by_kind, shown_by_kind, tables_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.selectors import parse_selector
-from tests.reporting.fake import experiment, scores_of
+from tests.reporting.fake import experiment, scores_of, typed
 
 NAME = "extensions/ablation_regression"
 
@@ -25,7 +25,7 @@ def planted(key):
 def compared():
     spec = experiment(NAME)
     scores = scores_of(spec, planted, points=({},))
-    table = compare_by_kind(spec, summarise_experiment(spec, scores, {}), {})
+    table = compare_by_kind(typed(spec), summarise_experiment(typed(spec), scores, {}), {})
     return table[(table["mask"] == "aligned") & (table["epsilon"] == 2.0)].set_index(["kind", "method"])
 
 
@@ -33,11 +33,11 @@ def test_every_set_is_of_one_kind():
     for name in (NAME, "extensions/ablation_classification", "extensions/tuning_free_regression",
                  "extensions/tuning_free_classification"):  # fmt: skip
         spec = experiment(name)
-        kinds = sets_by_kind(spec)
+        kinds = sets_by_kind(typed(spec))
         assert not set(kinds["development"]) & set(kinds["conclusions"])
         assert sorted(kinds["all"]) == sorted({d for g in spec["groups"] for d in g["dataset"]})
         assert spec["settings"]["compared"] in {m for g in spec["groups"] for m in g["method"]}
-    assert sets_by_kind(experiment("histoftree/table1")) == {}
+    assert sets_by_kind(typed(experiment("histoftree/table1"))) == {}
 
 
 def test_planted_differences_are_found_where_they_are(compared):
@@ -63,9 +63,9 @@ def test_the_compared_method_has_ranks_and_no_test(compared):
 def test_it_is_written_beside_the_table(tmp_path):
     spec = experiment(NAME)
     spec["groups"][0] |= {"dataset": ["abalone", "building"], "method": ["residual_gp", "private_mean"]}
-    write_artefact(spec, scores_of(spec, planted, points=({},)), {}, tmp_path / NAME)
+    write_artefact(typed(spec), scores_of(spec, planted, points=({},)), {}, tmp_path / NAME)
     assert (tmp_path / NAME / FILE).is_file()
-    shown = shown_by_kind(Entry(spec, tmp_path))
+    shown = shown_by_kind(Entry(typed(spec), tmp_path))
     assert (
         "Sets kept for conclusions (1)" in [title for title, _, _ in shown["tables"]] and "seed 777" in shown["legend"]
     )

@@ -6,7 +6,7 @@ import pytest
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.floors import Floor, floor_of, floors_within, hindsight, published_wins
 from lpbench.reporting.published import published_cells
-from tests.reporting.fake import CARDS, experiment, scores_of
+from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
 NAME = "histoftree/table1"
 
@@ -48,7 +48,7 @@ def test_a_floor_stands_for_another_mask_but_not_for_another_budget():
 def test_hindsight_counts_what_beats_the_floor():
     table = experiment("extensions/floor")
     table = table | {"groups": [table["groups"][0] | {"epsilon": [1]}]}
-    cards = CARDS | {"private_mean": {"title": "PrivateMean", "tuning_free": "{}", "task": "regression"}}
+    cards = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
 
     def mean(key):
         # with hindsight (depth 1) the max-edge tree beats the floor, the stated setting (depth 2) does not
@@ -57,7 +57,7 @@ def test_hindsight_counts_what_beats_the_floor():
         return 1.0 if key["method"] == "private_mean" else 2.0
 
     scores = scores_of(table, mean, replications=8)
-    summary = summarise_experiment(table, scores, cards)
+    summary = summarise_experiment(typed(table), scores, cards)
     floor = floors_within(summary)
     assert len(floor) == 20
     found = {(r["method"], r["mask"]): r for r in hindsight(summary, floor, cards)}
@@ -70,6 +70,6 @@ def test_hindsight_counts_what_beats_the_floor():
 def test_sample_size_equivalence_is_drawn(tmp_path):
     figure = experiment("extensions/tuning_free_figure5")
     scores = scores_of(figure, lambda k: 0.5 + 0.01 * np.log(k["x"]), replications=3, metric="accuracy")
-    write_artefact(figure, scores, CARDS, tmp_path)
+    write_artefact(typed(figure), scores, CARDS, tmp_path)
     text = (tmp_path / "tuning_free_figure5_equivalence.svg").read_text(encoding="utf-8")
     assert "ε = 1" in text and "ε = 8" in text and "as many" in text

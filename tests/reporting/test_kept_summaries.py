@@ -6,7 +6,7 @@ import pytest
 from lpbench.experiments.results import read_summary
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.entries import Entry
-from tests.reporting.fake import CARDS, experiment, placeholder, scores_of
+from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +24,19 @@ def results(tmp_path_factory):
     for each in (figure, table):
         (folder / each["name"]).mkdir(parents=True)
         scores[each["name"]].to_parquet(folder / each["name"] / "scores.parquet", index=False)
-        write_artefact(each, scores[each["name"]], CARDS, folder / each["name"])
+        write_artefact(typed(each), scores[each["name"]], CARDS, folder / each["name"])
     return folder, {e["name"]: e for e in (figure, table)}, scores
 
 
 @pytest.mark.parametrize("name", ["histoftree/figure2c", "histoftree/table1"])
 def test_kept_summary_is_the_summary(results, name):
     folder, experiments, scores = results
-    made, read = summarise_experiment(experiments[name], scores[name], CARDS), read_summary(folder / name)
+    made, read = summarise_experiment(typed(experiments[name]), scores[name], CARDS), read_summary(folder / name)
     for frame in ("table", "chosen", "reasons"):
         expected = getattr(made, frame)
         pd.testing.assert_frame_equal(getattr(read, frame), expected, check_dtype=False, check_exact=True)
     assert (read.marked_holm == made.marked_holm).all()
-    assert Entry(experiments[name], folder).full.table.equals(read.table)
+    assert Entry(typed(experiments[name]), folder).full.table.equals(read.table)
 
 
 def test_nothing_kept_is_nothing(tmp_path):

@@ -7,7 +7,7 @@ from lpbench.analysis import read_csv
 from lpbench.papers.lpct.dataset_sizes import read_sizes
 from lpbench.reporting import write_drawing, write_report
 from lpbench.reporting.published import explain
-from tests.reporting.fake import experiment, placeholder, scores_of
+from tests.reporting.fake import experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 
 ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
     slow = placeholder(table, "building", "krr", 2, "timeout", "over the time limit of 3 s")
     put(folder, table, pd.concat([scores, slow], ignore_index=True))
-    experiments = [figure, table, experiment("histoftree/table2")]
+    experiments = [typed(e) for e in (figure, table, experiment("histoftree/table2"))]
     write_report(folder, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT)
     return folder, experiments
 
@@ -62,7 +62,7 @@ def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
 
 
 def test_report_without_any_result(tmp_path):
-    text = write_report(tmp_path, [experiment("histoftree/table1")], [], {}).read_text(encoding="utf-8")
+    text = write_report(tmp_path, [typed(experiment("histoftree/table1"))], [], {}).read_text(encoding="utf-8")
     assert "0 of 1 experiments have results" in text
 
 
@@ -83,14 +83,14 @@ def test_differences_are_explained_by_errata_and_known_deviations():
     ],
 )
 def test_drawings_of_the_second_paper(tmp_path, name, file):
-    written = write_drawing(experiment(name), tmp_path, 7)
+    written = write_drawing(typed(experiment(name)), tmp_path, 7)
     assert [p.name for p in written] == [f"{file}.svg", f"{file}.png"]
     first = written[0].read_bytes()
-    assert b"Date" not in first and write_drawing(experiment(name), tmp_path, 7)[0].read_bytes() == first
+    assert b"Date" not in first and write_drawing(typed(experiment(name)), tmp_path, 7)[0].read_bytes() == first
 
 
 def test_facts_of_the_data_sets(tmp_path):
-    write_drawing(experiment("lpct/table1"), tmp_path, 0)
+    write_drawing(typed(experiment("lpct/table1")), tmp_path, 0)
     rows = read_csv(tmp_path / "comparison.csv").set_index(["panel", "dataset"])
     assert len(rows) == 33
     assert rows.loc[("n_private", "rice"), "reproduced"] == 240

@@ -6,9 +6,9 @@ import pytest
 from lpbench.analysis import critical_difference
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.figures.comparisons import competing, parts, slug
-from tests.reporting.fake import CARDS, experiment, scores_of
+from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
-FLOOR = CARDS | {"private_mean": {"title": "PrivateMean", "tuning_free": "{}", "task": "regression"}}
+FLOOR = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def scores(table):
 
 
 def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
-    write_artefact(table, scores, FLOOR, tmp_path)
+    write_artefact(typed(table), scores, FLOOR, tmp_path)
     names = {p.name for p in tmp_path.glob("*.svg")}
     assert {"floor_ranks.svg", "floor_budgets_aligned.svg", "floor_boxes_personalized_epsilon_2.svg"} <= names
     # nothing is published, and all that is not of the papers is a vector image only
@@ -35,8 +35,8 @@ def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
 
 
 def test_parts_hold_what_the_summary_says(table, scores):
-    summary = summarise_experiment(table, scores, FLOOR)
-    found = parts(table, summary, FLOOR, "oracle")
+    summary = summarise_experiment(typed(table), scores, FLOOR)
+    found = parts(typed(table), summary, FLOOR, "oracle")
     assert [(p.group, p.epsilon) for p in found] == [(m, e) for e in (1, 2) for m in ("aligned", "personalized")]
     part = found[0]
     assert len(part.datasets) == 10 and part.means.shape == part.errors.shape == (10, len(part.columns))
@@ -53,14 +53,14 @@ def test_parts_hold_what_the_summary_says(table, scores):
 
 def test_published_tables_get_a_heat_map(tmp_path):
     table = experiment("histoftree/table1")
-    write_artefact(table, scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
+    write_artefact(typed(table), scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
     names = {p.name for p in tmp_path.glob("*.svg")}
     assert "table1_differences.svg" in names and not any("budgets" in n or "boxes" in n for n in names)
 
 
 def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):
     table = experiment("extensions/sensitivity_order")
-    write_artefact(table, scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
+    write_artefact(typed(table), scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
     assert not list(tmp_path.glob("*_ranks.svg"))
 
 

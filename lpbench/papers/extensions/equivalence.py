@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +14,8 @@ from lpbench.analysis import Summary
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.equivalence import equivalent_sizes
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import axis_of, labelled_curves
 from lpbench.selectors import parse_selector
@@ -27,12 +27,12 @@ LEAST = 4
 FILE = "_equivalence"
 
 
-def draw_equivalence(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> list[Path]:
+def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
     """Draw a panel for each panel and budget in which the first method and another one were run at several sizes.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
         Its first method is the reference.
     summary : Summary
     cards : mapping
@@ -45,8 +45,8 @@ def draw_equivalence(experiment: Any, summary: Summary, cards: Mapping[str, Any]
     list of Path
         Empty if no panel counts private samples.
     """
-    table, stem = summary.table, get(experiment, "name").rpartition("/")[2]
-    first = parse_selector(get(get(experiment, "groups")[0], "method")[0])[0]
+    table, stem = summary.table, experiment.name.rpartition("/")[2]
+    first = parse_selector(experiment.groups[0].method[0])[0]
     panels: dict[tuple[str, float], list[Curve]] = {}
     for curve in labelled_curves(experiment, table, cards):
         if axis_of(experiment, curve.panel) in SIZES and len(curve.x) >= LEAST:

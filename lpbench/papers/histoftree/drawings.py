@@ -13,7 +13,7 @@ from matplotlib.path import Path as Path2D
 from matplotlib.transforms import Affine2D
 
 from lpbench.datasets import make_problem
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
 from lpbench.reporting.figures import style
 from lpbench.selectors import parse_selector
 
@@ -25,9 +25,9 @@ _DEFAULTS: dict[str, Any] = {
 _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalised, spread"}
 
 
-def draw_masks(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Draw one mask a panel: users are rows, features columns, coloured where protected."""
-    settings = _DEFAULTS | dict(get(experiment, "settings", {}))
+    settings = _DEFAULTS | dict(experiment.settings)
     dataset, params = parse_selector(settings["dataset"])
     with style.look():
         figure, axes = plt.subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))

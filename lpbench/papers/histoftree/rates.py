@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 
 from lpbench.analysis import Summary
 from lpbench.analysis.exponents import semi_feature_exponent
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
@@ -21,12 +21,14 @@ SINE_NOISE = 1.0
 _EXTREMES = {"hist": ("Hist", 5), "label_dt": ("LabelDT", 0)}
 
 
-def draw_semi_feature_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
+def draw_semi_feature_rates(
+    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path
+) -> None:
     """Draw figure 2(b) again as excess over the noise, with the slopes of Theorem 4.2 (alpha = 1, d = 5).
 
     Full LDP (Hist) is s* = d, label LDP (LabelDT) is s* = 0.
     """
-    lines = Evidence(folder.parents[1]).curves(get(experiment, "name"))
+    lines = Evidence(folder.parents[1]).curves(experiment.name)
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):

@@ -13,6 +13,8 @@ from matplotlib.axes import Axes
 
 from lpbench.analysis import Summary, bootstrap, loglog_slope, write_csv
 from lpbench.analysis.curves import Curve
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.papers.label_dp.rates import (
     LARGEST,
     MODEL_NAMES,
@@ -23,7 +25,6 @@ from lpbench.papers.label_dp.rates import (
     rate_table,
     theory,
 )
-from lpbench.reporting.cards import get
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import draw_slope, finish
@@ -44,17 +45,17 @@ FITTED = "fitted exponent at the largest n (theory, dashed)"
 BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
 
 
-def write_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
+def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
     """Write ``rates.csv``, the table of slopes and the figures of Z Table I.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
         ``label_dp/table1``.
     folder : Path
         ``<results>/label_dp/table1``, with ``summary.csv`` and ``scores.parquet``.
     """
-    name, title = get(experiment, "name"), get(experiment, "title")
+    name, title = experiment.name, experiment.title
     lines = Evidence(folder.parents[1]).curves(name)
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
@@ -122,17 +123,17 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     style.save(figure, folder, "collapse")
 
 
-def write_budget_rates(experiment: Any, summary: Summary, cards: Mapping[str, Any], folder: Path) -> None:
+def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
     """Write ``rates.csv`` and the figure of the risk against the budget.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
         ``label_dp/budget``.
     folder : Path
         ``<results>/label_dp/budget``, with ``summary.csv`` and ``scores.parquet``.
     """
-    lines = Evidence(folder.parents[1]).curves(get(experiment, "name"))
+    lines = Evidence(folder.parents[1]).curves(experiment.name)
     rows = []
     with style.look():
         figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 4.6))
@@ -144,7 +145,7 @@ def write_budget_rates(experiment: Any, summary: Summary, cards: Mapping[str, An
             finish(ax, text, "privacy budget ε", "upper right", "fitted exponent of ε (theory, dashed)")
             # Room for the legend above the curves.
             ax.set_ylim(top=ax.get_ylim()[1] * 4)
-        figure.suptitle(get(experiment, "title"), fontsize=10, x=0.02, ha="left")
+        figure.suptitle(experiment.title, fontsize=10, x=0.02, ha="left")
         style.save(figure, folder, "budget")
     write_csv(pd.DataFrame(rows), folder / "rates.csv")
 

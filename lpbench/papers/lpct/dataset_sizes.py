@@ -9,8 +9,8 @@ import numpy as np
 
 from lpbench.analysis import read_csv, write_csv
 from lpbench.datasets import describe
+from lpbench.experiments.experiment import Experiment
 from lpbench.papers.published_files import names
-from lpbench.reporting.cards import get
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.published import published_cells
@@ -18,12 +18,12 @@ from lpbench.reporting.published import published_cells
 FACTS = {"n_private": "n_train", "n_public": "n_public", "n_features": "n_features"}
 
 
-def write_facts(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def write_facts(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Write ``comparison.csv``; the panel of a row says which fact it is.
 
     Sizes come from the manifests, so the table is complete for data sets that are not at hand too.
     """
-    name = get(experiment, "name")
+    name = experiment.name
     rows = published_cells(name)
     known = {d: describe(d) for d in dict.fromkeys(rows["dataset"])}
     ours = [getattr(known[d], FACTS[fact]) for d, fact in zip(rows["dataset"], rows["panel"], strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from matplotlib.patches import Patch, Rectangle
 from lpbench.datasets import eta_p, eta_q, make_problem
 from lpbench.estimators import LPCT
 from lpbench.experiments import catalogue as registry
+from lpbench.experiments.experiment import Experiment
 from lpbench.partitions.tree import TreePartition
 from lpbench.problem import Problem
-from lpbench.reporting.cards import get
 from lpbench.reporting.figures import style
 from lpbench.selectors import parse_selector
 
@@ -26,7 +27,7 @@ ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
 SHADES = LinearSegmentedColormap.from_list("classes", [ZERO, "white", ONE])
 
 
-def problem_of(settings: dict[str, Any], default: str, seed: int) -> Problem:
+def problem_of(settings: Mapping[str, Any], default: str, seed: int) -> Problem:
     """Draw replication 0 of the data set that a drawing's settings name."""
     name, params = parse_selector(settings.get("dataset", default))
     return make_problem(name, params, None, None, 0, seed)
@@ -76,9 +77,9 @@ def class_handles() -> list[Line2D]:
     ]
 
 
-def draw_partition(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 1: the partition after each level, with one cell and its ancestors of depth 1 and 2."""
-    settings = get(experiment, "settings", {})
+    settings = experiment.settings
     problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
     depth = int(settings.get("depth", 3))
     tree = fit(problem, depth=depth).tree_
@@ -109,9 +110,9 @@ def draw_partition(experiment: Any, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure1")
 
 
-def draw_pruning(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 2: the ancestor that answers for each leaf; then, a panel for each number of levels climbed, one leaf."""
-    settings = get(experiment, "settings", {})
+    settings = experiment.settings
     problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
     depth = int(settings.get("depth", 3))
     model = registry.method(settings.get("method", "lpct_prune_max_edge[min_depth=1]")).build()
@@ -152,9 +153,9 @@ def _all_leaves(ax: Axes, model: Any, depth: int) -> None:
     ax.set_title("depth k of the ancestor, estimate", loc="left")
 
 
-def draw_contours(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def draw_contours(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 3: eta_P, and eta_Q for each exponent."""
-    gammas = get(experiment, "settings", {}).get("gamma", [0.5, 5])
+    gammas = experiment.settings.get("gamma", [0.5, 5])
     axis = np.linspace(0, 1, 301)
     points = np.stack(np.meshgrid(axis, axis), axis=-1)
     functions = [("$\\eta_P$", eta_p(points))]
@@ -172,9 +173,9 @@ def draw_contours(experiment: Any, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure3")
 
 
-def draw_ranges(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 8(a): the true domain, the range of the public sample, and the ranges one might assume."""
-    settings = get(experiment, "settings", {})
+    settings = experiment.settings
     scale, n_public = float(settings.get("scale", 2.9)), int(settings.get("n_public", 50))
     assumed = settings.get("assumed_ranges", [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5])
     params = {"n_public": n_public, "scale": scale, "range": "known"}
@@ -203,9 +204,9 @@ def draw_ranges(experiment: Any, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure8a")
 
 
-def draw_two_partitions(experiment: Any, folder: Path, seed: int) -> list[Path]:
+def draw_two_partitions(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 9(a): a random partition and the max-edge partition of the same depth, over eta_P."""
-    settings = get(experiment, "settings", {})
+    settings = experiment.settings
     problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
     depth = int(settings.get("depth", 3))
     axis = np.linspace(0, 1, 201)

@@ -11,7 +11,8 @@ import numpy as np
 from lpbench.analysis import Summary
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import BASELINE
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.reporting.tables.grid import Grid, build
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
@@ -65,9 +66,9 @@ class Part:
                     self.means[:, kept], self.errors[:, kept], samples)  # fmt: skip
 
 
-def parts(experiment, summary: Summary, cards: Mapping, selection: str) -> list[Part]:
+def parts(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], selection: str) -> list[Part]:
     """Split an experiment's tables into comparisons with one metric; data sets without any number are left out."""
-    name = get(experiment, "name")
+    name = experiment.name
     table = summary.table[summary.table["selection"] == selection]
     rows = {_key(r): r for r in table.to_dict("records")}
     samples = summary.samples(selection)

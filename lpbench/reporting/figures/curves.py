@@ -9,7 +9,9 @@ from dataclasses import replace
 import pandas as pd
 
 from lpbench.analysis.curves import Curve, curves
-from lpbench.reporting.cards import describe_params, get, mask_title, method_title
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
+from lpbench.reporting.cards import describe_params, mask_title, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import format_selector, parse_selector
 
@@ -17,20 +19,22 @@ from lpbench.selectors import format_selector, parse_selector
 NON_PRIVATE = 512.0
 
 
-def axis_of(experiment, panel: str) -> str:
+def axis_of(experiment: Experiment, panel: str) -> str:
     """Horizontal axis of a panel: ``epsilon``, ``dataset.<param>``, ``mask.<param>`` or ``method.<param>``."""
-    for group in get(experiment, "groups", []):
-        if get(group, "panel", "") == panel and get(group, "x"):
-            return get(group, "x")
+    for group in experiment.groups:
+        if group.panel == panel and group.x:
+            return group.x
     return "epsilon"
 
 
-def labelled_curves(experiment, table: pd.DataFrame, cards: Mapping, selection: str = "oracle") -> list[Curve]:
+def labelled_curves(
+    experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], selection: str = "oracle"
+) -> list[Curve]:
     """Return the curves of an experiment with printed names, in a fixed order.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
     table : DataFrame
         Summary.
     cards : mapping
@@ -46,7 +50,7 @@ def labelled_curves(experiment, table: pd.DataFrame, cards: Mapping, selection: 
     return named
 
 
-def _label(curve: Curve, many: Mapping[str, bool], cards: Mapping) -> str:
+def _label(curve: Curve, many: Mapping[str, bool], cards: Mapping[str, Method]) -> str:
     """Method, mask and data set in print, without the variant; the latter two where a panel has several."""
     name, params = parse_selector(curve.method)
     parts = [method_title(format_selector(name, {k: v for k, v in params.items() if k != "variant"}), cards)]

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from lpbench.analysis import Summary
+from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.figures import style
 from lpbench.reporting.tables.grid import build
@@ -24,7 +25,7 @@ SHADES = LinearSegmentedColormap.from_list("difference", [style.COLOURS[0], "whi
 FACTOR, POINTS = math.log(2), 0.1
 
 
-def draw_differences(name: str, summary: Summary, cards: Mapping, folder: Path, file: str) -> list[Path]:
+def draw_differences(name: str, summary: Summary, cards: Mapping[str, Method], folder: Path, file: str) -> list[Path]:
     """Draw reproduced minus published, a panel a table; nothing without published cells."""
     comparison = compare(name, summary).dropna(subset=["published", "reproduced"])
     layouts = [g.layout for g in build(name, summary, cards, "oracle")]

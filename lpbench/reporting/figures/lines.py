@@ -16,7 +16,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from lpbench.analysis.curves import Curve
-from lpbench.reporting.cards import SYMBOLS, get
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
+from lpbench.reporting.cards import SYMBOLS
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, published_curves
 from lpbench.reporting.paper import paper_of
@@ -44,12 +46,14 @@ _AXIS_NAMES = {
 _METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk"}
 
 
-def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, name: str, selection: str) -> list[Path]:
+def draw_lines(
+    experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], folder: Path, name: str, selection: str
+) -> list[Path]:
     """Draw all panels of an experiment side by side.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
     table : DataFrame
         Summary.
     cards : mapping
@@ -73,7 +77,7 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
         rows = -(-len(panels) // columns)
         figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns + 2.2, 3.6 * rows), squeeze=False)
         looks = _looks(found)
-        under = published_curves(get(experiment, "name"), found) if selection == "oracle" else []
+        under = published_curves(experiment.name, found) if selection == "oracle" else []
         for ax in axes.flat[len(panels) :]:
             ax.set_axis_off()
         for ax, panel in zip(axes.flat, panels, strict=False):
@@ -82,10 +86,10 @@ def draw_lines(experiment, table: pd.DataFrame, cards: Mapping, folder: Path, na
                 ax.set_title(_panel_title(panel, found), loc="left")
         for ax in axes[:, 0]:
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
-        handles = _legend(found, looks, bool(under), paper_of(get(experiment, "name")).default_variant)
+        handles = _legend(found, looks, bool(under), paper_of(experiment.name).default_variant)
         figure.legend(handles=handles, loc="outside right center", frameon=False, handlelength=2.8)
         suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
-        title = textwrap.fill(str(get(experiment, "title", name)) + suffix, 60 * columns + 25)
+        title = textwrap.fill((experiment.title or name) + suffix, 60 * columns + 25)
         figure.suptitle(title, fontsize=10, x=0.02, ha="left")
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))

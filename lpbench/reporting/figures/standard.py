@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lpbench.analysis import Summary
-from lpbench.reporting.cards import get
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.reporting.figures.boxes import draw_boxes
 from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import parts
@@ -17,12 +18,14 @@ from lpbench.reporting.figures.ranks import draw_ranks
 RANKS, BUDGETS, BOXES, DIFFERENCES = "_ranks", "_budgets", "_boxes", "_differences"
 
 
-def draw_standard(experiment, summary: Summary, cards: Mapping, folder: Path, stem: str, selection: str) -> list[Path]:
+def draw_standard(
+    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str, selection: str
+) -> list[Path]:
     """Draw the plots of one experiment's tables and return their files.
 
     Parameters
     ----------
-    experiment : mapping or record
+    experiment : Experiment
     summary : Summary
     cards : mapping
         Method selector -> printed name.
@@ -36,5 +39,5 @@ def draw_standard(experiment, summary: Summary, cards: Mapping, folder: Path, st
     written += draw_budgets(found, folder, stem + BUDGETS, selection)
     if selection == "oracle":
         written += draw_boxes(found, folder, stem + BOXES)
-        written += draw_differences(get(experiment, "name"), summary, cards, folder, stem + DIFFERENCES)
+        written += draw_differences(experiment.name, summary, cards, folder, stem + DIFFERENCES)
     return written

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lpbench.analysis import Summary
+from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
@@ -61,7 +62,7 @@ class Place:
         return "" if self.folder == self.report else f"{self.report.relative_to(self.folder).as_posix()}/"
 
 
-def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
+def artefact(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> dict:
     """Collect what the page shows of one experiment, in the order in which it is shown."""
     shown = shown_tables(entry, cards, floor)
     plain = paper_of(entry.name).text_tables.get(entry.name)
@@ -87,7 +88,7 @@ def artefact(entry: Entry, cards: Mapping, floor: Floors) -> dict:
     }  # fmt: skip
 
 
-def links(entry: Entry, place: Place, cards: Mapping) -> dict:
+def links(entry: Entry, place: Place, cards: Mapping[str, Method]) -> dict:
     """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
     files = [(f, f"{entry.name}/{f}") for f in entry.files if (place.folder / entry.name / f).is_file()]
     found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
@@ -109,7 +110,7 @@ def _picture(entry: Entry, file: str) -> dict:
     return {"href": f"{entry.name}/{file}", "alt": alt, "width": width, "height": height}
 
 
-def _hindsight(summary: Summary, cards: Mapping, floor: Floors) -> list[list[str]]:
+def _hindsight(summary: Summary, cards: Mapping[str, Method], floor: Floors) -> list[list[str]]:
     rows = []
     for row in hindsight(summary, floors_within(summary) or floor, cards):
         where = ", ".join(filter(None, [row["panel"], row["mask"]]))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lpbench.analysis import read_csv
+from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.floors import floors, published_wins
@@ -27,7 +28,7 @@ def write_pages(
     missing: Sequence[tuple[str, str]],
     environment: Mapping,
     folder: Path,
-    cards: Mapping[str, Mapping],
+    cards: Mapping[str, Method],
 ) -> list[Path]:
     """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.json`` is there).
 
@@ -71,7 +72,9 @@ def _pages() -> list[Page]:
 class _Site:
     """Content of all pages, computed once for both places they are written to."""
 
-    def __init__(self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping):
+    def __init__(
+        self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping[str, Method]
+    ):
         self.entries, self.missing, self.environment = entries, missing, environment
         rules = {claim.name: claim.judged_by for paper in papers() for claim in paper.claims}
         self.claims = [c | {"rule": rules.get(c["claim"], "")} for c in claims]

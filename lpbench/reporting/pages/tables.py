@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from lpbench.analysis import read_csv
+from lpbench.experiments.method import Method
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES, is_floor
 from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
@@ -76,7 +77,7 @@ class ShownTable:
     published: bool
 
 
-def shown_tables(entry: Entry, cards: Mapping[str, Mapping], floor: Floors) -> list[ShownTable]:
+def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
     """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
     if entry.kind not in ("table", "timing") or not (entry.folder / f"{entry.leaf}.tex").is_file():
         return []

@@ -11,6 +11,7 @@ import pandas as pd
 
 from lpbench.analysis import Summary, rank_sums, wins
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.published import published_cells, published_rank_sums
 from lpbench.reporting.tables.layouts import Column, Layout, layouts
@@ -52,7 +53,7 @@ def print_number(value: float, style: str) -> str:
     return f"{float(format(value, '.4g')):g}"
 
 
-def build(experiment: str, summary: Summary, cards: Mapping, selection: str = "oracle") -> list[Grid]:
+def build(experiment: str, summary: Summary, cards: Mapping[str, Method], selection: str = "oracle") -> list[Grid]:
     """Lay out all tables of an experiment for one selection."""
     table = summary.table.assign(holm=summary.marked_holm, error=summary.table["se"])
     if (table["metric"] == "mse").any():

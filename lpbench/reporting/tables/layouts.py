@@ -10,6 +10,7 @@ import pandas as pd
 
 from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
+from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.paper import TableLayout, paper_of, papers
 from lpbench.reporting.published import published_cells
@@ -65,7 +66,7 @@ class Layout:
     style: str
 
 
-def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Mapping]) -> list[Layout]:
+def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Method]) -> list[Layout]:
     """Return the tables of an experiment, one a panel and budget.
 
     Parameters
@@ -82,7 +83,7 @@ def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Mapping]) 
     return _general(table, cards, published_cells(experiment))
 
 
-def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping, epsilon: float) -> Layout:
+def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping[str, Method], epsilon: float) -> Layout:
     columns = []
     for mask, methods in spec.columns.items():
         for name in _masks(mask, table):
@@ -120,7 +121,7 @@ def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str]
     return tuple(rows + [(s, s) for s in present if s not in known])
 
 
-def _general(table: pd.DataFrame, cards: Mapping, published: pd.DataFrame) -> list[Layout]:
+def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.DataFrame) -> list[Layout]:
     """Plain products of masks and methods: proposed methods, competitors, references, then others by name."""
     order = [method for paper in papers() for method in paper.methods]
 
