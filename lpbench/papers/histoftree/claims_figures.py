@@ -1,4 +1,4 @@
-"""Deciders of H's claims about its simulations (figure 2)."""
+"""Deciders of HistOfTree's claims about its simulations (figure 2)."""
 
 from __future__ import annotations
 

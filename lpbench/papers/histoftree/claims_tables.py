@@ -1,4 +1,4 @@
-"""Deciders of H's claims about its tables and about its randomised response (appendix A.1)."""
+"""Deciders of HistOfTree's claims about its tables and about its randomised response (appendix A.1)."""
 
 from __future__ import annotations
 

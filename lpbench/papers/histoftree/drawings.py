@@ -1,4 +1,4 @@
-"""H figure 1: the mask as a picture."""
+"""HistOfTree's figure 1: the mask as a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deciders of Z's claims: rates in n and epsilon (Table I) and the two randomisers of a class (Remark 1).
+"""Deciders of the label-DP paper's claims: rates in n and epsilon (Table I), two randomisers of a class (Remark 1).
 
 Claims that slopes *differ* need every interval to exclude zero. Claims that slopes are *equal* are several comparisons
 at once: their intervals hold jointly at 95 % (Bonferroni).

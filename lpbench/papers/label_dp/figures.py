@@ -29,7 +29,7 @@ from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import draw_slope, finish
 
-#: Budgets that are drawn of each row of Z Table I (all of them are in the table): label and full LDP, then both CDP.
+#: Budgets that are drawn of each row of Table I (all of them are in the table): label and full LDP, then both CDP.
 LOCAL_DRAWN = {"label_ldp": 1.0, "ldp": 8.0}
 CENTRAL_DRAWN = {"classification": 0.24, "regression": 0.04}
 PANELS = {
@@ -46,7 +46,7 @@ BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 
 
 
 def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
-    """Write ``rates.csv``, the table of slopes and the figures of Z Table I.
+    """Write ``rates.csv``, the table of slopes and the figures of Table I.
 
     Parameters
     ----------

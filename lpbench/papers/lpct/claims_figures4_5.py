@@ -1,4 +1,4 @@
-"""Deciders of L's claims about the budget, gamma and the private sample size (figures 4 and 5)."""
+"""Deciders of LPCT's claims about the budget, gamma and the private sample size (figures 4 and 5)."""
 
 from __future__ import annotations
 

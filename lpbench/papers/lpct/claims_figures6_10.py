@@ -1,4 +1,4 @@
-"""Deciders of L's claims about the public sample, the parameters and the range (figures 6 to 10)."""
+"""Deciders of LPCT's claims about the public sample, the parameters and the range (figures 6 to 10)."""
 
 from __future__ import annotations
 

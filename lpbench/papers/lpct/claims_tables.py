@@ -1,4 +1,4 @@
-"""Deciders of L's claims about its tables."""
+"""Deciders of LPCT's claims about its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L Table 1: the sizes of the data sets, printed and ours."""
+"""LPCT's table 1: the sizes of the data sets, printed and ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L's drawn figures: partition (1), regression functions (3), ranges (8a), informed and random partitions (9a)."""
+"""LPCT's drawn figures: partition (1), regression functions (3), ranges (8a), informed and random partitions (9a)."""
 
 from __future__ import annotations
 

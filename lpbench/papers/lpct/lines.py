@@ -1,4 +1,4 @@
-"""What the deciders of L's figures share: picking curves and testing one against another."""
+"""What the deciders of LPCT's figures share: picking curves and testing one against another."""
 
 from __future__ import annotations
 

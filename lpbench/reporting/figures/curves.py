@@ -15,7 +15,7 @@ from lpbench.reporting.cards import describe_params, mask_title, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import format_selector, parse_selector
 
-#: Budgets from here on are drawn apart and called non-private (H's 1024, L's 1000).
+#: Budgets from here on are drawn apart and called non-private (1024 in HistOfTree's figures, 1000 in LPCT's).
 NON_PRIVATE = 512.0
 
 
