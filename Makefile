@@ -9,11 +9,11 @@ DOCS         := $(VENV)/.docs
 EXPERIMENTS  ?= *
 REPLICATIONS ?=
 RESULTS      ?= results
-SEED         ?= 2025
+SEED         ?=
 WORKERS      ?=
 LEVEL        ?= bitwise
 
-OPTIONS = --results $(RESULTS) --seed $(SEED) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
+OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
 .PHONY: help install engines docs reproduce quick verify test test-all lint wheel audit bench stream datasets report ui lock clean

@@ -175,7 +175,7 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
     else:
         scores = assemble(job.plan.entries, store)
         scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
-        reporting.write_artefact(shown, scores, job.methods, folder)
+        reporting.write_artefact(shown, scores, job.methods, folder, job.seed)
     record = record_of(job, stamp, runner, folder, store, scores)
     (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

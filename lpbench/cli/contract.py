@@ -20,6 +20,7 @@ from lpbench.datasets.real import sensitivity_order
 from lpbench.errors import LpbenchError, PrivacyLeakWarning
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
+from lpbench.experiments.config import ROOT_SEED
 from lpbench.privacy import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -166,7 +167,7 @@ def check_audit(selector: str) -> None:
     from lpbench.audit import table
 
     try:
-        row = table.audit("method", selector, AUDIT_SAMPLES, 2025)
+        row = table.audit("method", selector, AUDIT_SAMPLES, ROOT_SEED)
     except LpbenchError as error:
         raise AssertionError(
             f"{error}. A method is not trusted before it says what leaves a device: write the function marked @builds, "

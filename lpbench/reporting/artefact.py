@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, summarise, write_csv
+from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import forget_summary, keep_summary
@@ -27,12 +28,10 @@ from lpbench.selectors import parse_selector
 
 #: Significant digits of the tables on disk: far beyond any standard error, and half the space of all digits.
 WRITTEN_DIGITS = 7
-#: Seed of the drawn panels of a figure that also has computed ones.
-DRAWING_SEED = 2025
 
 
 def write_artefact(
-    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path
+    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
 ) -> Summary:
     """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment, and what reports read again.
 
@@ -47,6 +46,8 @@ def write_artefact(
         ``grid_by_mask``, by which a tuning-free setting that is no grid point is kept out of the oracle.
     folder : Path
         ``<results>/<experiment>``.
+    seed : int
+        Root seed of the drawn panels of a figure that also has computed ones.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def write_artefact(
     if len(by_kind):
         write_csv(by_kind, folder / DEVELOPMENT_SETS, digits=WRITTEN_DIGITS)
     if drawing_of(name) is not None:
-        write_drawing(experiment, folder, DRAWING_SEED)
+        write_drawing(experiment, folder, seed)
     if further is not None:
         further.write(experiment, summary, methods, folder)
     return summary

@@ -15,6 +15,7 @@ from lpbench.deployment.streams.draws import SlicedDraws
 from lpbench.deployment.streams.histoftree import CellStream, Design, LabelStream, MaskCounts, Users
 from lpbench.deployment.streams.lpct import VoteStream
 from lpbench.estimators import LPCT, HistOfTree
+from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.memory import memory_mb
 from lpbench.seeds import Streams
 
@@ -107,7 +108,7 @@ def _blocks(users: int) -> Iterator[tuple[int, int, int]]:
 METHODS: dict[str, Callable[[int, int], Iterator[Progress]]] = {"lpct": stream_lpct, "histoftree": stream_histoftree}
 
 
-def measure(method: str, users: int, seed: int = 2025) -> pd.DataFrame:
+def measure(method: str, users: int, seed: int = ROOT_SEED) -> pd.DataFrame:
     """Stream users through a curator.
 
     Parameters
