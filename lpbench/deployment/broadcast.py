@@ -12,6 +12,9 @@ from lpbench.deployment.collector import ProtocolError
 from lpbench.deployment.wire import digest
 from lpbench.partitions import TreePartition
 
+#: Bytes of the longest broadcast, and depth of the deepest partition, that a device reads.
+MOST_BROADCAST, MOST_DEPTH = 1 << 20, 256
+
 _LENGTH = struct.Struct(">I")
 _TREE = struct.Struct(">HI")
 
@@ -40,21 +43,30 @@ class Broadcast:
 
     def encode(self) -> bytes:
         """Return the bytes that are sent; they determine the campaign."""
-        text = json.dumps(self.settings, sort_keys=True, separators=(",", ":")).encode()
-        return _LENGTH.pack(len(text)) + text + (b"" if self.tree is None else encode_tree(self.tree))
+        text = json.dumps(self.settings, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+        content = _LENGTH.pack(len(text)) + text + (b"" if self.tree is None else encode_tree(self.tree))
+        if len(content) > MOST_BROADCAST:
+            raise ProtocolError(f"a broadcast of {len(content)} bytes: devices read at most {MOST_BROADCAST}")
+        return content
 
     @classmethod
     def decode(cls, content: bytes) -> Broadcast:
         """Inverse of :meth:`encode`; ProtocolError if the content is not one."""
+        if not isinstance(content, bytes) or len(content) > MOST_BROADCAST:
+            raise ProtocolError(f"the broadcast cannot be read: it must be at most {MOST_BROADCAST} bytes")
         try:
             (length,) = _LENGTH.unpack_from(content)
-            settings = json.loads(content[_LENGTH.size : _LENGTH.size + length])
+            settings = json.loads(content[_LENGTH.size : _LENGTH.size + length], parse_constant=_no_number)
             if _LENGTH.size + length > len(content) or not isinstance(settings, dict):
                 raise ValueError("no settings of the length that is stated")
             rest = content[_LENGTH.size + length :]
             return cls(settings, decode_tree(rest) if rest else None)
-        except (struct.error, ValueError) as error:
+        except (struct.error, ValueError, RecursionError) as error:
             raise ProtocolError(f"the broadcast cannot be read: {error}") from error
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def campaign_of(content: bytes) -> bytes:
@@ -78,7 +90,13 @@ def decode_tree(content: bytes) -> TreePartition:
     cuts = np.frombuffer(content, dtype=">f8", offset=_TREE.size + 2 * n_nodes)
     if cuts.size != inner.sum() or n_nodes != 1 + 2 * inner.sum() or feature.max(initial=-1) >= n_features:
         raise ValueError("the arrays of the partition do not fit together")
+    # The r-th cut has the children 1 + 2 r and 2 + 2 r, which come after it.
+    if (np.flatnonzero(inner) > 2 * np.arange(cuts.size)).any() or not np.isfinite(cuts).all():
+        raise ValueError("the cuts of the partition are not a tree of finite thresholds")
     threshold[inner] = cuts
-    return TreePartition(
+    tree = TreePartition(
         feature, threshold, np.zeros(n_nodes, dtype=np.intp), np.zeros(n_features), np.ones(n_features)
     )
+    if tree.max_depth > MOST_DEPTH:
+        raise ValueError(f"the partition is {tree.max_depth} cuts deep, more than {MOST_DEPTH}")
+    return tree

@@ -29,17 +29,12 @@ def measure_protocols(seed: int) -> list[Cost]:
     X, y = rng.random((N_USERS, 8)), rng.random(N_USERS)
     costs = []
     for mechanism in ("grr", "rr"):
-        costs += _histoftree(
-            HistOfTree(1.0, bins=2, depth=4, mechanism=mechanism, y_range=(0.0, 1.0), random_state=0), X, y
-        )
-    for name, mechanism, noise in (
-        ("laplace", "laplace", "sum"),
-        ("discrete", "laplace", "discrete"),
-        ("rr", "rr", "sum"),
-    ):
-        model = LPCT(1.0, depth=4, min_samples_leaf=0, mechanism=mechanism, noise=noise, random_state=0)
-        curator = LPCTCurator(model, X[:50], y[:50] > 0.5, [False, True], _SECRET)
-        clients = [LPCTClient(i, user_token(_SECRET, i), 1.0, X[i], int(y[i] > 0.5)) for i in range(N_USERS)]
+        model = HistOfTree(1.0, bins=2, depth=4, mechanism=mechanism, noise="discrete", y_range=(0.0, 1.0))
+        costs += _histoftree(model.set_params(random_state=0), X, y)
+    for name, mechanism, noise in (("discrete", "laplace", "discrete"), ("rr", "rr", "sum")):
+        tree = LPCT(1.0, depth=4, min_samples_leaf=0, mechanism=mechanism, noise=noise, random_state=0)
+        curator = LPCTCurator(tree, X[:50], y[:50] > 0.5, [False, True], _SECRET)
+        clients = [LPCTClient(i, user_token(_SECRET, i), 1.0, X[i], y[i] > 0.5, [False, True]) for i in range(N_USERS)]
         costs.append(_round(f"LPCT ({name})", curator.collector(), curator.first, clients))
     return costs
 

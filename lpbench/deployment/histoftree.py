@@ -10,22 +10,26 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from lpbench.deployment.broadcast import Broadcast, campaign_of
-from lpbench.deployment.client import Client, fresh_generator, numbers, whole
+from lpbench.checks import check_choice, check_number, check_range, check_whole
+from lpbench.deployment.broadcast import MOST_DEPTH, Broadcast, campaign_of
+from lpbench.deployment.client import Answer, Client, budget_of, features_of, fresh_generator
 from lpbench.deployment.collector import Collector, ProtocolError, Round
+from lpbench.deployment.ledger import Ledger
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, bit_reports, category_reports
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.public_mask import protection_order
 from lpbench.estimators.histoftree.rounds import MECHANISMS, Rounds, Split
 from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.privacy import RandomizedResponse
-from lpbench.privacy.payload import LARGEST_REAL, Field, Integers, Reals
+from lpbench.estimators.private_labels import discrete_labels
+from lpbench.privacy import DiscreteLaplace, RandomizedResponse
+from lpbench.privacy.payload import LARGEST_REAL, Field, GridPoints, Integers, Reals, grid_reach
 from lpbench.seeds import Streams
 
 NAME = "histoftree"
@@ -70,9 +74,10 @@ class UserDraws(ReportDraws):
         return np.column_stack([self.bin[int(c)] for c in columns]) if len(columns) else np.empty((self.keep.size, 0))
 
 
-def label_fields(n_features: int) -> tuple[Field, ...]:
+def label_fields(mechanism: DiscreteLaplace, label_range: tuple[float, float], n_features: int) -> tuple[Field, ...]:
     """Round 1: the privatised label, which features are protected, and the features (0 where protected)."""
-    return Reals(1), Integers(2, n_features), Reals(n_features)
+    reach = grid_reach(max(map(abs, label_range)) + mechanism.step, mechanism.scale, mechanism.step)
+    return GridPoints(mechanism.step, reach), Integers(2, n_features), Reals(n_features)
 
 
 def cell_fields(n_cells: int, mechanism: str) -> tuple[Field, ...]:
@@ -87,11 +92,15 @@ class HistOfTreeClient(Client):
     ----------
     user, token, limit
         See :class:`~lpbench.deployment.client.Client`.
-    x : ndarray of shape (d,) in [0, 1]
+    x : ndarray of shape (d,)
+        Clipped to [0, 1].
     y : float
+        Clipped to the range that is announced.
     protected : boolean ndarray of shape (d,)
     draws : UserDraws, optional
         The device's randomness; None: from the operating system.
+    ledger
+        See :class:`~lpbench.deployment.client.Client`.
     """
 
     protocol = NAME
@@ -105,63 +114,61 @@ class HistOfTreeClient(Client):
         y: float,
         protected: ArrayLike,
         draws: UserDraws | None = None,
+        ledger: Ledger | Path | str | None = None,
     ):
-        super().__init__(user, token, limit)
-        self._x = np.asarray(x, dtype=np.float64)[None]
-        self._y = np.array([y], dtype=np.float64)
-        self._mask = np.asarray(protected, dtype=bool)[None]
+        super().__init__(user, token, limit, ledger)
+        self._x = np.clip(features_of(x), 0.0, 1.0)
+        self._y = np.array([check_number("y", y)])
+        self._mask = np.asarray(protected, dtype=bool).reshape(self._x.shape)
         self._draws = UserDraws.fresh(self._x.shape[1]) if draws is None else draws
-        self._budgets = (0.0, 0.0)
 
-    def _cost(self, broadcast: Broadcast) -> float:
-        if broadcast.settings["round"] == 1:
-            label, cell = numbers(broadcast.settings, "label_budget", "cell_budget")
-            if label == 0:
-                raise ProtocolError("label_budget=0: a label cannot be sent without a budget")
-            self._budgets = label, cell
-            return label
-        return self._budgets[1]
+    def _plan(self, broadcast: Broadcast) -> Answer:
+        return self._label(broadcast.settings) if broadcast.settings["round"] == 1 else self._cell(broadcast)
 
-    def _report(self, broadcast: Broadcast) -> tuple[Sequence[Field], np.ndarray]:
-        return (self._label if broadcast.settings["round"] == 1 else self._cell)(broadcast)
+    def _rounds(self, y: np.ndarray, label_range: float) -> Rounds:
+        return Rounds(self._x, y, self._mask, label_range, Streams(0), self._draws, "discrete")
 
-    def _rounds(self, label_range: float) -> Rounds:
-        return Rounds(self._x, self._y, self._mask, label_range, Streams(0), self._draws)
-
-    def _label(self, broadcast: Broadcast) -> tuple[Sequence[Field], np.ndarray]:
-        lo, hi = broadcast.settings["label_range"]
-        if not -LARGEST_REAL <= lo < hi <= LARGEST_REAL:
-            raise ProtocolError(f"label_range=[{lo!r}, {hi!r}] must be two finite numbers, the smaller one first")
-        # A refusal would tell that the label is outside.
-        self._y = np.clip(self._y, lo, hi)
-        label = self._rounds(hi - lo).labels(self._budgets[0])
+    def _label(self, settings: dict) -> Answer:
+        label, cell = budget_of(settings, "label_budget"), check_number("cell_budget", settings["cell_budget"], least=0)
+        lo, hi = check_range("label_range", settings["label_range"])
+        if max(abs(lo), abs(hi)) > LARGEST_REAL or settings["d"] != self._x.size:
+            raise ProtocolError(f"label_range=[{lo!r}, {hi!r}] or d={settings['d']!r} does not fit this device")
         shown = np.where(self._mask, 0.0, self._x)[0]
-        return label_fields(shown.size), np.concatenate([label, self._mask[0], shown])
 
-    def _cell(self, broadcast: Broadcast) -> tuple[Sequence[Field], np.ndarray]:
-        grid, leaves, mechanism = self._places(broadcast)
-        if self._budgets[1] == 0 and grid.choices[0] * leaves.choices[0] > 1:
+        def values() -> np.ndarray:
+            # A refusal would tell that the label is outside.
+            report = self._rounds(np.clip(self._y, lo, hi), hi - lo).labels(label)
+            return np.concatenate([report, self._mask[0], shown])
+
+        mechanism = discrete_labels(hi - lo, label)
+        return Answer(label, label_fields(mechanism, (lo, hi), shown.size), values, promised=(label, cell))
+
+    def _cell(self, broadcast: Broadcast) -> Answer:
+        (_, budget), (grid, leaves, mechanism) = self._promised, self._places(broadcast)
+        if budget == 0 and grid.choices[0] * leaves.choices[0] > 1:
             raise ProtocolError("no budget is left for the cell, which is not public")
+
+        def category() -> np.ndarray:
+            codes, leaf = category_reports(grid, leaves, budget, self._draws.keep)
+            return codes * leaves.n_leaves + leaf
+
         fields = cell_fields(number_of_cells(grid, leaves), mechanism)
-        if mechanism == "grr":
-            codes, leaf = category_reports(grid, leaves, self._budgets[1], self._draws.keep)
-            return fields, codes * leaves.n_leaves + leaf
-        return fields, self._bits(grid, leaves, self._budgets[1])
+        return Answer(budget, fields, category if mechanism == "grr" else lambda: self._bits(grid, leaves, budget))
 
     def _places(self, broadcast: Broadcast) -> tuple[UserGrid, UserLeaves, str]:
         """Locate the user in the cells of a broadcast, which must be a division of all features of a sane size."""
         settings, tree, d = broadcast.settings, broadcast.partition, self._x.shape[1]
         columns, mechanism = settings["grid"] + settings["columns"], settings["mechanism"]
-        bins, depth = whole(settings, "bins", 1, MOST_CELLS), whole(settings, "depth", 0, MOST_CELLS)
+        bins = check_whole("bins", settings["bins"], least=1, most=MOST_CELLS)
+        depth = check_whole("depth", settings["depth"], most=MOST_DEPTH)
         if sorted(columns) != list(range(d)) or tree.n_features != len(settings["columns"]):
             raise ProtocolError(f"the features {columns} of grid and tree must be the {d} features, each once")
-        if mechanism not in MECHANISMS:
-            raise ProtocolError(f"mechanism={mechanism!r} must be one of {MECHANISMS}")
+        check_choice("mechanism", mechanism, MECHANISMS)
         if bins ** len(settings["grid"]) * tree.n_leaves(depth) > MOST_CELLS:
             raise ProtocolError(f"more than {MOST_CELLS} cells are asked for")
         # An empty list has no whole numbers of its own.
         places = [np.array(settings[name], dtype=np.intp) for name in ("grid", "columns")]
-        split = Split(self._rounds(1.0), *places)
+        split = Split(self._rounds(self._y, 1.0), *places)
         (leaves,) = split.leaves(tree, [depth])
         return split.grid(bins), leaves, mechanism
 
@@ -186,7 +193,7 @@ class HistOfTreeCurator:
     Parameters
     ----------
     model : HistOfTree or AdHistOfTree
-        Parameters of the method; ``y_range`` must be given.
+        Parameters of the method; ``y_range`` must be given, and ``noise`` be discrete.
     n_features : int
     secret : bytes
         Key of the enrolment tokens.
@@ -200,6 +207,9 @@ class HistOfTreeCurator:
                 f"constants={model.constants!r}: the budgets are promised before any mask is known; use 'paper', and "
                 "label_share=1 where no cell needs randomising"
             )
+        if model.noise != "discrete":
+            raise ConfigurationError(f"noise={model.noise!r}: devices send discrete noise only; use noise='discrete'")
+        check_number("epsilon", model.epsilon, above=0, hint="devices have finite budgets")
         self.model, self.d, self._secret = clone(model), n_features, secret
         self._streams = self.model._streams()
         lo, hi = map(float, model.y_range)
@@ -207,6 +217,7 @@ class HistOfTreeCurator:
         share = model.label_share
         label, cell = share * model.epsilon, (1 - share) * model.epsilon if share < 1 else 0.0
         self._budgets = label, cell
+        self._label_fields = label_fields(discrete_labels(hi - lo, label), (lo, hi), n_features)
         settings = {"label_range": [lo, hi], "label_budget": label, "cell_budget": cell, "d": n_features}
         self.first = Broadcast({"protocol": NAME, "round": 1, **settings}).encode()
         self.second = b""
@@ -214,7 +225,7 @@ class HistOfTreeCurator:
     def collector(self, number: int, shard: int = 0, n_shards: int = 1) -> Collector:
         """Return an empty collector for a round."""
         if number == 1:
-            rules = Round(1, campaign_of(self.first), label_fields(self.d))
+            rules = Round(1, campaign_of(self.first), self._label_fields)
             return Collector(rules, self._secret, shard, n_shards, possible=self._legal_labels)
         if not self.second:
             raise ProtocolError("round 2 opens when round 1 is closed")

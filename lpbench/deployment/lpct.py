@@ -1,31 +1,33 @@
 """LPCT as a protocol of one round (LPCT section 3): a table of votes in the cells of the public partition.
 
 Reports of randomised response and of discrete noise add up exactly, so that the curator's model is that of the
-per-user simulation to the last bit if both are fed the same draws. Sums of continuous noise are rounded to multiples of
-``SUM_STEP`` per report, which is post-processing.
+per-user simulation to the last bit if both are fed the same draws. A device holds its public list of classes: it
+refuses a broadcast that names others, whatever its record.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from lpbench.checks import check_choice
 from lpbench.deployment.broadcast import Broadcast, campaign_of
-from lpbench.deployment.client import Client, fresh_generator, numbers, whole
-from lpbench.deployment.collector import Collector, ProtocolError, Round
+from lpbench.deployment.client import Answer, ClassList, Client, budget_of, features_of, fresh_generator
+from lpbench.deployment.collector import Collector, Round
+from lpbench.deployment.ledger import Ledger
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes, regression_function
-from lpbench.privacy.payload import Field, table_fields
+from lpbench.privacy.payload import table_fields
 
 NAME = "lpct"
-KINDS = ("laplace", "rr", "discrete")
-#: Classes beyond which a client does not answer.
-MOST_CLASSES = 1 << 12
+#: Mechanisms of the wire: no report carries continuous noise.
+KINDS = ("rr", "discrete")
 
 
 class LPCTClient(Client):
@@ -37,34 +39,46 @@ class LPCTClient(Client):
         See :class:`~lpbench.deployment.client.Client`.
     x : ndarray of shape (d,)
         Features as the partition takes them.
-    code : int
-        Class, 0, ..., n_classes - 1.
+    y : object
+        Class of the record, one of ``classes``.
+    classes : array-like of shape (n_classes,)
+        The public list of classes; a broadcast that names others is refused.
     rng : Generator, optional
         None: seeded by the operating system.
+    ledger
+        See :class:`~lpbench.deployment.client.Client`.
     """
 
     protocol = NAME
 
     def __init__(
-        self, user: int, token: bytes, limit: float, x: ArrayLike, code: int, rng: np.random.Generator | None = None
+        self,
+        user: int,
+        token: bytes,
+        limit: float,
+        x: ArrayLike,
+        y: Any,
+        classes: ArrayLike,
+        rng: np.random.Generator | None = None,
+        ledger: Ledger | Path | str | None = None,
     ):
-        super().__init__(user, token, limit)
-        self._x = np.asarray(x, dtype=np.float64)[None]
-        self._code = np.array([code])
+        super().__init__(user, token, limit, ledger)
+        self._x, self._classes = features_of(x), ClassList(classes)
+        self._code = np.array([self._classes.code_of(y)])
         self._rng = fresh_generator() if rng is None else rng
 
-    def _cost(self, broadcast: Broadcast) -> float:
-        return numbers(broadcast.settings, "budget")[0]
-
-    def _report(self, broadcast: Broadcast) -> tuple[tuple[Field, ...], np.ndarray]:
+    def _plan(self, broadcast: Broadcast) -> Answer:
         settings, tree = broadcast.settings, broadcast.partition
-        n_classes = whole(settings, "n_classes", 1, MOST_CLASSES)
-        if settings["kind"] not in KINDS or not self._code[0] < n_classes:
-            raise ProtocolError(f"the broadcast's settings {settings} do not fit this user")
-        mechanism = VoteMechanism(settings["budget"], settings["kind"])
+        self._classes.check(settings)
+        budget, kind = budget_of(settings, "budget"), check_choice("kind", settings["kind"], KINDS)
+        mechanism, n_cells, n_classes = VoteMechanism(budget, kind), tree.n_leaves(), self._classes.size
         cell = tree.leaf_index()[tree.apply(self._x)]
-        table = one_hot_votes(cell, self._code, tree.n_leaves(), n_classes)
-        return table_fields(mechanism.half, table[0].size), mechanism.randomize(table, self._rng).ravel()
+
+        def values() -> np.ndarray:
+            table = one_hot_votes(cell, self._code, n_cells, n_classes)
+            return mechanism.randomize(table, self._rng).ravel()
+
+        return Answer(budget, table_fields(mechanism.half, n_cells * n_classes), values)
 
 
 class Sums(Protocol):
@@ -108,8 +122,12 @@ class LPCTCurator:
         leaves = table.tree.leaves(depth)
         self._tree, self._public = table.tree.tree, table.public[:, leaves]
         self._mechanism = self.model._mechanism(model.epsilon)
-        n_classes = self.model.classes_.size
-        settings = {"budget": float(model.epsilon), "kind": self._mechanism.kind, "n_classes": n_classes}
+        if self._mechanism.kind not in KINDS:
+            raise ConfigurationError("devices send no continuous noise: use noise='discrete' or mechanism='rr'")
+        settings = {
+            "budget": float(model.epsilon), "kind": self._mechanism.kind,
+            "classes": ClassList(self.model.classes_).as_json(),
+        }  # fmt: skip
         self.first = Broadcast({"protocol": NAME, "round": 1, **settings}, self._tree).encode()
         self._fields = table_fields(self._mechanism.half, self._public.size)
 

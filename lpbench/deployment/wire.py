@@ -20,6 +20,7 @@ The length of a payload is fixed by the broadcast, so that it cannot depend on p
 from __future__ import annotations
 
 import hashlib
+import hmac
 import struct
 from dataclasses import dataclass
 
@@ -58,7 +59,7 @@ class Envelope:
 
     def is_authentic(self, secret: bytes) -> bool:
         """Whether the tag was made with the user's token."""
-        return digest(self.body, user_token(secret, self.user)) == self.tag
+        return hmac.compare_digest(digest(self.body, user_token(secret, self.user)), self.tag)
 
 
 def open_envelope(report: bytes) -> Envelope | None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from lpbench.privacy import Laplace, check_epsilon
+from lpbench.privacy import DiscreteLaplace, Laplace, check_epsilon
 from lpbench.seeds import Streams
 
 #: Bits of one real number in a report.
 REAL_BITS = 64.0
+#: The grid of discrete labels has at least 2^LABEL_BITS steps in the public range.
+LABEL_BITS = 10
+#: Noise of labels.
+NOISES = ("laplace", "discrete")
 
 
 def noisy_labels(
@@ -41,6 +47,21 @@ def noisy_labels(
         return np.array(y, dtype=np.float64)
     scale = split * Laplace.for_budget(epsilon, sensitivity=hi - lo).scale
     return y + scale * streams.generator("label").laplace(size=y.size)
+
+
+def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:
+    """Return the randomizer that rounds a label to a grid and adds discrete Laplace noise on it.
+
+    The rounding is paid for: the scale grows until the exact epsilon is the budget.
+
+    Parameters
+    ----------
+    label_range : float
+        Width of the public range, > 0. The step is the power of two between 1/2048 and 1/1024 of it.
+    budget : float
+    """
+    step = 2.0 ** (math.floor(math.log2(label_range)) - LABEL_BITS)
+    return DiscreteLaplace.for_budget(budget, step, sensitivity=label_range)
 
 
 def public_message_bits(mask: np.ndarray) -> float:

@@ -233,6 +233,24 @@ class DiscreteLaplace(ContinuousMechanism):
             index += rng.geometric(success, index.shape) - rng.geometric(success, index.shape)
         return index * self.step
 
+    def randomize_by(self, values: ArrayLike, unit: ArrayLike) -> np.ndarray:
+        """Return the reports that follow from unit Laplace draws, shape of ``values``: exactly the discrete law.
+
+        The noise lies within about a step of ``scale * unit``, so that grids and budgets can share the draws of
+        :class:`Laplace`.
+
+        Parameters
+        ----------
+        values, unit : ndarrays of one shape
+        """
+        index = self.round(values)
+        if self.scale > 0:
+            rate = self.step / self.scale
+            # P(|noise| >= k steps) = 2 e^(-k rate) / (1 + e^(-rate)) for k >= 1, and P(|unit| >= u) = e^(-u).
+            offset = -math.log1p(math.expm1(-rate) / 2.0)
+            index = index + np.copysign(np.floor((np.abs(unit) + offset) / rate), unit)
+        return index * self.step
+
     def sum_of_reports(self, totals: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).
 

@@ -126,6 +126,10 @@ class GridPoints(Field):
     reach: int
     count: int = 1
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.reach <= LARGEST_REAL:
+            raise ValueError(f"reach={self.reach!r} must be a whole number of steps up to 2^52, beyond which they blur")
+
     @property
     def columns(self) -> int:
         return self.count

@@ -65,14 +65,17 @@ def run(model, X, y, mask, streams=None, seed=0, chunks=3, shards=2):
 
 
 MODELS = {
-    "aligned grr": (HistOfTree(2.0, bins=2, depth=2, y_range=Y_RANGE), False),
-    "personal grr": (HistOfTree(2.0, bins=3, depth=2, y_range=Y_RANGE), True),
-    "personal rr": (HistOfTree(2.0, bins=2, depth=2, mechanism="rr", y_range=Y_RANGE), True),
-    "cart": (HistOfTree(1.0, bins=2, depth=3, rule="cart", y_range=Y_RANGE), True),
-    "aligned cart rr": (HistOfTree(1.0, bins=2, depth=2, rule="cart", mechanism="rr", y_range=Y_RANGE), False),
-    "random": (HistOfTree(1.0, bins=2, depth=2, rule="random", y_range=Y_RANGE), True),
-    "label only": (HistOfTree(1.0, bins=1, depth=2, label_share=1.0, y_range=Y_RANGE), False),
-    "adaptive": (AdHistOfTree(2.0, y_range=Y_RANGE), True),
+    "aligned grr": (HistOfTree(2.0, bins=2, depth=2, noise="discrete", y_range=Y_RANGE), False),
+    "personal grr": (HistOfTree(2.0, bins=3, depth=2, noise="discrete", y_range=Y_RANGE), True),
+    "personal rr": (HistOfTree(2.0, bins=2, depth=2, mechanism="rr", noise="discrete", y_range=Y_RANGE), True),
+    "cart": (HistOfTree(1.0, bins=2, depth=3, rule="cart", noise="discrete", y_range=Y_RANGE), True),
+    "aligned cart rr": (
+        HistOfTree(1.0, bins=2, depth=2, rule="cart", mechanism="rr", noise="discrete", y_range=Y_RANGE),
+        False,
+    ),
+    "random": (HistOfTree(1.0, bins=2, depth=2, rule="random", noise="discrete", y_range=Y_RANGE), True),
+    "label only": (HistOfTree(1.0, bins=1, depth=2, label_share=1.0, noise="discrete", y_range=Y_RANGE), False),
+    "adaptive": (AdHistOfTree(2.0, noise="discrete", y_range=Y_RANGE), True),
 }
 
 
@@ -105,7 +108,7 @@ def test_order_chunks_and_collectors_change_nothing():
 def test_fresh_draws_have_the_law_of_the_simulation():
     X, y, mask = sample(12)
     query = np.full((1, 3), 0.4)
-    model = HistOfTree(4.0, bins=2, depth=1, y_range=Y_RANGE, clip=False)
+    model = HistOfTree(4.0, bins=2, depth=1, noise="discrete", y_range=Y_RANGE, clip=False)
     simulated = [model.set_params(random_state=s).fit(X, y, mask=mask).predict(query)[0] for s in range(300)]
     real = [
         run(model.set_params(random_state=s), X, y, mask, chunks=1, shards=1)[0].predict(query)[0] for s in range(130)
@@ -115,7 +118,7 @@ def test_fresh_draws_have_the_law_of_the_simulation():
 
 def test_users_who_leave_after_round_one_are_left_out():
     X, y, mask = sample(60)
-    model = HistOfTree(2.0, bins=2, depth=1, y_range=Y_RANGE, random_state=0)
+    model = HistOfTree(2.0, bins=2, depth=1, noise="discrete", y_range=Y_RANGE, random_state=0)
     curator = HistOfTreeCurator(model, 3, SECRET)
     clients = clients_of(X, y, mask, 2.0)
     first = curator.collector(1)
@@ -129,7 +132,7 @@ def test_users_who_leave_after_round_one_are_left_out():
 
 def test_a_cell_that_contradicts_public_features_is_impossible():
     X, y, mask = sample(30, personal=False)
-    model = HistOfTree(2.0, bins=2, depth=2, y_range=Y_RANGE, random_state=0)
+    model = HistOfTree(2.0, bins=2, depth=2, noise="discrete", y_range=Y_RANGE, random_state=0)
     curator = HistOfTreeCurator(model, 3, SECRET)
     honest, liars = clients_of(X, y, mask, 2.0), clients_of(1 - X, y, mask, 2.0)
     first = curator.collector(1)
@@ -147,7 +150,7 @@ def test_a_cell_that_contradicts_public_features_is_impossible():
 
 def test_the_device_keeps_to_its_limit():
     X, y, mask = sample(2)
-    curator = HistOfTreeCurator(HistOfTree(2.0, y_range=Y_RANGE), 3, SECRET)
+    curator = HistOfTreeCurator(HistOfTree(2.0, noise="discrete", y_range=Y_RANGE), 3, SECRET)
     (poor, client) = clients_of(X, y, mask, 2.0)
     poor.limit = 0.5
     with pytest.raises(ProtocolError, match=r"only 0\.5 is left"):
@@ -156,7 +159,7 @@ def test_the_device_keeps_to_its_limit():
     client.answer(curator.first)
     with pytest.raises(ProtocolError, match="answered once"):
         client.answer(curator.first)
-    other = HistOfTreeCurator(HistOfTree(1.0, y_range=Y_RANGE), 3, SECRET)
+    other = HistOfTreeCurator(HistOfTree(1.0, noise="discrete", y_range=Y_RANGE), 3, SECRET)
     reports = other.collector(1)
     reports.add(c.answer(other.first) for c in clients_of(X, y, mask, 2.0))
     with pytest.raises(ProtocolError, match="does not follow"):
@@ -166,10 +169,14 @@ def test_the_device_keeps_to_its_limit():
 def test_refusals_of_the_curator():
     with pytest.raises(ConfigurationError, match="y_range"):
         HistOfTreeCurator(HistOfTree(), 3, SECRET)
+    with pytest.raises(ConfigurationError, match="noise='laplace'"):
+        HistOfTreeCurator(HistOfTree(y_range=Y_RANGE), 3, SECRET)
+    with pytest.raises(ConfigurationError, match="epsilon=inf"):
+        HistOfTreeCurator(HistOfTree(np.inf, noise="discrete", y_range=Y_RANGE), 3, SECRET)
     with pytest.raises(ConfigurationError, match="constants='tight'"):
-        HistOfTreeCurator(HistOfTree(constants="tight", y_range=Y_RANGE), 3, SECRET)
+        HistOfTreeCurator(HistOfTree(constants="tight", noise="discrete", y_range=Y_RANGE), 3, SECRET)
     X, y, mask = sample(5)
-    curator = HistOfTreeCurator(HistOfTree(n_grid_features=3, bins=60, y_range=Y_RANGE), 3, SECRET)
+    curator = HistOfTreeCurator(HistOfTree(n_grid_features=3, bins=60, noise="discrete", y_range=Y_RANGE), 3, SECRET)
     with pytest.raises(ProtocolError, match="round 2 opens"):
         curator.collector(2)
     with pytest.raises(ProtocolError, match="nobody"):
@@ -184,12 +191,13 @@ def test_reports_have_the_length_that_the_paper_counts():
     """HistOfTree A.2: at most d + 1 reals up in round 1, t^s 2^p bits in round 2 (log2 of that many with GRR)."""
     X, y, mask = sample(50, personal=False)
     for mechanism, bits in (("rr", 2 * 4), ("grr", 3)):
-        model = HistOfTree(1.0, bins=2, depth=2, mechanism=mechanism, y_range=Y_RANGE, random_state=0)
+        model = HistOfTree(1.0, bins=2, depth=2, mechanism=mechanism, noise="discrete", y_range=Y_RANGE, random_state=0)
         curator = HistOfTreeCurator(model, 3, SECRET)
         clients = clients_of(X, y, mask, 1.0)
         first = curator.collector(1)
         reports = [c.answer(curator.first) for c in clients]
         first.add(reports)
-        assert {8 * (len(r) - 28) for r in reports} == {8 * -(-(64 * 4 + 3) // 8)}
+        # The label takes 18 bits: (the range and 42 scales of noise) / step, either way.
+        assert {8 * (len(r) - 28) for r in reports} == {8 * -(-(64 * 3 + 3 + 18) // 8)}
         content = curator.close_labels(first)
         assert {8 * (len(c.answer(content)) - 28) for c in clients} == {8 * -(-bits // 8)}

@@ -38,18 +38,16 @@ def simulated_draws(model, n, depth):
     shape = (n, 2, 2**depth)
     if model.mechanism == "rr":
         return [rng.random(shape)]
-    if model.noise == "discrete":
-        half = model._mechanism(model.epsilon).half
-        success = -np.expm1(-half.step / half.scale)
-        return [rng.geometric(success, shape), rng.geometric(success, shape)]
-    return [rng.laplace(size=shape)]
+    half = model._mechanism(model.epsilon).half
+    success = -np.expm1(-half.step / half.scale)
+    return [rng.geometric(success, shape), rng.geometric(success, shape)]
 
 
 def received(model, data, generators, order, chunks=2, shards=2):
     X, y, X_public, y_public = data
     curator = LPCTCurator(model, X_public, y_public, [0, 1], SECRET)
     reports = [
-        LPCTClient(i, user_token(SECRET, i), model.epsilon, X[i], y[i], rng).answer(curator.first)
+        LPCTClient(i, user_token(SECRET, i), model.epsilon, X[i], y[i], [0, 1], rng).answer(curator.first)
         for i, rng in enumerate(generators)
     ]
     collectors = [curator.collector(shard, shards) for shard in range(shards)]
@@ -62,7 +60,7 @@ def received(model, data, generators, order, chunks=2, shards=2):
     return curator.fit(collectors[0])
 
 
-@pytest.mark.parametrize("options", [{"mechanism": "rr"}, {"noise": "discrete"}, {}], ids=["rr", "discrete", "laplace"])
+@pytest.mark.parametrize("options", [{"mechanism": "rr"}, {"noise": "discrete"}], ids=["rr", "discrete"])
 def test_same_draws_give_the_simulated_model(options):
     depth, data = 2, sample(120)
     X, y, X_public, y_public = data
@@ -80,11 +78,8 @@ def test_same_draws_give_the_simulated_model(options):
     curator = LPCTCurator(model, X_public, y_public, [0, 1], SECRET)
     public = curator._public
     eta = (expected[1] + public[1]) / (expected[0] + public[0])
-    if options:
-        np.testing.assert_array_equal(one.leaf_class_, (eta > 0.5).astype(int))
-        np.testing.assert_array_equal(one.leaf_probability_[:, 1], np.clip(eta, 0, 1))
-    else:
-        np.testing.assert_allclose(one.leaf_probability_[:, 1], np.clip(eta, 0, 1), atol=1e-6)
+    np.testing.assert_array_equal(one.leaf_class_, (eta > 0.5).astype(int))
+    np.testing.assert_array_equal(one.leaf_probability_[:, 1], np.clip(eta, 0, 1))
 
 
 def test_the_simulation_per_user_is_what_the_protocol_sums():
@@ -102,16 +97,16 @@ def test_the_simulation_per_user_is_what_the_protocol_sums():
     np.testing.assert_array_equal(real.predict(queries), simulated.predict(queries))
 
 
-@pytest.mark.parametrize("kind", ["laplace", "rr", "discrete"])
+@pytest.mark.parametrize("kind", ["rr", "discrete"])
 def test_fresh_reports_have_the_law_of_the_mechanism(kind):
-    options = {"mechanism": "rr"} if kind == "rr" else {"noise": kind} if kind == "discrete" else {}
+    options = {"mechanism": "rr"} if kind == "rr" else {"noise": kind}
     X, y, X_public, y_public = sample(1)
     model = LPCT(1.0, depth=1, min_samples_leaf=0, random_state=0, **options)
     curator = LPCTCurator(model, X_public, y_public, [0, 1], SECRET)
     sums = []
     for user in range(1500):
         collector = curator.collector()
-        collector.add([LPCTClient(user, user_token(SECRET, user), 1.0, X[0], y[0]).answer(curator.first)])
+        collector.add([LPCTClient(user, user_token(SECRET, user), 1.0, X[0], y[0], [0, 1]).answer(curator.first)])
         sums.append(collector.sums())
     cell = curator._tree.leaf_index()[curator._tree.apply(X)]
     table = np.repeat(one_hot_votes(cell, y, 2, 2), 1500, axis=0)
@@ -124,8 +119,12 @@ def test_refusals():
     X, y, X_public, y_public = sample(3)
     with pytest.raises(ConfigurationError, match="depth"):
         LPCTCurator(LPCT(1.0), X_public, y_public, [0, 1], SECRET)
-    curator = LPCTCurator(LPCT(2.0, depth=1), X_public, y_public, [0, 1], SECRET)
+    with pytest.raises(ConfigurationError, match="no continuous noise"):
+        LPCTCurator(LPCT(1.0, depth=1), X_public, y_public, [0, 1], SECRET)
+    curator = LPCTCurator(LPCT(2.0, depth=1, noise="discrete"), X_public, y_public, [0, 1], SECRET)
     with pytest.raises(ProtocolError, match="only 1 is left"):
-        LPCTClient(0, b"x" * 16, 1.0, X[0], y[0]).answer(curator.first)
-    with pytest.raises(ProtocolError, match="do not fit"):
-        LPCTClient(0, b"x" * 16, 2.0, X[0], 5).answer(curator.first)
+        LPCTClient(0, b"x" * 16, 1.0, X[0], y[0], [0, 1]).answer(curator.first)
+    with pytest.raises(ProtocolError, match="are not the classes"):
+        LPCTClient(0, b"x" * 16, 2.0, X[0], 5, [0, 5]).answer(curator.first)
+    with pytest.raises(ConfigurationError, match="y=7 must be one of 0, 5"):
+        LPCTClient(0, b"x" * 16, 2.0, X[0], 7, [0, 5])

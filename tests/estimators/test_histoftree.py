@@ -10,6 +10,7 @@ from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning
 from lpbench.estimators import AdHistOfTree, HistOfTree
 from lpbench.estimators.base import LocalEstimator
+from lpbench.estimators.histoftree.rounds import Rounds
 from lpbench.partitions import grid_digits
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -126,6 +127,30 @@ def test_a_grid_over_any_other_parameter_is_swept_too():
     swept = model.sweep(scenario, [2.0], grid, Streams(0)).values
     assert np.allclose(swept, LocalEstimator.sweep(model, scenario, [2.0], grid, Streams(0)).values)
     assert np.allclose(model.sweep(scenario, [2.0], grid[:3], Streams(0)).values, swept[:, :3])
+
+
+@pytest.mark.parametrize("rule", ["max_edge", "cart"])
+def test_a_sweep_with_discrete_labels_is_the_loop(rule):
+    scenario, model = problem("power_law"), HistOfTree(rule=rule, noise="discrete", y_range=RANGE)
+    arguments = (scenario, [0.7, 4.0], {"depth": [0, 2], "bins": [1, 2], "label_share": [0.5, 0.9]}, Streams(3))
+    expected = LocalEstimator.sweep(model, *arguments).values
+    assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
+    both = model.sweep(scenario, [4.0], [{"noise": "laplace"}, {"noise": "discrete"}], Streams(3)).values[0]
+    assert both[0] != both[1] and np.allclose(*both, rtol=0.05), "the draws are shared; the grid is fine"
+
+
+def test_discrete_labels_lie_on_the_grid():
+    X, y, mask = sample()
+    rounds = Rounds(X, y, mask, RANGE[1] - RANGE[0], Streams(1), noise="discrete")
+    labels = rounds.labels(0.5)
+    np.testing.assert_array_equal(labels % 2.0**-7, 0.0)
+    step = Rounds(X, y, mask, RANGE[1] - RANGE[0], Streams(1)).labels(0.5) - labels
+    assert np.abs(step).max() <= 2 * 2.0**-7
+    with pytest.raises(ConfigurationError, match="noise='gaussian'"):
+        HistOfTree(noise="gaussian", y_range=RANGE).fit(X, y)
+    constant = HistOfTree(noise="discrete", y_range=None, n_grid_features=0, depth=1, label_share=1.0)
+    with pytest.warns(PrivacyLeakWarning):
+        assert constant.fit(X, np.full(len(X), 0.3), mask=np.zeros_like(mask)).predict(X) == pytest.approx(0.3)
 
 
 def test_a_sweep_leaves_the_estimator_untouched():

@@ -1,8 +1,10 @@
-"""Sums of discrete Laplace noise: the law of adding users one by one, exact on the grid."""
+"""Discrete Laplace noise: laws of sums and of reports made from unit draws, and labels rounded to a grid."""
 
 import numpy as np
 import pytest
+from scipy.stats import laplace
 
+from lpbench.estimators.private_labels import discrete_labels
 from lpbench.privacy import DiscreteLaplace
 from tests.privacy.laws import assert_mean, assert_same_law
 
@@ -30,3 +32,26 @@ def test_nobody_and_no_noise():
     mechanism = DiscreteLaplace.for_budget(1.0, 0.5)
     np.testing.assert_array_equal(mechanism.sum_of_reports([0.0, 0.0], [0, 0], np.random.default_rng(0)), 0.0)
     np.testing.assert_array_equal(DiscreteLaplace(0.0, 0.5).sum_of_reports([3.0], 9, np.random.default_rng(0)), 3.0)
+
+
+@pytest.mark.parametrize(("scale", "step"), [(1.5, 0.5), (0.3, 1.0), (7.0, 0.25), (200.0, 2.0**-4)])
+def test_reports_by_unit_draws_have_the_exact_law(scale, step):
+    """The evenly spaced quantiles of a Laplace variable meet every probability of the law up to one of their number."""
+    mechanism, n = DiscreteLaplace(scale, step), 400_000
+    unit = laplace.ppf((np.arange(n) + 0.5) / n)
+    reports = mechanism.randomize_by(np.full(n, 3.2), unit)
+    points, counts = np.unique(reports, return_counts=True)
+    expected = np.exp(mechanism.log_density(points, np.full(points.size, 3.2)))
+    assert np.abs(counts / n - expected).max() <= 2 / n
+    np.testing.assert_array_less(np.abs(reports - 3.2 - scale * unit), 2 * step)
+
+
+@pytest.mark.parametrize("label_range", [1.0, 0.3, 7.0, 1e6, 2.0**-40])
+@pytest.mark.parametrize("budget", [0.1, 1.0, 7.0])
+def test_rounded_labels_spend_exactly_the_budget(label_range, budget):
+    mechanism = discrete_labels(label_range, budget)
+    assert mechanism.epsilon == pytest.approx(budget, rel=1e-12)
+    assert 2**10 <= label_range / mechanism.step < 2**11
+    low = np.linspace(-3.3, 3.3, 997) * label_range
+    losses = [mechanism.log_density_ratio_sup(lo, lo + label_range) for lo in low]
+    assert max(losses) <= budget * (1 + 1e-12)

@@ -163,7 +163,7 @@ class Users:
     def __init__(self, design: Design, X: np.ndarray, y: np.ndarray, mask: np.ndarray, draws: ReportDraws):
         self._design, self.mask = design, mask
         lo, hi = design.y_range
-        self._rounds = Rounds(X, np.clip(y, lo, hi), mask, design.label_range, Streams(0), draws)
+        self._rounds = Rounds(X, np.clip(y, lo, hi), mask, design.label_range, Streams(0), draws, design.model.noise)
         self.shown = np.where(mask, 0.0, X)
 
     def labels(self) -> np.ndarray:

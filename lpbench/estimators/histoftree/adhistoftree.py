@@ -85,7 +85,7 @@ class AdHistOfTree(CellRegressor):
         Added to t* (HistOfTree C.1 searches -1, 0 and 1); the result is at least 1.
     label_share : float, default 0.5
         Share of the budget spent on the label, rho.
-    rule, mechanism, split_score, constants, y_range, clip, domain, random_state
+    rule, mechanism, split_score, noise, constants, y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
     """
 
@@ -99,6 +99,7 @@ class AdHistOfTree(CellRegressor):
         rule: str = "max_edge",
         mechanism: str = "grr",
         split_score: str = "weighted",
+        noise: str = "laplace",
         constants: str = "paper",
         y_range: tuple[float, float] | None = None,
         clip: bool = True,
@@ -112,6 +113,7 @@ class AdHistOfTree(CellRegressor):
         self.rule = rule
         self.mechanism = mechanism
         self.split_score = split_score
+        self.noise = noise
         self.constants = constants
         self.y_range = y_range
         self.clip = clip

@@ -44,7 +44,7 @@ class CellRegressor(LocalRegressor):
     uses_mask = True
 
     #: Parameters whose values a sweep does not share; a grid that has one of them is run point by point.
-    _apart = frozenset({"epsilon", "y_range", "clip", "domain", "random_state"})
+    _apart = frozenset({"epsilon", "noise", "y_range", "clip", "domain", "random_state"})
 
     @abstractmethod
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
@@ -92,7 +92,7 @@ class CellRegressor(LocalRegressor):
         epsilon = check_epsilon(self.epsilon)
         X, y, mask = self._check_fit(X, y, mask)
         setting = self._setting(self.get_params(deep=False), mask, epsilon)
-        rounds = Rounds(X, y, mask, self.y_range_[1] - self.y_range_[0], self._streams())
+        rounds = Rounds(X, y, mask, self.y_range_[1] - self.y_range_[0], self._streams(), noise=self.noise)
 
         label_budget, cell_budget = setting.budgets(epsilon)
         labels = rounds.labels(label_budget)
@@ -147,7 +147,7 @@ class CellRegressor(LocalRegressor):
                     jobs.append(Job(b, g, model._setting({**params, **point}, public, epsilon)))
                 except TooManyCellsError as error:
                     result.reasons[b, g] = ("skipped", str(error))
-        rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams)
+        rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams, noise=model.noise)
         for same, predictions in sweep_cells(rounds, public, X_test, budgets, jobs):
             score = problem.score(model._finish(predictions))
             for job in same:
@@ -185,6 +185,10 @@ class HistOfTree(CellRegressor):
         Generalised randomised response (appendix A.1, the experiments) or randomised response on bits (main text).
     split_score : {"weighted", "algorithm1"}, default "weighted"
         Score of max-edge cuts, see :func:`lpbench.partitions.grow_max_edge`.
+    noise : {"laplace", "discrete"}, default "laplace"
+        Noise of the labels: continuous, as in the paper, or discrete on a public grid of about a thousandth of the
+        range, which no floating-point artefact can give away (the labels are rounded to it; the exact epsilon is the
+        same). Devices send discrete noise only.
     constants : {"paper", "tight"}, default "paper"
         ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
         feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; the
@@ -222,6 +226,7 @@ class HistOfTree(CellRegressor):
         rule: str = "max_edge",
         mechanism: str = "grr",
         split_score: str = "weighted",
+        noise: str = "laplace",
         constants: str = "paper",
         y_range: tuple[float, float] | None = None,
         clip: bool = True,
@@ -236,6 +241,7 @@ class HistOfTree(CellRegressor):
         self.rule = rule
         self.mechanism = mechanism
         self.split_score = split_score
+        self.noise = noise
         self.constants = constants
         self.y_range = y_range
         self.clip = clip

@@ -14,6 +14,7 @@ from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, category_reports
 from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
+from lpbench.estimators.private_labels import NOISES, discrete_labels
 from lpbench.partitions import (
     SampleGroups,
     SortedFeatures,
@@ -105,6 +106,8 @@ class Rounds:
     streams : Streams
     draws : ReportDraws, optional
         The users' randomness; None: drawn from ``streams``.
+    noise : {"laplace", "discrete"}
+        Noise of the labels, see :func:`lpbench.estimators.private_labels.discrete_labels`.
     """
 
     def __init__(
@@ -115,12 +118,16 @@ class Rounds:
         label_range: float,
         streams: Streams,
         draws: ReportDraws | None = None,
+        noise: str = "laplace",
     ) -> None:
+        self.noise = check_choice("noise", noise, NOISES)
         self.X, self.y, self.mask, self.label_range, self.streams = X, y, mask, label_range, streams
         self.draws = ReportDraws(streams, y.size) if draws is None else draws
 
     def labels(self, budget: float) -> np.ndarray:
         """Round 1, on the device: add Laplace noise of scale R / budget (HistOfTree eq. (4) with M = R / 2)."""
+        if self.noise == "discrete" and self.label_range > 0:
+            return discrete_labels(self.label_range, budget).randomize_by(self.y, self.draws.label)
         return self.y + (self.label_range / budget) * self.draws.label
 
     def split(self, order: np.ndarray, n_grid_features: int) -> Split:

@@ -89,7 +89,7 @@ def test_chunks_and_places_change_no_bit_and_the_model_is_that_of_fit(name):
 def test_stream_takes_what_clients_send():
     """Cells of the protocol's clients, collected by the protocol and by a stream."""
     X, y, mask = sample(60)
-    model = HistOfTree(4.0, bins=2, depth=2, y_range=Y_RANGE, random_state=3)
+    model = HistOfTree(4.0, bins=2, depth=2, noise="discrete", y_range=Y_RANGE, random_state=3)
     curator = HistOfTreeCurator(model, 3, SECRET)
     streams = Streams(5)
     draws, clients = ReportDraws(streams, 60), []

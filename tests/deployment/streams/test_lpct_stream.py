@@ -11,7 +11,7 @@ from lpbench.privacy.payload import LARGEST_REAL
 from tests.privacy.laws import assert_same_law
 
 SECRET = b"0123456789abcdef"
-KINDS = {"laplace": {}, "rr": {"mechanism": "rr"}, "discrete": {"noise": "discrete"}}
+KINDS = {"rr": {"mechanism": "rr"}, "discrete": {"noise": "discrete"}}
 
 
 def sample(n, seed=0):
@@ -20,7 +20,7 @@ def sample(n, seed=0):
     return X, (X[:, 0] > 0.4).astype(int), X_public, (X_public[:, 0] > 0.4).astype(int)
 
 
-def curator_of(kind="laplace", depth=3, **options):
+def curator_of(kind="discrete", depth=3, **options):
     _, _, X_public, y_public = sample(1)
     model = LPCT(2.0, depth=depth, public_weight=1.0, min_samples_leaf=0, random_state=9, **KINDS[kind], **options)
     return LPCTCurator(model, X_public, y_public, [0, 1], SECRET)
@@ -61,7 +61,7 @@ def test_payloads_of_clients_add_up_as_at_a_collector(kind):
     X, y, _, _ = sample(60)
     curator, collector = curator_of(kind), curator_of(kind).collector()
     stream = VoteStream(curator)
-    sent = [LPCTClient(i, user_token(SECRET, i), 2.0, X[i], y[i]).answer(curator.first) for i in range(60)]
+    sent = [LPCTClient(i, user_token(SECRET, i), 2.0, X[i], y[i], [0, 1]).answer(curator.first) for i in range(60)]
     assert set(collector.add(sent)) == {""}
     payloads = np.array([np.frombuffer(s[HEADER_BYTES:-TAG_BYTES], dtype=np.uint8) for s in sent])
     for part in np.array_split(payloads, 7):
@@ -105,7 +105,6 @@ def test_refusals():
     curator, other = curator_of("rr"), curator_of("rr", depth=2)
     with pytest.raises(ValueError, match="different campaigns"):
         VoteStream(curator).merge(VoteStream(other))
-    laplace = curator_of("laplace", depth=1)
     with pytest.raises(ValueError, match="1 of 2 payloads"):
-        values = np.array([[1.0, 0, 0, 0], [np.nan, 0, 0, 0]]).astype(">f8")
-        VoteStream(laplace).add_payloads(values.view(np.uint8).reshape(2, -1))
+        # Four bits and padding.
+        VoteStream(curator_of("rr", depth=1)).add_payloads(np.array([[0b11110000], [0b00001111]], dtype=np.uint8))
