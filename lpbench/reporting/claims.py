@@ -16,12 +16,16 @@ def decide(results: Evidence) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns :data:`CLAIM_COLUMNS`; ``verdict`` is holds, fails or not_run, ``evidence`` says with which numbers.
+        Columns :data:`CLAIM_COLUMNS`; ``verdict`` is holds, fails or not_run, ``evidence`` says with which numbers,
+        and names the experiments among them that were not run as they are registered.
     """
     rows = []
     for paper in papers():
         for claim in paper.claims:
+            results.consulted.clear()
             found = claim.verdict(results)
-            row = (paper.letter, claim.name, claim.artefact, claim.statement, found.verdict, found.evidence)
+            deviating = [f"not as registered: {text}" for text in results.deviations()]
+            evidence = "; ".join([found.evidence, *deviating])
+            row = (paper.letter, claim.name, claim.artefact, claim.statement, found.verdict, evidence)
             rows.append(dict(zip(CLAIM_COLUMNS, row, strict=True)))
     return pd.DataFrame(rows, columns=CLAIM_COLUMNS)

@@ -26,6 +26,8 @@ class Evidence:
 
     def __init__(self, folder: Path):
         self.results = Results(folder)
+        #: Experiments that were asked for, in order; whoever wants to know which a verdict rests on clears it before.
+        self.consulted: dict[str, None] = {}
         self._curves: dict[str, tuple[Curve, ...]] = {}
 
     def summary(self, name: str) -> pd.DataFrame:
@@ -36,6 +38,7 @@ class Evidence:
         NotRunError
             The experiment was not run, or no cell of it has a number.
         """
+        self.consulted[name] = None
         rows = self.results.artefact(name).rows()
         return rows.assign(base=rows["method"].map(_bare))
 
@@ -63,6 +66,7 @@ class Evidence:
         return found[0]
 
     def _all(self, name: str) -> tuple[Curve, ...]:
+        self.consulted[name] = None
         if name not in self._curves:
             rows = self.summary(name)
             rows = rows[rows["method"].isin(one_variant_each(rows["method"]))]
@@ -79,6 +83,11 @@ class Evidence:
         if absent:
             raise NotRunError(f"{name} has no column {absent[0]}")
         return wide[list(methods)].dropna(how="all")
+
+    def deviations(self) -> list[str]:
+        """Consulted experiments that were not run as they are registered: ``name (key: registered → run; ...)``."""
+        found = {name: self.results.artefact(name).deviations for name in self.consulted}
+        return [f"{name} ({'; '.join(changes)})" for name, changes in found.items() if changes]
 
 
 def _bare(selector: str) -> str:

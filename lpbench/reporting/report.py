@@ -85,7 +85,8 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
     Returns
     -------
     dict
-        A count for each of :data:`VERDICTS`; ``claims``, ``experiments``, ``run``; ``cells``: published numbers, of
+        A count for each of :data:`VERDICTS`; ``claims``, ``experiments``, ``run``; ``deviating``: names of experiments
+        that were not run as they are registered; ``cells``: published numbers, of
         which ``compared`` have a counterpart and ``absent`` have none; of those compared, ``close`` are within
         :data:`TOLERANCE` and ``noise`` within three standard errors; ``median``: their median relative difference.
     """
@@ -100,6 +101,7 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
         "claims": len(claims),
         "experiments": len(entries),
         "run": sum(e.was_run for e in entries),
+        "deviating": [e.name for e in entries if e.deviations],
         "cells": len(cells),
         "compared": len(met),
         "absent": len(cells) - len(met),

@@ -1,13 +1,17 @@
 """The report over a folder with some results, and the drawings."""
 
+import dataclasses
+import json
+import shutil
+
 import pandas as pd
 import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.papers.lpct.dataset_sizes import read_sizes
-from lpbench.reporting import write_drawing, write_report
+from lpbench.reporting import write_drawing, write_pages, write_report
 from lpbench.reporting.published import explain
-from tests.reporting.fake import experiment, placeholder, scores_of, typed
+from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 
 ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
@@ -59,6 +63,30 @@ def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
     assert path == tmp_path / "report.md"
     for name in ("report.md", "claims.csv"):
         assert (tmp_path / name).read_bytes() == (results / name).read_bytes()
+
+
+def test_what_was_not_run_as_registered_is_named_wherever_it_counts(folder, tmp_path):
+    results, experiments = folder
+    shutil.copytree(results, tmp_path / "run")
+    figure = tmp_path / "run" / "histoftree" / "figure2c"
+    record = {
+        "name": "histoftree/figure2c",
+        "config": {"experiment": dataclasses.asdict(experiments[0]), "seed": 1},
+        "environment": {"commit": "abc", "system": "Linux"},
+        "deviations": ["replications: 100 → 4"],
+    }
+    (figure / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    content = (tmp_path / "run", experiments, [], ENVIRONMENT)
+    report = write_report(*content).read_text(encoding="utf-8")
+    assert "Not run as registered (what differs stands with each): histoftree/figure2c." in report
+    claims = read_csv(tmp_path / "run" / "claims.csv").set_index("claim")
+    label = "not as registered: histoftree/figure2c (replications: 100 → 4)"
+    assert claims.loc["H6", "evidence"].endswith(label)
+    assert not claims.drop(index=["H4", "H5", "H6"])["evidence"].str.contains("not as registered").any()
+    write_pages(*content, tmp_path / "run", CARDS)
+    for page in ("index.html", "histoftree.html"):
+        text = (tmp_path / "run" / page).read_text(encoding="utf-8")
+        assert "replications: 100 → 4" in text, page
 
 
 def test_report_without_any_result(tmp_path):
