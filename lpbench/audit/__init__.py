@@ -3,13 +3,15 @@
 from lpbench.audit.devices import audited_methods, builds, method_randomizer, randomizer_of
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
 from lpbench.audit.exact import Channel, ExactLoss, exact_loss
-from lpbench.audit.randomizers import Message, Randomizer, asked_once
+from lpbench.audit.randomizers import Asked, Message, Path, Randomizer, asked_once, message_of
 
 __all__ = [
+    "Asked",
     "Channel",
     "ExactLoss",
     "LowerBound",
     "Message",
+    "Path",
     "Randomizer",
     "asked_once",
     "audited_methods",
@@ -17,6 +19,7 @@ __all__ = [
     "detectable",
     "exact_loss",
     "lower_bound",
+    "message_of",
     "method_randomizer",
     "randomizer_of",
 ]

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.audit.label_devices import randomised_features
-from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.audit.vote_devices import N_USERS, noisy_moments, vote_messages
+from lpbench.audit.randomizers import Message, Randomizer, message_of
+from lpbench.audit.vote_devices import N_USERS, noisy_moments, two_leaves
 from lpbench.audit.world import real_message, repeat
 from lpbench.estimators import KRR, PGLM
-from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
-from lpbench.partitions import grow_max_edge
+from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, one_hot_votes
+from lpbench.partitions import TreeCells, grow_max_edge
 from lpbench.privacy import GRR, BitVector, CategoryMechanism, Gaussian, Laplace, PrivUnitG, privunit_reports
 from lpbench.seeds import Streams
 
@@ -225,4 +225,6 @@ def unit_gradients(epsilon: float) -> Randomizer:
 @_register(KNOWN_GOOD, "all: LPCT's table of votes")
 def honest_votes(epsilon: float) -> Randomizer:
     """The valid counterpart of tree_on_raw_labels."""
-    return Randomizer("", "ldp", epsilon, vote_messages(VoteMechanism(epsilon), 2), 4)
+    tree, records = two_leaves()
+    question = VoteQuestion(TreeCells(tree), 2, VoteMechanism(epsilon))
+    return Randomizer("", "ldp", epsilon, [message_of(VOTE, question, records)], 4)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
-from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.audit.world import LABELS, N_FEATURES, SHOWN, USER_MASK, Y_RANGE, real_message, repeat, unprotected
+from lpbench.audit.randomizers import Message, Randomizer, message_of
+from lpbench.audit.world import LABELS, N_FEATURES, SHOWN, USER_MASK, Y_RANGE, repeat, unprotected
 from lpbench.estimators.label_dp.vote import MECHANISMS as VOTES
-from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
-from lpbench.privacy import GRR, Laplace, grr_reports
+from lpbench.estimators.private_labels import LABEL, REAL_BITS
+from lpbench.privacy import GRR, Records, grr_reports
 from lpbench.privacy.payload import Integers
 from lpbench.seeds import Streams
 
@@ -18,27 +20,23 @@ from lpbench.seeds import Streams
 N_CLASSES = 3
 
 
-def label_message(labels: np.ndarray, epsilon: float, split: int = 1) -> Message:
-    """A label with Laplace noise, by the function that all regression methods share."""
-    mechanism = Laplace.for_budget(epsilon / split, sensitivity=Y_RANGE[1] - Y_RANGE[0])
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return noisy_labels(np.full(n, labels[value]), Y_RANGE, epsilon, streams, split)
-
-    return real_message(mechanism, labels, send)
+def label_message(model: Any, labels: np.ndarray = LABELS, **options: Any) -> Message:
+    """The label, by the question that the estimator asks and the device that all regression methods share."""
+    model.y_range_ = Y_RANGE
+    return message_of(LABEL, model._label_question(**options), Records(repeat(SHOWN, labels.size), labels))
 
 
 @builds(models.LabelDT)
 def label_tree(model: models.LabelDT) -> Randomizer:
     """All features in the clear, one label."""
-    message = label_message(LABELS, model.epsilon)
+    message = label_message(model)
     return Randomizer("", "label_ldp", model.epsilon, [message], LABELS.size, public_bits=REAL_BITS * N_FEATURES)
 
 
 @builds(models.ParDT)
 def public_tree(model: models.ParDT) -> Randomizer:
     """The features that the user does not protect, one label; protected features never leave the device."""
-    message = label_message(LABELS, model.epsilon)
+    message = label_message(model)
     public = REAL_BITS * float((~USER_MASK).sum())
     return Randomizer("", "semi_feature_ldp", model.epsilon, [message], LABELS.size, public_bits=public)
 
@@ -46,7 +44,7 @@ def public_tree(model: models.ParDT) -> Randomizer:
 @builds(models.PrivateMean)
 def private_mean(model: models.PrivateMean) -> Randomizer:
     """One label and nothing else."""
-    return Randomizer("", "ldp", model.epsilon, [label_message(LABELS, model.epsilon)], LABELS.size, keep="sums")
+    return Randomizer("", "ldp", model.epsilon, [label_message(model)], LABELS.size, keep="sums")
 
 
 @builds(models.KRR)
@@ -72,7 +70,7 @@ def randomised_features(model: models.KRR) -> Randomizer:
 
     mechanism = GRR(model.epsilon / split, model.bins)
     bins = np.floor(features * model.bins).astype(int)
-    messages = [label_message(labels, model.epsilon, split)]
+    messages = [label_message(model, labels, split=split)]
     fields = (Integers(model.bins),)
     messages += [Message(mechanism, bins[:, j], send_feature(j), fields) for j in range(columns.size)]
     claimed = model.epsilon * (1 if model.budget == "composed" else parts)
@@ -108,16 +106,10 @@ def label_vote(model: models.LabelLDPVote) -> Randomizer:
 @builds(models.LabelLDPKNN)
 def neighbours(model: models.LabelLDPKNN) -> Randomizer:
     """One label, clipped to [-T, T] about the centre first; T is public. Heavy tails: T = 2 and labels beyond it."""
-    bound = 2.0
-    mechanism = Laplace.for_budget(model.epsilon, 2 * bound)
     centre = sum(Y_RANGE) / 2
+    model.truncation_ = 2.0
     labels = LABELS if model.moment is None else np.array([-40.0, centre, 40.0])
-    inputs = np.clip(labels - centre, -bound, bound)
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return mechanism.randomize(np.full(n, inputs[value]), streams.generator("label"))
-
-    message = real_message(mechanism, inputs, send)
+    message = label_message(model, labels, centre=centre)
     return Randomizer("", "label_ldp", model.epsilon, [message], labels.size, public_bits=REAL_BITS * N_FEATURES)
 
 

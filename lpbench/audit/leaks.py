@@ -99,7 +99,7 @@ REPORT_SOURCES: dict[type, Callable[[object], list[ReportSource]]] = {
     models.KRR: _paths("baselines.krr.noisy_labels", "baselines.krr.KRR._obfuscate"),
     models.PrivateMean: _paths("baselines.private_mean.noisy_labels"),
     models.PrivateMajority: _paths("baselines.private_majority.grr_reports"),
-    models.LabelLDPKNN: lambda model: [ReportSource("lpbench.privacy.Laplace.randomize")],
+    models.LabelLDPKNN: _paths("label_dp.knn.noisy_labels"),
     models.LabelLDPVote: _label_vote,
     models.LPCT: _paths("lpct.lpct.noisy_votes"),
     models.LPCTPrune: _paths("lpct.algorithm2.noisy_votes"),

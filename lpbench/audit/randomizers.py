@@ -16,12 +16,58 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from lpbench.audit.losses import message_losses
-from lpbench.privacy import MODELS, Mechanism
+from lpbench.errors import ConfigurationError
+from lpbench.privacy import MODELS, Device, Mechanism, Records
 from lpbench.privacy.payload import Field, payload_bits
 from lpbench.seeds import Streams
 
 #: Users simulated by one call of the client code.
 _CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class Path:
+    """How ``fit`` or ``sweep`` comes by what the curator learns from the reports of all users.
+
+    Attributes
+    ----------
+    name : str
+        Shown in ``audit.csv``: ``device`` where all users' devices are asked, else the function that draws sums.
+    draw : callable (records, question, streams) -> ndarray of shape (k,), optional
+        Draws the curator's estimate of the sums. None: the devices' reports are used as they are.
+    """
+
+    name: str = "device"
+    draw: Callable[[Records, Any, Streams], np.ndarray] | None = None
+
+
+#: Fit or sweep asks all users' devices.
+BY_DEVICE = Path()
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A device, a question, and records that share their public part; what a message is made from.
+
+    Attributes
+    ----------
+    device : Device
+    question : object
+    records : Records
+        One row for each protected value.
+    fit, sweep : Path
+        How ``fit`` and ``sweep`` of the estimator come by the reports.
+    """
+
+    device: Device
+    question: Any
+    records: Records
+    fit: Path = BY_DEVICE
+    sweep: Path = BY_DEVICE
+
+    def reports(self, records: Records, streams: Streams) -> np.ndarray:
+        """Reports of users, ndarray of shape (n,) or (n, k)."""
+        return self.device.report(records, self.question, self.device.draws(streams, len(records), self.question))
 
 
 @dataclass(frozen=True)
@@ -40,6 +86,8 @@ class Message:
         What the message looks like on the wire.
     round : int
         1, 2, ...
+    asked : Asked, optional
+        Device, question and records that the message was made from.
     """
 
     mechanism: Mechanism
@@ -47,10 +95,38 @@ class Message:
     send: Callable[[int, int, Streams], np.ndarray]
     fields: Sequence[Field] = ()
     round: int = 1
+    asked: Asked | None = None
 
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
         return message_losses(self.mechanism, self.inputs)
+
+
+def message_of(
+    device: Device, question: Any, records: Records, fit: Path = BY_DEVICE, sweep: Path = BY_DEVICE
+) -> Message:
+    """Return the message of a device that is asked a question: the law that it states, and its own reports.
+
+    Parameters
+    ----------
+    device, question, records, fit, sweep
+        See :class:`Asked`.
+
+    Raises
+    ------
+    ConfigurationError
+        If the device states a law for another number of records.
+    """
+    asked = Asked(device, question, records, fit, sweep)
+    device.check(question)
+    mechanism, inputs = device.law(question, records)
+    if len(inputs) != len(records):
+        raise ConfigurationError(f"{type(device).__name__}.law returned {len(inputs)} inputs of {len(records)} records")
+
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
+        return asked.reports(records.repeated(value, n), streams)
+
+    return Message(mechanism, inputs, send, device.fields(question), device.round, asked)
 
 
 @dataclass(frozen=True)

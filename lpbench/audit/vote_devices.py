@@ -9,35 +9,39 @@ import numpy as np
 
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
-from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.audit.world import LABELS, N_FEATURES, Y_RANGE, repeat, silent, unprotected
+from lpbench.audit.randomizers import BY_DEVICE, Message, Path, Randomizer, message_of
+from lpbench.audit.world import LABELS, N_FEATURES, PUBLIC, SHOWN, Y_RANGE, repeat, silent, unprotected
 from lpbench.estimators.baselines.pglm import unit_rows
-from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
-from lpbench.privacy import DiscreteLaplace, Laplace
-from lpbench.privacy.payload import GridPoints, Reals, grid_reach, table_fields
+from lpbench.estimators.lpct.algorithm2 import vote_terms
+from lpbench.estimators.lpct.sweep import swept_votes
+from lpbench.estimators.lpct.votes import SECOND_VOTE, VOTE, VoteQuestion
+from lpbench.partitions import TreeCells, TreePartition, grow_max_edge
+from lpbench.privacy import DiscreteLaplace, Laplace, Records
+from lpbench.privacy.payload import GridPoints, Reals, grid_reach
 from lpbench.seeds import Streams
 
 #: Cells of the audited partitions; two are enough for the worst case.
 N_CELLS = 2
+#: How fit comes by the votes of LPCT and of LPCT-prune.
+SUM_OF_VOTES = Path("noisy_votes", VOTE.sums)
 #: Bits of one broadcast cut: feature and threshold.
 _CUT_BITS = 64.0 + math.ceil(math.log2(N_FEATURES))
 #: Users behind the failure probability 1 / n^2 of PGLM.
 N_USERS = 1000
 
 
-def vote_messages(mechanism: VoteMechanism, n_cells: int, round: int = 1) -> list[Message]:
-    """One noisy table of votes; the protected values are all (cell, class) pairs."""
-    cells, codes = np.divmod(np.arange(2 * n_cells), 2)
-    tables = one_hot_votes(cells, codes, n_cells, 2)
+def vote_records(places: np.ndarray) -> Records:
+    """Two classes at each of the places (n, d), which stand for the cells."""
+    return Records(np.repeat(places, 2, axis=0), np.tile([0, 1], len(places)))
 
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        rng = streams.generator("counts", query=round)
-        return mechanism.randomize(repeat(tables[value], n), rng).reshape(n, -1)
 
-    inputs = tables.reshape(len(tables), -1)
-    return [
-        Message(mechanism.half, inputs.astype(np.float64), send, table_fields(mechanism.half, inputs.shape[1]), round)
-    ]
+def two_leaves() -> tuple[TreePartition, Records]:
+    """A public partition of two leaves, and records of both classes in either of them."""
+    nobody = np.empty((0, N_FEATURES))
+    tree = grow_max_edge(nobody, np.empty(0), 1, rule="random", rng=PUBLIC.generator("tree"))
+    places = repeat(SHOWN, N_CELLS)
+    places[:, tree.feature[0]] = tree.threshold[0] / 2, (1 + tree.threshold[0]) / 2
+    return tree, vote_records(places)
 
 
 def votes(claimed: float, messages: Sequence[Message], bits_down: float = 0.0) -> Randomizer:
@@ -50,23 +54,33 @@ def tree_votes(model: models.LPCT) -> Randomizer:
     """One table in the cells of the public partition; nothing for LPCT-Q."""
     if model.source == "public":
         return silent()
-    return votes(model.epsilon, vote_messages(model._mechanism(model.epsilon), N_CELLS), _CUT_BITS * (N_CELLS - 1))
+    model.classes_ = np.arange(2)
+    tree, records = two_leaves()
+    fit = BY_DEVICE if model.noise == "per_user" else SUM_OF_VOTES
+    sweep = BY_DEVICE if model.noise == "per_user" else Path("swept_votes", swept_votes)
+    return votes(model.epsilon, [message_of(VOTE, model._question(tree, 1), records, fit, sweep)], _CUT_BITS)
 
 
 @builds(models.LPCTPrune)
 def pruned_tree_votes(model: models.LPCTPrune) -> Randomizer:
     """One table with the whole budget, or two with half of it each (Algorithm 2's flag raised)."""
-    if not model.terminate:
-        return votes(model.epsilon, vote_messages(VoteMechanism(model.epsilon), N_CELLS), _CUT_BITS * (N_CELLS - 1))
-    halves = [vote_messages(VoteMechanism(model.epsilon / 2), N_CELLS, round)[0] for round in (1, 2)]
-    return votes(model.epsilon, halves, 2 * _CUT_BITS * (N_CELLS - 1))
+    tree, records = two_leaves()
+    messages = []
+    for second in (False, True) if model.terminate else (False,):
+        question = VoteQuestion(TreeCells(tree, 1), 2, *vote_terms(model, 1, second))
+        device = SECOND_VOTE if second else VOTE
+        # A sweep prunes by the code of fit.
+        messages.append(message_of(device, question, records, SUM_OF_VOTES, SUM_OF_VOTES))
+    return votes(model.epsilon, messages, _CUT_BITS * len(messages))
 
 
 @builds(models.PHIST, models.LDPVote)
 def histogram_votes(model: models.PHIST | models.LDPVote) -> Randomizer:
     """One table in the cells of an equal grid."""
-    kind = getattr(model, "noise", "laplace")
-    return votes(model.epsilon, vote_messages(VoteMechanism(model.epsilon, kind), N_CELLS))
+    inner = models.PHIST(model.epsilon, 2, noise=getattr(model, "noise", "laplace"))
+    inner.classes_ = np.arange(2)
+    question = inner._question(1)
+    return votes(model.epsilon, [message_of(VOTE, question, vote_records(question.cells.centres()))])
 
 
 @builds(models.Hist, models.LDPMean)

@@ -1,12 +1,14 @@
-"""Laplace noise on regression labels: the first message of every regression method (HistOfTree eq. (4))."""
+"""Device of a regression label with Laplace noise, the first message of most methods (HistOfTree eq. (4))."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from lpbench.privacy import DiscreteLaplace, Laplace, check_epsilon
+from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
+from lpbench.privacy.payload import Field, Reals
 from lpbench.seeds import Streams
 
 #: Bits of one real number in a report.
@@ -17,36 +19,86 @@ LABEL_BITS = 10
 NOISES = ("laplace", "discrete")
 
 
-def noisy_labels(
-    y: np.ndarray, y_range: tuple[float, float], epsilon: float, streams: Streams, split: int | np.ndarray = 1
-) -> np.ndarray:
-    """Privatise the label of every user, each with the budget ``epsilon / split`` and noise of its own.
+@dataclass(frozen=True)
+class LabelQuestion:
+    """What the curator asks of a label.
+
+    Attributes
+    ----------
+    y_range : (float, float)
+        Public range (lo, hi), to which the device clips; the sensitivity is hi - lo. With lo = hi the label is public.
+    epsilon : float
+        Budget of a user; inf adds no noise.
+    split : int or ndarray of shape (n,)
+        Number of messages among which each user divides the budget (public).
+    centre : float
+        Subtracted from the label before it is clipped.
+    """
+
+    y_range: tuple[float, float]
+    epsilon: float
+    split: int | np.ndarray = 1
+    centre: float = 0.0
+
+    @property
+    def scale(self) -> float | np.ndarray:
+        """Scale of each user's noise."""
+        lo, hi = self.y_range
+        if lo == hi or math.isinf(check_epsilon(self.epsilon)):
+            return 0.0
+        return self.split * Laplace.for_budget(self.epsilon, sensitivity=hi - lo).scale
+
+
+class LabelDevice(Device[LabelQuestion]):
+    """Clip the label to the public range and add Laplace noise.
 
     The unit noise comes from the stream "label" and depends on neither budget nor method, so that methods and budgets
     are compared on the same draws.
+    """
+
+    def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.ndarray:
+        """Standard Laplace noise of the users, shape (n,)."""
+        return streams.generator("label").laplace(size=n)
+
+    def report(self, records: Records, question: LabelQuestion, draws: np.ndarray) -> np.ndarray:
+        """Noisy labels of shape (n,), in units of the label, about the centre."""
+        return np.clip(records.y - question.centre, *question.y_range) + question.scale * draws
+
+    def law(self, question: LabelQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
+        """Laplace noise on the clipped label; ``split`` is the same for all records."""
+        lo, hi = question.y_range
+        mechanism = Laplace(float(np.max(question.scale)), hi - lo or 1.0)
+        return mechanism, np.clip(records.y - question.centre, lo, hi)
+
+    def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
+        """One real number."""
+        return (Reals(1),)
+
+    def budget(self, question: LabelQuestion) -> float:
+        """epsilon / split of the user who divides least; 0 where the label is public."""
+        lo, hi = question.y_range
+        return float(question.epsilon / np.min(question.split)) if hi > lo else 0.0
+
+
+LABEL = LabelDevice()
+
+
+def noisy_labels(y: np.ndarray, question: LabelQuestion, streams: Streams) -> np.ndarray:
+    """Ask all users for their labels.
 
     Parameters
     ----------
     y : ndarray of shape (n,)
-        Labels within ``y_range``.
-    y_range : (float, float)
-        Public range (lo, hi); the sensitivity is hi - lo. With lo = hi the label is public and stays as it is.
-    epsilon : float
-        Budget of a user; inf adds no noise.
+    question : LabelQuestion
     streams : Streams
-    split : int or ndarray of shape (n,)
-        Number of messages among which each user divides the budget (public).
 
     Returns
     -------
     ndarray of shape (n,)
     """
-    lo, hi = y_range
-    if lo == hi:
-        check_epsilon(epsilon)
-        return np.array(y, dtype=np.float64)
-    scale = split * Laplace.for_budget(epsilon, sensitivity=hi - lo).scale
-    return y + scale * streams.generator("label").laplace(size=y.size)
+    # The label is all that this device reads of a record.
+    records = Records(np.empty((y.size, 0)), y)
+    return LABEL.report(records, question, LABEL.draws(streams, y.size, question))
 
 
 def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:

@@ -1,6 +1,7 @@
 """Partitions of the feature space: equal grids, max-edge trees and CART, all as arrays."""
 
 from lpbench.partitions.cart import SortedFeatures, grow_cart, grow_personalized_cart
+from lpbench.partitions.cells import Cells, GridCells, TreeCells
 from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
 from lpbench.partitions.groups import SampleGroups
 from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
@@ -8,9 +9,12 @@ from lpbench.partitions.tree import TreePartition
 
 __all__ = [
     "CellSums",
+    "Cells",
+    "GridCells",
     "KeyIndex",
     "SampleGroups",
     "SortedFeatures",
+    "TreeCells",
     "TreePartition",
     "cell_keys",
     "grid_digits",

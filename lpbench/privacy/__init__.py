@@ -1,6 +1,7 @@
 """Mechanisms with exact privacy maps: randomizers of a user's device, and the curator's unbiased estimates."""
 
 from lpbench.privacy.counter import hashed_uniforms
+from lpbench.privacy.device import Device, Records
 from lpbench.privacy.exponential import Exponential, exponential_choices
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
@@ -31,6 +32,7 @@ __all__ = [
     "BitVector",
     "CategoryMechanism",
     "ContinuousMechanism",
+    "Device",
     "DiscreteLaplace",
     "Exponential",
     "FiniteMechanism",
@@ -40,6 +42,7 @@ __all__ = [
     "Mechanism",
     "PrivUnitG",
     "RandomizedResponse",
+    "Records",
     "SubsetSelection",
     "cell_noise",
     "check_epsilon",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import KRR
-from lpbench.estimators.private_labels import noisy_labels
+from lpbench.estimators.private_labels import LabelQuestion, noisy_labels
 from lpbench.privacy import GRR, Laplace
 from lpbench.seeds import Streams
 
@@ -37,7 +37,7 @@ def test_every_message_gets_an_equal_share(bins):
     """The bin is kept as often as GRR at epsilon / (s + 1) says; 6 standard deviations, fixed seed."""
     shown, labels, _ = messages(bins=bins)
     messages_per_user = 1 + MASK.sum(axis=1)
-    unit = noisy_labels(Y, (-1.0, 1.0), 2.0, Streams(7)) - Y
+    unit = noisy_labels(Y, LabelQuestion((-1.0, 1.0), 2.0), Streams(7)) - Y
     np.testing.assert_allclose(labels - Y, unit * messages_per_user, rtol=1e-9)
     for count in np.unique(messages_per_user):
         users = messages_per_user == count

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import LPCT
-from lpbench.estimators.lpct.votes import DISCRETE_STEP, VoteMechanism, noisy_votes
+from lpbench.estimators.lpct.votes import DISCRETE_STEP, VOTE, VoteMechanism, VoteQuestion, noisy_votes
+from lpbench.partitions import GridCells
+from lpbench.privacy import Records
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 from tests.privacy.laws import assert_same_law
@@ -24,12 +26,19 @@ def test_epsilon_is_exact_because_votes_lie_on_the_grid(epsilon):
     assert discrete.half.scale == plain.half.scale
 
 
+def users_votes(cells, codes, mechanism, seed):
+    """Estimated votes of the users' own reports in two cells of a line."""
+    question, records = VoteQuestion(GridCells(2, 1), 2, mechanism), Records(cells[:, None] / 2 + 0.1, codes)
+    sums = VOTE.added_up(records, question, np.random.default_rng(seed))
+    return VOTE.estimate(sums, question, len(records)).reshape(2, 2)
+
+
 def test_noise_adds_up_as_if_drawn_by_each_user():
     mechanism = VoteMechanism(2.0, "discrete")
     cells, codes = np.array([0, 1, 1, 1, 0]), np.array([0, 1, 1, 0, 1])
     votes = np.array([[2.0, 3.0], [1.0, 2.0]])
     drawn = np.array([noisy_votes(votes, 5, mechanism, Streams(s)) for s in range(1500)])
-    users = np.array([mechanism.per_user(cells, codes, 2, 2, np.random.default_rng(s)) for s in range(1500)])
+    users = np.array([users_votes(cells, codes, mechanism, s) for s in range(1500)])
     for entry in np.ndindex(2, 2):
         assert_same_law(drawn[(slice(None), *entry)], users[(slice(None), *entry)])
     np.testing.assert_array_equal(drawn, np.rint(drawn / DISCRETE_STEP) * DISCRETE_STEP)

@@ -8,7 +8,9 @@ import pytest
 from scipy.stats import ks_2samp
 
 from lpbench.estimators.lpct.votes import (
+    VOTE,
     VoteMechanism,
+    VoteQuestion,
     count_votes,
     decide,
     noisy_votes,
@@ -17,7 +19,8 @@ from lpbench.estimators.lpct.votes import (
     regression_function,
     unit_noise,
 )
-from lpbench.privacy import exact_epsilon
+from lpbench.partitions import GridCells
+from lpbench.privacy import Records, exact_epsilon
 from lpbench.seeds import Streams
 
 KINDS = ["laplace", "rr"]
@@ -80,7 +83,12 @@ def test_sums_have_the_law_of_the_protocol(kind, epsilon):
     mechanism = VoteMechanism(epsilon, kind)
     votes = count_votes(cells, codes, 3, 2)
     rng = np.random.default_rng(3)
-    by_user = np.array([mechanism.per_user(cells, codes, 3, 2, rng) for _ in range(3000)])
+    question, records = (
+        VoteQuestion(GridCells(3, 1), 2, mechanism, {"depth": 2}),
+        Records(cells[:, None] / 3 + 0.1, codes),
+    )
+    by_user = np.array([VOTE.estimate(VOTE.added_up(records, question, rng), question, 7) for _ in range(3000)])
+    by_user = by_user.reshape(3000, 2, 3)
     by_law = np.array([noisy_votes(votes, 7, mechanism, Streams(k), depth=2) for k in range(3000)])
     for entry in np.ndindex(2, 3):
         assert ks_2samp(by_user[(slice(None), *entry)], by_law[(slice(None), *entry)]).pvalue > 1e-7

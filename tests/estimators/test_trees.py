@@ -12,7 +12,7 @@ from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
 from lpbench.estimators.baselines.ct_growth import cut_class_trees
 from lpbench.estimators.baselines.tree_growth import grow_trees
-from lpbench.estimators.private_labels import noisy_labels, public_message_bits
+from lpbench.estimators.private_labels import LabelQuestion, noisy_labels, public_message_bits
 from lpbench.privacy import Laplace
 from lpbench.seeds import Streams
 
@@ -29,10 +29,12 @@ def fit(cls, mask=MASK, X=X, **params):
 
 
 def test_label_noise_spends_the_budget_and_no_less():
-    unit = noisy_labels(Y, Y_RANGE, 1.0, Streams(3)) - Y
+    unit = noisy_labels(Y, LabelQuestion(Y_RANGE, 1.0), Streams(3)) - Y
     for epsilon in (0.5, 2.0):
         scale = np.abs(unit / (5.0 / 1.0)).mean()
-        np.testing.assert_allclose(noisy_labels(Y, Y_RANGE, epsilon, Streams(3)) - Y, unit / epsilon, rtol=1e-9)
+        np.testing.assert_allclose(
+            noisy_labels(Y, LabelQuestion(Y_RANGE, epsilon), Streams(3)) - Y, unit / epsilon, rtol=1e-9
+        )
         # Mean of 200 exponential variables: outside 1 +- 0.4 with probability below 1e-6.
         assert abs(scale - 1.0) < 0.4
         assert Laplace(5.0 / epsilon, 5.0).epsilon == pytest.approx(epsilon)
@@ -40,13 +42,15 @@ def test_label_noise_spends_the_budget_and_no_less():
 
 
 def test_a_divided_budget_scales_the_noise_of_each_user():
-    unit = noisy_labels(Y, Y_RANGE, 2.0, Streams(3)) - Y
+    unit = noisy_labels(Y, LabelQuestion(Y_RANGE, 2.0), Streams(3)) - Y
     split = 1 + np.arange(200) % 3
-    np.testing.assert_allclose(noisy_labels(Y, Y_RANGE, 2.0, Streams(3), split) - Y, unit * split, rtol=1e-9)
+    np.testing.assert_allclose(
+        noisy_labels(Y, LabelQuestion(Y_RANGE, 2.0, split), Streams(3)) - Y, unit * split, rtol=1e-9
+    )
 
 
 def test_infinite_budgets_add_nothing():
-    np.testing.assert_array_equal(noisy_labels(Y, Y_RANGE, math.inf, Streams(3)), Y)
+    np.testing.assert_array_equal(noisy_labels(Y, LabelQuestion(Y_RANGE, math.inf), Streams(3)), Y)
     size = {"max_depth": 3, "min_samples_leaf": 5}
     expected = fit(DT, **size).predict(TEST)
     np.testing.assert_array_equal(fit(LabelDT, epsilon=math.inf, **size).predict(TEST), expected)
@@ -71,7 +75,7 @@ def test_par_dt_drops_what_everybody_protects():
 
 def test_par_dt_without_public_features_is_the_private_mean():
     model = fit(ParDT, mask=None, epsilon=2.0, max_depth=4)
-    mean = noisy_labels(Y, Y_RANGE, 2.0, Streams(4)).mean()
+    mean = noisy_labels(Y, LabelQuestion(Y_RANGE, 2.0), Streams(4)).mean()
     np.testing.assert_allclose(model.predict(TEST), mean)
 
 
@@ -103,7 +107,7 @@ def test_trees_of_large_samples_are_those_of_scikit_learn(min_samples_leaf):
     for depth in (2, 5):
         model = LabelDT(2.0, depth, min_samples_leaf, y_range=Y_RANGE, clip=False, random_state=4).fit(inputs, y)
         alone = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=min_samples_leaf)
-        alone.fit(inputs, noisy_labels(y, Y_RANGE, 2.0, Streams(4)))
+        alone.fit(inputs, noisy_labels(y, LabelQuestion(Y_RANGE, 2.0), Streams(4)))
         np.testing.assert_allclose(model.predict(test), alone.predict(test), rtol=1e-9)
 
 

@@ -79,7 +79,7 @@ class KRR(TreeRegressor):
         check_whole("bins", self.bins, least=2)
         messages = 1 + mask.sum(axis=1)
         split = messages if self.budget == "composed" else np.ones_like(messages)
-        labels = noisy_labels(y, self.y_range_, self.epsilon, streams, split)
+        labels = noisy_labels(y, self._label_question(split), streams)
         return self._obfuscate(X, mask, self.epsilon / split, streams), labels, self._guarantee(mask, messages)
 
     def _obfuscate(self, X: np.ndarray, mask: np.ndarray, epsilon: np.ndarray, streams: Streams) -> np.ndarray:

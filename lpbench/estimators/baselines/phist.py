@@ -11,7 +11,15 @@ from sklearn.base import clone
 from lpbench.checks import check_choice, check_whole
 from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.baselines.hist import NOISES, GridSums, grid_bits
-from lpbench.estimators.lpct.votes import VoteMechanism, decide, probabilities, regression_function
+from lpbench.estimators.lpct.votes import (
+    VOTE,
+    VoteMechanism,
+    VoteQuestion,
+    decide,
+    probabilities,
+    regression_function,
+)
+from lpbench.partitions import GridCells
 from lpbench.privacy import DiscreteLaplace, Laplace
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -84,15 +92,20 @@ class PHIST(LocalClassifier):
         """
         check_whole("bins", self.bins, least=1)
         check_choice("noise", self.noise, NOISES)
-        mechanism = VoteMechanism(check_epsilon(self.epsilon), self.noise)
+        check_epsilon(self.epsilon)
         X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
         n_classes = self.classes_.size
         votes = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
         votes[0] = 1.0
         self.histogram_ = GridSums(X, self.bins, votes, self._streams())
-        spent = mechanism.spent(self.bins ** X.shape[1], n_classes)
+        spent = VOTE.budget(self._question(X.shape[1]))
         self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes))
         return self
+
+    def _question(self, n_features: int) -> VoteQuestion:
+        """What the users are asked: a vote in the cells of the grid."""
+        mechanism = VoteMechanism(self.epsilon, self.noise)
+        return VoteQuestion(GridCells(self.bins, n_features), self.classes_.size, mechanism, {"bins": int(self.bins)})
 
     def _shares(self, X: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the cells of X (m, d), shape (n_classes - 1, m)."""

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from lpbench.estimators.base import LocalRegressor, Rows
-from lpbench.estimators.private_labels import REAL_BITS, noisy_labels
+from lpbench.estimators.private_labels import REAL_BITS, LabelQuestion, noisy_labels
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
 
@@ -70,9 +70,13 @@ class PrivateMean(LocalRegressor):
         self
         """
         _, y, _ = self._check_fit(X, y, mask)
-        self.mean_ = float(noisy_labels(y, self.y_range_, self.epsilon, self._streams()).mean())
+        self.mean_ = float(noisy_labels(y, self._label_question(), self._streams()).mean())
         self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=REAL_BITS, note=self._leak_note)
         return self
+
+    def _label_question(self) -> LabelQuestion:
+        """What every user is asked."""
+        return LabelQuestion(self.y_range_, self.epsilon)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""

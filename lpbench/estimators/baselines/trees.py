@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, expand_grid
 from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, predict_all
-from lpbench.estimators.private_labels import noisy_labels, public_message_bits
+from lpbench.estimators.private_labels import LabelQuestion, noisy_labels, public_message_bits
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
@@ -26,6 +26,10 @@ class TreeRegressor(LocalRegressor):
     def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         """Return features (n, d), labels (n,) as the curator sees them, and the guarantee."""
         raise NotImplementedError
+
+    def _label_question(self, split: int | np.ndarray = 1) -> LabelQuestion:
+        """What every user is asked about the label."""
+        return LabelQuestion(self.y_range_, self.epsilon, split)
 
     def _collect(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, Streams]:
         X, y, mask = self._check_fit(X, y, mask)
@@ -132,7 +136,7 @@ class LabelDT(TreeRegressor):
         self.random_state = random_state
 
     def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
-        labels = noisy_labels(y, self.y_range_, self.epsilon, streams)
+        labels = noisy_labels(y, self._label_question(), streams)
         bits = public_message_bits(np.zeros_like(mask))
         return X, labels, Guarantee("label_ldp", float(self.epsilon), bits_up=bits, note=self._leak_note)
 
@@ -162,7 +166,7 @@ class ParDT(LabelDT):
     def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         self.features_ = np.flatnonzero(~mask.all(axis=0))
         shown = self._visible(np.where(mask, np.nan, X))
-        labels = noisy_labels(y, self.y_range_, self.epsilon, streams)
+        labels = noisy_labels(y, self._label_question(), streams)
         bits = public_message_bits(mask)
         return shown, labels, Guarantee("semi_feature_ldp", float(self.epsilon), bits_up=bits, note=self._leak_note)
 

@@ -8,10 +8,10 @@ from typing import Self
 
 import numpy as np
 
-from lpbench.checks import check_number, check_whole
+from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Rows
-from lpbench.partitions.grid import cell_keys, grid_digits
+from lpbench.partitions import GridCells
 from lpbench.problem import Problem
 
 #: More cubes than this are refused: the theory never asks for more cubes than samples.
@@ -19,35 +19,15 @@ MOST_CUBES = 2**24
 
 
 @dataclass(frozen=True)
-class Cubes:
-    """Equal cubes of [0, 1]^d, numbered in row-major order.
-
-    Parameters
-    ----------
-    bins : int
-        Bins per axis; the side is h = 1 / bins.
-    d : int
-        Dimension.
-    """
-
-    bins: int
-    d: int
+class Cubes(GridCells):
+    """Equal cubes of [0, 1]^d of a number that an array can hold; parameters as in GridCells."""
 
     def __post_init__(self) -> None:
-        check_whole("bins", self.bins, least=1)
+        super().__post_init__()
         if self.d * math.log2(self.bins) > math.log2(MOST_CUBES):
             raise ConfigurationError(
                 f"bins={self.bins} per axis in dimension {self.d} are more than {MOST_CUBES} cubes; lower bins"
             )
-
-    @property
-    def size(self) -> int:
-        """Number of cubes."""
-        return int(self.bins) ** self.d
-
-    def locate(self, X: np.ndarray) -> np.ndarray:
-        """Number of the cube of each row of X, shape (n,); rows outside [0, 1]^d go to the nearest cube."""
-        return cell_keys(grid_digits(X, self.bins), int(self.bins))
 
 
 class CubeClassifier(LocalClassifier):

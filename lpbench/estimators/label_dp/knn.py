@@ -12,7 +12,7 @@ from lpbench.checks import check_whole
 from lpbench.estimators.base import Rows, check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
-from lpbench.privacy import Laplace
+from lpbench.estimators.private_labels import LabelQuestion, noisy_labels
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
 
@@ -90,14 +90,13 @@ class LabelLDPKNN(BoundedRegressor):
         self.k_ = self._neighbours(X, epsilon, bound)
         noise = knn_noise(self.k_, epsilon)
         self.truncation_ = truncation(noise, bound, self.moment)
-        reports = np.clip(y - centre, -self.truncation_, self.truncation_)
-        if math.isfinite(epsilon):
-            mechanism = Laplace.for_budget(epsilon, 2 * self.truncation_)
-            reports = mechanism.randomize(reports, self._streams().generator("label"))
-            epsilon = mechanism.epsilon
-        self._index(X, centre + reports)
+        self._index(X, centre + noisy_labels(y, self._label_question(centre), self._streams()))
         self.guarantee_ = Guarantee("label_ldp", epsilon, bits_up=64.0, note=self._leak_note)
         return self
+
+    def _label_question(self, centre: float) -> LabelQuestion:
+        """What every user is asked: the label about the centre, clipped to [-T, T]."""
+        return LabelQuestion((-self.truncation_, self.truncation_), self.epsilon, centre=centre)
 
     def _neighbours(self, X: np.ndarray, epsilon: float, bound: float) -> int:
         if self.k is None:

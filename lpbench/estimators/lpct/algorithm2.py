@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,12 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
     return eta, chosen, bool((raises & (climbed <= first_good)).any())
 
 
+def vote_terms(model: Any, depth: int, second: bool = False) -> tuple[VoteMechanism, dict[str, int]]:
+    """Mechanism and stream axes of one query of an LPCTPrune; with the flag either of two spends half of the budget."""
+    budget = model.epsilon / 2 if model.terminate else model.epsilon
+    return VoteMechanism(budget), {"depth": depth, "query": 2} if second else {"depth": depth}
+
+
 class Pruning:
     """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
 
@@ -103,7 +110,7 @@ class Pruning:
         """Run Algorithm 2 with the parameters of an :class:`LPCTPrune`."""
         depth, handover = model._query_depth(self.samples), model._private_depth(self.samples)
         least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
-        budget = model.epsilon / 2 if model.terminate else model.epsilon
+        budget = vote_terms(model, depth)[0].budget
         table, leaves, judgement, exists = self._judge(model, budget, depth)
         climbs = slice(0, depth - least + 1)
         part = Judgement(judgement.eta[climbs], judgement.statistic[climbs], judgement.private_wins[climbs])
@@ -113,13 +120,13 @@ class Pruning:
         first = (budget, leaves.size)
         table = self.tables.at(handover, model.min_samples_leaf)
         leaves = table.tree.leaves(handover, model.min_samples_leaf)
-        noisy = self._noisy(table, leaves, budget, depth=handover, query=2)
+        noisy = self._noisy(table, leaves, *vote_terms(model, handover, second=True))
         eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
         return Answer(table, handover, leaves, eta, np.zeros_like(leaves), (first, (budget, leaves.size)))
 
-    def _noisy(self, table: NodeTable, leaves: np.ndarray, budget: float, **axes: Any) -> np.ndarray:
+    def _noisy(self, table: NodeTable, leaves: np.ndarray, mechanism: VoteMechanism, axes: Mapping) -> np.ndarray:
         votes = table.private[:, leaves]
-        return noisy_votes(votes, self.samples.n_private, VoteMechanism(budget), self.streams, **axes)
+        return noisy_votes(votes, self.samples.n_private, mechanism, self.streams, **axes)
 
     def _judge(self, model: Any, budget: float, depth: int) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
         """Judge all ancestors of all leaves down to depth 1: arrays of shape (depth, n_leaves)."""
@@ -128,7 +135,7 @@ class Pruning:
             table = self.tables.at(depth, model.min_samples_leaf)
             leaves = table.tree.leaves(depth, model.min_samples_leaf)
             sums = np.zeros((5, table.tree.tree.n_nodes))
-            sums[:2, leaves] = self._noisy(table, leaves, budget, depth=depth)
+            sums[:2, leaves] = self._noisy(table, leaves, *vote_terms(model, depth))
             sums[2:4, leaves] = table.public[:, leaves]
             sums[4, leaves] = 1
             above = table.tree.ancestors(leaves, depth - 1)

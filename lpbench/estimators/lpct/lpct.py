@@ -14,7 +14,16 @@ from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
 from lpbench.estimators.lpct.sweep import GridAxes, Sweep, by_shared_parameters
 from lpbench.estimators.lpct.tables import NodeTable, Samples, Tables
-from lpbench.estimators.lpct.votes import MECHANISMS, VoteMechanism, noisy_votes, regression_function
+from lpbench.estimators.lpct.votes import (
+    MECHANISMS,
+    VOTE,
+    VoteMechanism,
+    VoteQuestion,
+    noisy_votes,
+    regression_function,
+)
+from lpbench.partitions import TreeCells, TreePartition
+from lpbench.privacy import Records
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
@@ -157,7 +166,7 @@ class LPCT(LPCTBase):
         table = Tables(self, samples, streams, depth, self.min_samples_leaf).at(depth, self.min_samples_leaf)
         leaves = table.tree.leaves(depth)
         mechanism = self._mechanism(self.epsilon)
-        private = self._private_votes(table, leaves, samples, mechanism, streams, depth)
+        private = self._private_votes(table, leaves, samples, self._question(table.tree.tree, depth), streams)
         weight = self._weight(self.public_weight, leaves.size, mechanism)
         eta = regression_function(private, table.public[:, leaves], weight)
         self._store_leaves(table.tree.tree, eta)
@@ -166,6 +175,11 @@ class LPCT(LPCTBase):
 
     def _mechanism(self, epsilon: float) -> VoteMechanism:
         return VoteMechanism(epsilon, "discrete" if self.noise == "discrete" else self.mechanism)
+
+    def _question(self, tree: TreePartition, depth: int) -> VoteQuestion:
+        """What the private users are asked: a vote in the cells of the public partition."""
+        cells = TreeCells(tree, depth)
+        return VoteQuestion(cells, self.classes_.size, self._mechanism(self.epsilon), {"depth": depth})
 
     def _resolved_depth(self, depth: int | None, samples: Samples, epsilon: float) -> int:
         if depth is not None:
@@ -179,19 +193,18 @@ class LPCT(LPCTBase):
         table: NodeTable,
         leaves: np.ndarray,
         samples: Samples,
-        mechanism: VoteMechanism,
+        question: VoteQuestion,
         streams: Streams,
-        depth: int,
     ) -> np.ndarray:
         """The curator's estimate of the private votes of the leaves, shape (n_classes, n_leaves)."""
         votes = table.private[:, leaves]
         if self.source == "public":
             return np.zeros_like(votes)
         if self.noise != "per_user":
-            return noisy_votes(votes, samples.n_private, mechanism, streams, depth=depth)
-        cells = np.searchsorted(leaves, table.tree.tree.apply(samples.X, depth))
-        n_classes, n_cells = votes.shape
-        return mechanism.per_user(cells, samples.codes, n_cells, n_classes, streams.generator("counts", depth=depth))
+            return noisy_votes(votes, samples.n_private, question.mechanism, streams, **question.axes)
+        records = Records(samples.X, samples.codes)
+        sums = VOTE.added_up(records, question, VOTE.draws(streams, len(records), question))
+        return VOTE.estimate(sums, question, len(records)).reshape(votes.shape)
 
     def _weight(self, weight: float | None, n_cells: Any, mechanism: VoteMechanism) -> Any:
         """The factor of the public votes; ``n_cells`` may be an array."""

@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 
 from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of
-from lpbench.estimators.lpct.votes import VoteMechanism, decide, noisy_votes, regression_function, unit_noise
-from lpbench.privacy import Laplace
+from lpbench.estimators.lpct.votes import (
+    VoteMechanism,
+    VoteQuestion,
+    count_votes,
+    decide,
+    noisy_votes,
+    regression_function,
+    unit_noise,
+)
+from lpbench.privacy import Laplace, Records
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -137,33 +145,45 @@ class Sweep:
 
     def _noisy(self, forest: Forest, mechanisms: Sequence[VoteMechanism]) -> np.ndarray:
         """Estimated private votes of shape (n_budgets, n_classes, n_leaves), drawn as ``fit`` draws them."""
-        streams, n = self.model._streams(), self.samples.n_private
         if self.model.source == "public":
             return np.zeros((len(mechanisms), *forest.private.shape))
-        halves = [m.half for m in mechanisms]
-        scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
-        if scale.size:
-            return forest.private + scale[:, None, None] * self._unit(forest, n, streams)
-        result = np.empty((len(mechanisms), *forest.private.shape))
-        for b, mechanism in enumerate(mechanisms):
-            for depth, part in forest.parts:
-                result[b, :, part] = noisy_votes(forest.private[:, part], n, mechanism, streams, depth=depth)
-        return result
+        return forest_votes(forest, self.samples.n_private, mechanisms, self.model._streams())
 
-    @staticmethod
-    def _unit(forest: Forest, n: int, streams: Streams) -> np.ndarray:
-        """Unit noise of every leaf: one draw a depth, of which each partition takes the first cells."""
-        unit = np.empty_like(forest.private)
-        widest: dict[int, int] = {}
+
+def forest_votes(forest: Forest, n: int, mechanisms: Sequence[VoteMechanism], streams: Streams) -> np.ndarray:
+    """Draw the estimated votes of ``n`` users by the law of their sums: (n_mechanisms, n_classes, n_leaves)."""
+    halves = [m.half for m in mechanisms]
+    scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
+    if scale.size:
+        return forest.private + scale[:, None, None] * _unit_noise(forest, n, streams)
+    result = np.empty((len(mechanisms), *forest.private.shape))
+    for b, mechanism in enumerate(mechanisms):
         for depth, part in forest.parts:
-            widest[depth] = max(widest.get(depth, 0), part.stop - part.start)
-        drawn = {
-            depth: unit_noise(n, cells, unit.shape[0], streams.generator("counts", depth=depth))
-            for depth, cells in widest.items()
-        }
-        for depth, part in forest.parts:
-            unit[:, part] = drawn[depth][:, : part.stop - part.start]
-        return unit
+            result[b, :, part] = noisy_votes(forest.private[:, part], n, mechanism, streams, depth=depth)
+    return result
+
+
+def _unit_noise(forest: Forest, n: int, streams: Streams) -> np.ndarray:
+    """Unit noise of every leaf: one draw a depth, of which each partition takes the first cells."""
+    unit = np.empty_like(forest.private)
+    widest: dict[int, int] = {}
+    for depth, part in forest.parts:
+        widest[depth] = max(widest.get(depth, 0), part.stop - part.start)
+    drawn = {
+        depth: unit_noise(n, cells, unit.shape[0], streams.generator("counts", depth=depth))
+        for depth, cells in widest.items()
+    }
+    for depth, part in forest.parts:
+        unit[:, part] = drawn[depth][:, : part.stop - part.start]
+    return unit
+
+
+def swept_votes(records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
+    """What a sweep draws in the place of one question's reports: estimates of shape (n_classes * n_cells,)."""
+    cells = question.cells
+    votes = count_votes(cells.locate(records.X), records.y, cells.size, question.n_classes)
+    forest = Forest([question.axes["depth"]], np.array([0, cells.size]), votes, votes, votes)
+    return forest_votes(forest, len(records), [question.mechanism], streams)[0].ravel()
 
 
 def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]) -> Iterator[tuple[np.ndarray, dict]]:

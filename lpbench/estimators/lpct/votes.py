@@ -9,23 +9,23 @@ one-hot in (class, cell), and empty for class 0, whose count is U minus the othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lpbench.checks import check_choice
-from lpbench.privacy import DiscreteLaplace, Laplace, RandomizedResponse
+from lpbench.checks import check_choice, check_whole
+from lpbench.partitions import Cells
+from lpbench.privacy import Device, DiscreteLaplace, Laplace, Mechanism, RandomizedResponse, Records, check_epsilon
+from lpbench.privacy.payload import Field, table_fields
 from lpbench.seeds import Streams
 
 MECHANISMS = ("laplace", "rr")
 
 #: Grid of discrete Laplace noise (public): fine against noise of scale 4 / epsilon, and exact in sums of any order.
 DISCRETE_STEP = 2.0**-10
-
-#: Report entries that are drawn at once by the per-user protocol.
-_CHUNK = 1 << 20
 
 
 def count_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int) -> np.ndarray:
@@ -114,20 +114,77 @@ class VoteMechanism:
         """Curator: unbiased votes from the sums of ``n`` users' reports."""
         return self.half.estimate(sums, n) if isinstance(self.half, RandomizedResponse) else np.asarray(sums)
 
-    def per_user(
-        self, cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Run the protocol user by user: estimated votes of shape (n_classes, n_cells).
 
-        Costs one draw per user and table entry; :func:`noisy_votes` draws the sums by their law instead.
-        """
-        sums = np.zeros((n_classes, n_cells))
-        step = max(1, _CHUNK // sums.size)
-        for start in range(0, cells.size, step):
-            users = slice(start, start + step)
-            table = one_hot_votes(cells[users], codes[users], n_cells, n_classes)
-            sums += self.randomize(table, rng).sum(axis=0)
-        return self.estimate(sums, cells.size)
+@dataclass(frozen=True, eq=False)
+class VoteQuestion:
+    """What the curator broadcasts to ask for votes.
+
+    Attributes
+    ----------
+    cells : Cells
+        The public partition.
+    n_classes : int
+        Length of the public list of classes.
+    mechanism : VoteMechanism
+    axes : mapping of str to int
+        Axes of the stream "counts" from which the users' randomness is drawn.
+    """
+
+    cells: Cells
+    n_classes: int
+    mechanism: VoteMechanism
+    axes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> int:
+        """Entries of a user's table."""
+        return self.n_classes * self.cells.size
+
+
+class VoteDevice(Device[VoteQuestion]):
+    """Locate the own record in the public partition, and hide the one-hot table of (class, cell)."""
+
+    def draws(self, streams: Streams, n: int, question: VoteQuestion) -> np.random.Generator:
+        """The generator of the users' noise, which is one draw for each entry of each table."""
+        return streams.generator("counts", **question.axes)
+
+    def report(self, records: Records, question: VoteQuestion, draws: np.random.Generator) -> np.ndarray:
+        """Noisy tables of shape (n, n_classes * n_cells)."""
+        return question.mechanism.randomize(self._tables(records, question), draws).reshape(len(records), -1)
+
+    def law(self, question: VoteQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
+        """Independent noise on every entry of the one-hot tables."""
+        tables = self._tables(records, question).reshape(len(records), -1)
+        return question.mechanism.half, tables.astype(np.float64)
+
+    def fields(self, question: VoteQuestion) -> tuple[Field, ...]:
+        """One bit or number for each entry."""
+        return table_fields(question.mechanism.half, question.entries)
+
+    def budget(self, question: VoteQuestion) -> float:
+        """Exact epsilon of one table."""
+        return question.mechanism.spent(question.cells.size, question.n_classes)
+
+    def check(self, question: VoteQuestion) -> None:
+        """The list of classes must not be empty, and the budget a number > 0."""
+        check_whole("n_classes", question.n_classes, least=1)
+        check_epsilon(question.mechanism.budget)
+
+    def estimate(self, sums: np.ndarray, question: VoteQuestion, n: int) -> np.ndarray:
+        """Unbiased votes from sums of the tables."""
+        return question.mechanism.estimate(sums, n)
+
+    def sums(self, records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
+        """Draw the estimate from all users' tables by the law of their sums: shape (n_classes * n_cells,)."""
+        votes = count_votes(question.cells.locate(records.X), records.y, question.cells.size, question.n_classes)
+        return noisy_votes(votes, len(records), question.mechanism, streams, **question.axes).ravel()
+
+    @staticmethod
+    def _tables(records: Records, question: VoteQuestion) -> np.ndarray:
+        return one_hot_votes(question.cells.locate(records.X), records.y, question.cells.size, question.n_classes)
+
+
+VOTE, SECOND_VOTE = VoteDevice(), VoteDevice(round=2)
 
 
 def unit_noise(n: int, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:

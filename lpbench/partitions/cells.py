@@ -1,0 +1,85 @@
+"""Numbered cells of a partition that is broadcast: which cell a record lies in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from lpbench.checks import check_whole
+from lpbench.partitions.grid import cell_keys, grid_digits
+from lpbench.partitions.tree import TreePartition
+
+
+class Cells(Protocol):
+    """A public partition into numbered cells."""
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+
+    def locate(self, X: np.ndarray) -> np.ndarray:
+        """Return the cell of each row of X (n, d): int ndarray of shape (n,)."""
+
+
+@dataclass(frozen=True)
+class GridCells:
+    """Equal cubes of [0, 1]^d, numbered in row-major order.
+
+    Parameters
+    ----------
+    bins : int
+        Bins per axis; the side is h = 1 / bins.
+    d : int
+        Dimension.
+    """
+
+    bins: int
+    d: int
+
+    def __post_init__(self) -> None:
+        check_whole("bins", self.bins, least=1)
+
+    @property
+    def size(self) -> int:
+        """Number of cubes."""
+        return int(self.bins) ** self.d
+
+    def locate(self, X: np.ndarray) -> np.ndarray:
+        """Number of the cube of each row of X, shape (n,); rows outside [0, 1]^d go to the nearest cube."""
+        return cell_keys(grid_digits(X, self.bins), int(self.bins))
+
+    def centres(self) -> np.ndarray:
+        """Centres of all cubes in the order of their numbers: ndarray of shape (size, d)."""
+        digits = np.arange(self.size)[:, None] // self.bins ** np.arange(self.d)[::-1] % self.bins
+        return (digits + 0.5) / self.bins
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCells:
+    """Leaves of a tree, cut off at a depth, in increasing order of their nodes.
+
+    Parameters
+    ----------
+    tree : TreePartition
+    depth : int or None
+        None: the whole tree.
+    """
+
+    tree: TreePartition
+    depth: int | None = None
+
+    @cached_property
+    def _index(self) -> np.ndarray:
+        return self.tree.leaf_index(self.depth)
+
+    @property
+    def size(self) -> int:
+        """Number of leaves."""
+        return int(self._index.max()) + 1
+
+    def locate(self, X: np.ndarray) -> np.ndarray:
+        """Position of each row's leaf among the leaves, shape (n,)."""
+        return self._index[self.tree.apply(X, self.depth)]
