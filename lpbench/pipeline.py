@@ -20,7 +20,7 @@ from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.engines import engine
 from lpbench.experiments.experiment import labelled
 from lpbench.experiments.job import Job
-from lpbench.experiments.plan import Plan, registered_methods
+from lpbench.experiments.plan import Plan, by_name, registered_methods
 from lpbench.experiments.records import environment, record_of, stamp_of
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
@@ -175,7 +175,7 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
     else:
         scores = assemble(job.plan.entries, store)
         scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
-        reporting.write_artefact(shown, scores, job.methods, folder, job.seed)
+        reporting.write_artefact(shown, scores, by_name(job.methods), folder, job.seed)
     record = record_of(job, stamp, runner, folder, store, scores)
     (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -202,7 +202,7 @@ def publish(results_dir: Path, missing: Mapping[str, str]) -> Path:
     content = (results_dir, experiments, sorted(missing.items()), environment(), target)
     reporting.write_report(*content)
     selectors = dict.fromkeys(m for e in experiments for m in e.methods)
-    reporting.write_pages(*content, registered_methods(selectors))
+    reporting.write_pages(*content, by_name(registered_methods(selectors)))
     shutil.copyfile(target / "claims.csv", results_dir / "claims.csv")
     return target
 

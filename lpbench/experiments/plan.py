@@ -162,6 +162,11 @@ def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
     return {selector: catalogue.method(selector) for selector in selectors}
 
 
+def by_name(methods: Mapping[str, Method]) -> dict[str, Method]:
+    """Methods by the name that stands in the results, whose parameters are in alphabetical order."""
+    return {method.name: method for method in methods.values()}
+
+
 def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mapping[str, Method]) -> Iterator[Entry]:
     name = experiment.name
     epsilons = tuple(_budget(e) for e in group.epsilon)
