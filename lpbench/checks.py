@@ -108,6 +108,22 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     return lo, hi
 
 
+def check_domain(domain: Any, n_features: int) -> tuple[Any, Any]:
+    """Return the lower and upper ends of the features' public range: two floats, or two arrays of shape (n_features,).
+
+    Parameters
+    ----------
+    domain : (lo, hi), or one such pair for each feature
+    n_features : int
+    """
+    if np.ndim(domain) != 2:
+        return check_range("domain", domain)
+    if len(domain) != n_features:
+        raise ConfigurationError(f"domain has {len(domain)} pairs (lo, hi), but X has {n_features} features")
+    lo, hi = np.array([check_range("domain", pair) for pair in domain]).T
+    return lo, hi
+
+
 def _or_none(meaning: str | None) -> str:
     return "" if meaning is None else f" (None: {meaning})"
 

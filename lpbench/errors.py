@@ -41,6 +41,10 @@ class PrivacyLeakWarning(UserWarning):
     """A quantity that should be public knowledge was computed from protected data."""
 
 
+class ClippingWarning(UserWarning):
+    """Many features lie outside the declared public domain and were clipped to it."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
     """Build the error for a name that is not registered, listing the nearest known names."""
     more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""

@@ -112,7 +112,7 @@ class LPCTCurator:
     def __init__(self, model: LPCT, X_public: ArrayLike, y_public: ArrayLike, classes: ArrayLike, secret: bytes):
         if model.depth is None or model.epsilon == float("inf"):
             raise ConfigurationError("LPCT's protocol needs a depth and a finite epsilon")
-        self.model, self._secret = clone(model), secret
+        self.model, self._secret = clone(model).set_params(classes=np.unique(classes)), secret
         self.model._check_fixed()
         # One row per class stands for the private sample, which the curator does not see; it only sets the classes.
         places = np.zeros((np.unique(classes).size, np.shape(X_public)[1]))

@@ -14,8 +14,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpbench.checks import check_range
-from lpbench.errors import ConfigurationError, DataError, PrivacyLeakWarning
+from lpbench.checks import check_domain, check_range
+from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -122,13 +122,34 @@ class LocalEstimator(BaseEstimator):
     uses_epsilon = True
     uses_public = False
 
+    #: What ``fit`` took from protected labels because it was not given; ends in the note of ``guarantee_``.
+    _leak_note = ""
+
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)
 
     def _to_unit_cube(self, X: np.ndarray) -> np.ndarray:
         """Clip features to the declared public domain and map it to [0, 1]."""
-        lo, hi = check_range("domain", self.domain)
+        lo, hi = check_domain(self.domain, X.shape[1])
         return (np.clip(X, lo, hi) - lo) / (hi - lo)
+
+    def _warn_of_clipping(self, X: np.ndarray) -> None:
+        """Warn if training features lie outside the domain by more than rounding errors; nothing else reads this."""
+        lo, hi = check_domain(self.domain, X.shape[1])
+        slack = 1e-9 * (hi - lo)
+        outside = (X < lo - slack) | (X > hi + slack)
+        if outside.any():
+            warnings.warn(
+                f"{outside.mean():.1%} of the values of X lie outside domain={self.domain!r} and were clipped to it; "
+                "pass the public range of the features as domain=(lo, hi), or one pair for each feature, or scale X "
+                "first by lpbench.estimators.public_scaler.PublicScaler",
+                ClippingWarning,
+                stacklevel=4,
+            )
+
+    def _noted(self, *notes: str) -> str:
+        """Join the notes of a guarantee and what was taken from protected labels."""
+        return "; ".join(filter(None, [*notes, self._leak_note]))
 
     def resolve_grid(self, grid: Mapping[str, Sequence], problem: Problem) -> dict:
         """Replace grid entries that depend on the problem's shape (such as ``"all"``); the default changes nothing.
@@ -148,10 +169,13 @@ class LocalEstimator(BaseEstimator):
         return [self.for_problem(p).sweep(p, budgets, grid, s) for p, s in zip(problems, streams, strict=True)]
 
     def for_problem(self, problem: Problem) -> LocalEstimator:
-        """Return a clone that knows the problem's public range of the label, where it is a parameter left open."""
+        """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         model = clone(self)
-        if problem.y_range is not None and "y_range" in model.get_params() and model.y_range is None:
+        known = model.get_params()
+        if problem.y_range is not None and "y_range" in known and model.y_range is None:
             model.set_params(y_range=problem.y_range)
+        if problem.classes is not None and "classes" in known and model.classes is None:
+            model.set_params(classes=problem.classes)
         return model
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
@@ -210,6 +234,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
         y = np.asarray(y, dtype=np.float64)
         mask = check_mask(mask, X.shape)
         self.y_range_, self._leak_note = self._public_range(y)
+        self._warn_of_clipping(X)
         return self._to_unit_cube(X), y, mask
 
     def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
@@ -247,7 +272,10 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
 
 
 class LocalClassifier(ClassifierMixin, LocalEstimator):
-    """Base of the classifiers; expects parameters ``domain`` (or None: no clipping) and ``random_state``."""
+    """Base of the classifiers; expects ``domain`` (or None: no clipping), ``random_state`` and mostly ``classes``."""
+
+    #: Whether features outside the domain are clipped to it.
+    _clips = True
 
     def _check_fit(
         self, X: np.ndarray, y: np.ndarray, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
@@ -276,8 +304,33 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
             y_public = np.asarray(y_public)
             if y_public.shape != (X_public.shape[0],):
                 raise DataError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
-        self.classes_, codes, public_codes = _encoded(y, y_public)
+        self.classes_, codes, public_codes = self._public_classes(y, y_public)
+        if self.domain is not None and self._clips:
+            self._warn_of_clipping(X)
         return self._prepare(X), codes, None if X_public is None else self._prepare(X_public), public_codes
+
+    def _public_classes(
+        self, y: np.ndarray, y_public: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The list of classes, and the number of each label in it; the list is public if it was given."""
+        found, codes, public_codes = _encoded(y, y_public)
+        self._leak_note = ""
+        if getattr(self, "classes", None) is None:
+            if self.uses_epsilon:
+                warnings.warn(
+                    "classes was not given: the list is taken from the protected labels, which leaks the classes that "
+                    "occur; pass classes=[...] from public knowledge",
+                    PrivacyLeakWarning,
+                    stacklevel=4,
+                )
+                self._leak_note = "list of classes taken from protected labels"
+            return found, codes, public_codes
+        known = np.unique(self.classes)
+        unlisted = found[~np.isin(found, known)]
+        if unlisted.size:
+            raise DataError(f"y has the class {unlisted[0]!r}, which is not in `classes`")
+        place = np.searchsorted(known, found)
+        return known, place[codes], None if public_codes is None else place[public_codes]
 
     def _prepare(self, X: np.ndarray) -> np.ndarray:
         return X if self.domain is None else self._to_unit_cube(X)

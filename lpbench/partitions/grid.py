@@ -78,6 +78,10 @@ class KeyIndex:
         self._sorted = None if n_keys <= _DENSE and keys.dtype.kind == "i" else np.unique(keys)
         self.size = int(n_keys) if self._sorted is None else self._sorted.size
 
+    def keys(self, codes: np.ndarray) -> np.ndarray:
+        """Return the keys of codes 0, ..., size - 1; the inverse of :meth:`find`."""
+        return codes if self._sorted is None else self._sorted[codes]
+
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Return the codes of ``keys`` (``size`` where a key did not occur): int ndarray of the shape of keys."""
         if self._sorted is None:

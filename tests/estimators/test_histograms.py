@@ -56,7 +56,7 @@ def test_summed_noise_has_the_law_of_the_sum_over_users():
 
 
 def test_partitions_have_noise_of_their_own():
-    noise = [hist(bins=t).histogram_.lookup(TEST)[1] for t in (2, 3)]
+    noise = [hist(bins=t).histogram_.source.lookup(TEST)[1] for t in (2, 3)]
     assert not np.isclose(*noise).any()
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from pickle import PicklingError
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -18,13 +19,15 @@ from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.estimators.private_labels import REAL_BITS
-from lpbench.partitions import KeyIndex, cell_keys, grid_digits
+from lpbench.partitions import GridCells, KeyIndex, cell_keys, grid_digits
 from lpbench.privacy import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
 
 NOISES = ("laplace", "discrete")
+#: Largest table of noisy sums that a pickle holds.
+MOST_CELLS = 2**20
 
 
 class GridSums:
@@ -46,7 +49,7 @@ class GridSums:
     """
 
     def __init__(self, X: np.ndarray, bins: int, weights: np.ndarray, streams: Streams) -> None:
-        self.bins, self.n = bins, X.shape[0]
+        self.bins, (self.n, self.n_features) = bins, X.shape
         # Thousands of features: the smallest type keeps arrays of digits, and of keys with a row's number, small.
         self._type = np.min_scalar_type(max(bins, len(weights)))
         keys = cell_keys(grid_digits(X, bins, self._type), bins)
@@ -84,6 +87,56 @@ class GridSums:
         digits = grid_digits(X, self.bins, self._type)
         keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
         return digits[first], self._sums[:, self._index.find(keys)], inverse
+
+
+class NoisyGrid:
+    """The curator's noisy histogram, whose cells are drawn when they are looked up.
+
+    In memory it is a simulation, which holds the true sums and the seed of the noise. A pickle or copy holds the noisy
+    sums of all cells and nothing else; with more than ``MOST_CELLS`` cells there is none.
+
+    Parameters
+    ----------
+    source : GridSums
+    mechanisms : sequence of Laplace or DiscreteLaplace
+        Noise of one user in each of the k statistics.
+
+    Attributes
+    ----------
+    n, bins : int
+        Number of users, bins per axis.
+    """
+
+    def __init__(self, source: GridSums, mechanisms: Sequence[Laplace | DiscreteLaplace]) -> None:
+        self.n, self.bins, self.n_features = source.n, source.bins, source.n_features
+        self.source: GridSums | None = source
+        self._mechanisms = mechanisms
+        self._table: np.ndarray | None = None
+
+    def at(self, X: np.ndarray) -> np.ndarray:
+        """Return the noisy sums in the cells of X (m, d): ndarray of shape (k, m)."""
+        if self.source is None:
+            assert self._table is not None
+            return self._table[:, self._cells.locate(X)]
+        on_grid = [m for m in self._mechanisms if isinstance(m, DiscreteLaplace)]
+        if on_grid:
+            return self.source.lookup_on_grid(X, on_grid)
+        sums, noise = self.source.lookup(X)
+        return sums + np.array([m.scale for m in self._mechanisms])[:, None] * noise
+
+    @property
+    def _cells(self) -> GridCells:
+        return GridCells(self.bins, self.n_features)
+
+    def __getstate__(self) -> dict[str, Any]:
+        size = self._cells.size
+        if size > MOST_CELLS:
+            raise PicklingError(
+                f"the noisy histogram has {self.bins}^{self.n_features} cells, more than {MOST_CELLS}: it is simulated "
+                "from the users' true sums when it is looked up, and cannot be pickled or copied; use fewer bins"
+            )
+        table = self.at(self._cells.centres()) if self._table is None else self._table
+        return {**vars(self), "source": None, "_table": table}
 
 
 def grid_bits(bins: int, n_features: int, n_statistics: int) -> float:
@@ -125,8 +178,8 @@ class Hist(LocalRegressor):
 
     Attributes
     ----------
-    histogram_ : GridSums
-        True sums and the seed of the noise: stands for the curator's noisy histogram and is not itself private.
+    histogram_ : NoisyGrid
+        The curator's noisy histogram.
     guarantee_ : Guarantee
     """
 
@@ -176,16 +229,21 @@ class Hist(LocalRegressor):
         if self.noise == "discrete":
             grid = self._on_grid()[1]
             labels = grid.round(labels) * grid.step
-        self.histogram_ = GridSums(X, self.bins, np.array([np.ones(y.size), labels]), self._streams())
+        source = GridSums(X, self.bins, np.array([np.ones(y.size), labels]), self._streams())
+        self.histogram_ = NoisyGrid(source, self._mechanisms())
         # In a grid of one cell the one-hot vector is constant and gives nothing away.
         spent = float(self.epsilon) / (1 if self.bins > 1 else 2)
         self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], 2), note=self._leak_note)
         return self
 
-    def _ratio(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Predict from the true sums and unit noise of the queried cells, both of shape (2, m)."""
+    def _mechanisms(self) -> Sequence[Laplace | DiscreteLaplace]:
+        """Noise of a user's one-hot vector, and of its label times that vector."""
+        return self._on_grid() if self.noise == "discrete" else [Laplace(scale) for scale in self._scales()]
+
+    def _ratio(self, noisy: np.ndarray) -> np.ndarray:
+        """Predict from the noisy sums of the queried cells, shape (2, m)."""
         lo, hi = self.y_range_
-        count, total = sums + self._scales()[:, None] * noise
+        count, total = noisy
         shown = (count > 0) & (count >= self.threshold * self.histogram_.n)
         ratio = np.divide(total, count, out=np.zeros_like(total), where=shown)
         return self._finish((lo + hi) / 2.0 + ratio)
@@ -212,10 +270,7 @@ class Hist(LocalRegressor):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
-        if self.noise == "discrete":
-            sums = self.histogram_.lookup_on_grid(X, self._on_grid())
-            return self._ratio(sums, np.zeros_like(sums))
-        return self._ratio(*self.histogram_.lookup(X))
+        return self._ratio(self.histogram_.at(X))
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
         """Score the grid; budgets and thresholds share the look-ups, except of noise on a grid."""
@@ -230,11 +285,11 @@ class Hist(LocalRegressor):
         for rest, members in histograms.items():
             model = clone(self).set_params(random_state=streams, **dict(rest))
             model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-            cells = model.histogram_.lookup(model._to_unit_cube(problem.X_test))
+            sums, noise = model.histogram_.source.lookup(model._to_unit_cube(problem.X_test))
             for g in members:
                 model.threshold = points[g].get("threshold", self.threshold)
                 _check_threshold(model.threshold)
                 for b, epsilon in enumerate(budgets):
                     model.epsilon = epsilon
-                    values[b, g] = problem.score(model._ratio(*cells))
+                    values[b, g] = problem.score(model._ratio(sums + model._scales()[:, None] * noise))
         return SweepResult(values)

@@ -159,6 +159,8 @@ class PGLM(BinaryClassifier):
         Failure probability. None: 1 / n^2 (LPCT sec. 7.2).
     domain : (float, float) or None
         Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -182,11 +184,13 @@ class PGLM(BinaryClassifier):
         epsilon: float = 1.0,
         delta: float | None = None,
         domain: tuple[float, float] | None = None,
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def fit(
@@ -218,7 +222,7 @@ class PGLM(BinaryClassifier):
             self.scale_, self.scale_found_ = moment_scale(unit_rows(X_public) @ self.coef_)
         width = self.coef_.size
         bits = mechanism.bits * (width * (width + 1) / 2 + width)
-        self.guarantee_ = Guarantee("ldp", float(self.epsilon), mechanism.delta, bits_up=bits)
+        self.guarantee_ = Guarantee("ldp", float(self.epsilon), mechanism.delta, bits_up=bits, note=self._noted())
         return self
 
     def _collect(

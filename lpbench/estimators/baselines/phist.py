@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_whole
 from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.baselines.hist import NOISES, GridSums, grid_bits
+from lpbench.estimators.baselines.hist import NOISES, GridSums, NoisyGrid, grid_bits
 from lpbench.estimators.lpct.votes import (
     VOTE,
     VoteMechanism,
@@ -47,13 +47,15 @@ class PHIST(LocalClassifier):
     noise : {"laplace", "discrete"}
         ``discrete``: Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point
         noise, at the same exact epsilon.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    histogram_ : GridSums
-        True sums and the seed of the noise: stands for the curator's noisy histogram and is not itself private.
+    histogram_ : NoisyGrid
+        The curator's noisy histogram.
     guarantee_ : Guarantee
     """
 
@@ -63,12 +65,14 @@ class PHIST(LocalClassifier):
         bins: int = 2,
         domain: tuple[float, float] | None = None,
         noise: str = "laplace",
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
         self.bins = bins
         self.domain = domain
         self.noise = noise
+        self.classes = classes
         self.random_state = random_state
 
     def fit(
@@ -97,9 +101,13 @@ class PHIST(LocalClassifier):
         n_classes = self.classes_.size
         votes = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
         votes[0] = 1.0
-        self.histogram_ = GridSums(X, self.bins, votes, self._streams())
+        half = VoteMechanism(self.epsilon, self.noise).half
+        assert isinstance(half, (Laplace, DiscreteLaplace))
+        self.histogram_ = NoisyGrid(GridSums(X, self.bins, votes, self._streams()), [half] * n_classes)
         spent = VOTE.budget(self._question(X.shape[1]))
-        self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes))
+        self.guarantee_ = Guarantee(
+            "ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes), note=self._noted()
+        )
         return self
 
     def _question(self, n_features: int) -> VoteQuestion:
@@ -109,11 +117,7 @@ class PHIST(LocalClassifier):
 
     def _shares(self, X: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the cells of X (m, d), shape (n_classes - 1, m)."""
-        if self.noise == "laplace":
-            return self._eta(*self.histogram_.lookup(X))
-        half = VoteMechanism(self.epsilon, "discrete").half
-        assert isinstance(half, DiscreteLaplace)
-        votes = self.histogram_.lookup_on_grid(X, [half] * self.classes_.size)
+        votes = self.histogram_.at(X)
         return regression_function(votes, np.zeros_like(votes), 0.0)
 
     def _eta(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -142,7 +146,7 @@ class PHIST(LocalClassifier):
         for g, point in enumerate(points):
             model = clone(self).set_params(random_state=streams, **point)
             model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-            cells = model.histogram_.lookup(model._prepare(problem.X_test))
+            cells = model.histogram_.source.lookup(model._prepare(problem.X_test))
             for b, epsilon in enumerate(budgets):
                 codes = decide(model.set_params(epsilon=epsilon)._eta(*cells))
                 values[b, g] = problem.score(model.classes_[codes])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -21,6 +22,8 @@ class PrivateMajority(LocalClassifier):
         Budget of one user; inf: no noise.
     domain : (float, float) or None
         Public range of the features; no feature is used.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -34,10 +37,15 @@ class PrivateMajority(LocalClassifier):
     """
 
     def __init__(
-        self, epsilon: float = 1.0, domain: tuple[float, float] | None = None, random_state: Seed | Streams = None
+        self,
+        epsilon: float = 1.0,
+        domain: tuple[float, float] | None = None,
+        classes: Sequence | None = None,
+        random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def fit(
@@ -65,7 +73,7 @@ class PrivateMajority(LocalClassifier):
         reports = grr_reports(codes, self.classes_.size, self.epsilon, rng.random(codes.size), rng.random(codes.size))
         counts = np.bincount(reports, minlength=self.classes_.size)
         self.shares_ = mechanism.estimate(counts, codes.size) / codes.size
-        self.guarantee_ = Guarantee("ldp", mechanism.epsilon, bits_up=mechanism.bits)
+        self.guarantee_ = Guarantee("ldp", mechanism.epsilon, bits_up=mechanism.bits, note=self._noted())
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:

@@ -7,16 +7,20 @@ see reports, privatised labels and public features, never the true cells, and ne
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
 
 from lpbench.estimators.histoftree.user_cells import Query, UserGrid, UserLeaves
-from lpbench.partitions import CellSums, cell_keys
+from lpbench.partitions import CellSums, GridCells, cell_keys
 from lpbench.privacy import RandomizedResponse, grr_weights, hashed_uniforms, rr_reports
 
 #: (user, cell) pairs whose bits are simulated at once.
 _CHUNK = 1 << 21
+#: Largest table of estimates that a pickle holds.
+MOST_CELLS = 1 << 20
 
 
 def category_reports(
@@ -88,6 +92,27 @@ class CategorySums:
         return count, total
 
 
+@dataclass(frozen=True, eq=False)
+class WrittenSums:
+    """Estimates of all cells, in the order of (grid cell, leaf): what is left of :class:`BitSums` in a pickle.
+
+    Attributes
+    ----------
+    bins, n_leaves : int
+    counts, totals : ndarrays of shape (bins^s * n_leaves,)
+    """
+
+    bins: int
+    n_leaves: int
+    counts: np.ndarray
+    totals: np.ndarray
+
+    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Look up the number of users and the sum of their privatised labels in each cell (query, leaf)."""
+        cell = cell_keys(query.digits, self.bins) * self.n_leaves + leaves
+        return self.counts[cell], self.totals[cell]
+
+
 def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Report bits of users' one-hot vectors over V by randomised response (HistOfTree eq. (8)).
 
@@ -124,6 +149,20 @@ class BitSums:
     def __init__(self, seed: int, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, budget: float) -> None:
         self._seed, self._grid, self._leaves, self._labels, self._budget = seed, grid, leaves, labels, budget
         self._fixed = grid.choices * leaves.choices == 1
+
+    def __reduce__(self) -> tuple[type[WrittenSums], tuple]:
+        """Pickle the estimates of all cells: nothing of a user's own cell."""
+        grid, n_leaves = self._grid, self._leaves.n_leaves
+        cells = GridCells(grid.bins, grid.s)
+        if cells.size * n_leaves > MOST_CELLS:
+            raise PicklingError(
+                f"the partition has {grid.bins}^{grid.s} x {n_leaves} cells, more than {MOST_CELLS}: sums of bits are "
+                "simulated from the users' true cells when they are looked up, and cannot be pickled or "
+                "copied; use fewer bins or mechanism='grr'"
+            )
+        query = grid.locate(np.repeat(cells.centres(), n_leaves, axis=0))
+        leaves = np.tile(np.arange(n_leaves), cells.size)
+        return WrittenSums, (grid.bins, n_leaves, *self.estimate(query, leaves))
 
     def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""

@@ -100,7 +100,7 @@ class CellRegressor(LocalRegressor):
         [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
         [leaves] = split.leaves(tree, depths, setting.rule)
         grid = split.grid(setting.bins)
-        reports = rounds.collect(grid, leaves, labels, setting.mechanism, cell_budget)
+        grid, reports = rounds.close(grid, leaves, labels, setting.mechanism, cell_budget)
         self._assemble(setting, split, tree, (grid, leaves), labels, reports)
         self.guarantee_ = _guarantee(setting, epsilon, mask, grid.choices * leaves.choices, tree, self._leak_note)
         return self
@@ -118,7 +118,7 @@ class CellRegressor(LocalRegressor):
         grid, leaves = cells
         self.tree_, self.grid_columns_, self.tree_columns_ = tree, split.grid_columns, split.tree_columns
         self.n_grid_features_, self.depth_, self.bins_ = setting.n_grid_features, setting.depth, setting.bins
-        self._grid, self._leaf_means, self._reports = grid, leaves.means(labels), reports
+        self._grid, self._leaf_means, self._reports = grid.for_curator(), leaves.means(labels), reports
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete features X of shape (m, d)."""

@@ -141,22 +141,38 @@ class Rounds:
     def collect(
         self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
     ) -> CategorySums | BitSums:
-        """Round 2: randomise every user's cell at ``budget`` and add the reports up.
+        """Round 2: randomise every user's cell at ``budget`` and add the reports up; see :meth:`close`."""
+        self._check_cells(grid, leaves, budget)
+        if mechanism == "rr":
+            return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
+        return CategorySums(category_reports(grid, leaves, budget, self.draws.keep), grid, leaves, labels, budget)
+
+    def close(
+        self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
+    ) -> tuple[UserGrid, CategorySums | BitSums]:
+        """As :meth:`collect`, for a model that is kept; returns the curator's grid with it.
+
+        Cells are numbered by the reports, not by where the users are.
 
         Raises
         ------
         ConfigurationError
             If a cell must be randomised and no budget is left for it.
         """
+        if mechanism == "rr":
+            return grid, self.collect(grid, leaves, labels, mechanism, budget)
+        self._check_cells(grid, leaves, budget)
+        codes, leaf = category_reports(grid, leaves, budget, self.draws.keep)
+        grid, codes = grid.reported(codes)
+        return grid, CategorySums((codes, leaf), grid, leaves, labels, budget)
+
+    @staticmethod
+    def _check_cells(grid: UserGrid, leaves: UserLeaves, budget: float) -> None:
         if budget == 0 and (grid.choices * leaves.choices).max() > 1:
             raise ConfigurationError(
                 "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomised; use "
                 "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
             )
-        if mechanism == "rr":
-            return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
-        reports = category_reports(grid, leaves, budget, self.draws.keep)
-        return CategorySums(reports, grid, leaves, labels, budget)
 
 
 class Split:

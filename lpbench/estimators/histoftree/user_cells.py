@@ -9,6 +9,7 @@ cut tells apart are walked down the tree together (:class:`lpbench.partitions.Sa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,6 +98,20 @@ class UserGrid:
         if self._seen is None or self._seen[0] is not views:
             self._seen = views, SampleGroups.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
         return self._seen[1]
+
+    def reported(self, codes: np.ndarray) -> tuple[UserGrid, np.ndarray]:
+        """Return the grid as the curator numbers it, by the cells that were reported, and the reports' codes there."""
+        twin, keys = copy(self), self._index.keys(codes)
+        twin._index = KeyIndex(keys, self.bins**self.s)
+        twin.n_codes = twin._index.size
+        return twin, twin._index.find(keys)
+
+    def for_curator(self) -> UserGrid:
+        """Return what :meth:`locate` needs: nothing of any user's own cell."""
+        twin = object.__new__(UserGrid)
+        kept = ("bins", "s", "patterns", "_index", "_shown_index")
+        vars(twin).update({name: vars(self)[name] for name in kept})
+        return twin
 
     def locate(self, X: np.ndarray) -> Query:
         """Look up the grid cells of the points X of shape (m, s)."""

@@ -9,10 +9,9 @@ from typing import Self
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Rows
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.base import LocalClassifier, LocalRegressor, Rows
 from lpbench.partitions import GridCells
-from lpbench.problem import Problem
 
 #: More cubes than this are refused: the theory never asks for more cubes than samples.
 MOST_CUBES = 2**24
@@ -41,27 +40,13 @@ class CubeClassifier(LocalClassifier):
     ) -> Self:
         """Fit to features X (n, d) and classes y (n,); mask and public sample are not used."""
         X, codes, _, _ = self._check_fit(X, y, mask)
-        if self.classes is None:
-            self._learn(X, codes, "list of classes taken from protected labels")
-            return self
-        known, found = np.unique(self.classes), self.classes_
-        if not np.isin(found, known).all():
-            raise DataError(f"y has the class {found[~np.isin(found, known)][0]!r}, which is not in `classes`")
-        self.classes_ = known
-        self._learn(X, np.searchsorted(known, found)[codes], "")
+        self._learn(X, codes, self._leak_note)
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of shape (m, K), by post-processing of what was released."""
         X = self._check_predict(X)
         return self.scores_[self.cubes_.locate(X)]
-
-    def for_problem(self, problem: Problem) -> LocalEstimator:
-        """Return a clone that knows the problem's list of classes, where it was left open."""
-        model = super().for_problem(problem)
-        if model.classes is None and problem.classes is not None:
-            model.set_params(classes=problem.classes)
-        return model
 
 
 class BoundedRegressor(LocalRegressor):

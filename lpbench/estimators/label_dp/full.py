@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -36,6 +38,8 @@ class LDPVote(LocalClassifier):
         L h^beta, or that of the non-private rule if it is larger.
     domain : (float, float)
         Public range of the features.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, Streams or None
 
     Attributes
@@ -51,6 +55,7 @@ class LDPVote(LocalClassifier):
         holder: float = 1.0,
         bins: int | None = None,
         domain: tuple[float, float] = (0.0, 1.0),
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
@@ -58,6 +63,7 @@ class LDPVote(LocalClassifier):
         self.holder = holder
         self.bins = bins
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def fit(
@@ -67,8 +73,10 @@ class LDPVote(LocalClassifier):
         scaled, codes, _, _ = self._check_fit(X, y, mask)
         n, d = scaled.shape
         bins = self._bins(n, d, check_epsilon(self.epsilon)) if self.bins is None else self.bins
-        self.histogram_ = PHIST(self.epsilon, bins, random_state=self._streams()).fit(scaled, codes)
-        self.guarantee_ = self.histogram_.guarantee_
+        self.histogram_ = PHIST(
+            self.epsilon, bins, classes=range(self.classes_.size), random_state=self._streams()
+        ).fit(scaled, codes)
+        self.guarantee_ = replace(self.histogram_.guarantee_, note=self._noted())
         return self
 
     def _bins(self, n: int, d: int, epsilon: float) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.checks import check_choice, check_range
+from lpbench.checks import check_choice, check_domain
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult
 from lpbench.estimators.lpct.partition import CRITERIA, RULES
@@ -36,12 +36,13 @@ class LPCTBase(LocalClassifier):
     """Base of LPCT and LPCT-prune: features, partition, the curator's table of leaves, prediction."""
 
     uses_public = True
+    _clips = False
 
     def _prepare(self, X: np.ndarray) -> np.ndarray:
         """Map the declared domain to the unit cube; points outside stay outside and are routed by comparison."""
         if self.domain is None:
             return X
-        lo, hi = check_range("domain", self.domain)
+        lo, hi = check_domain(self.domain, X.shape[1])
         return (X - lo) / (hi - lo)
 
     def _check_partition(self) -> None:

@@ -69,6 +69,8 @@ class LPCT(LPCTBase):
         authors' code). Private users outside are routed in either case.
     domain : (float, float) or None
         Public range of the features, mapped to [0, 1] without clipping. None: features are scaled already.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -100,6 +102,7 @@ class LPCT(LPCTBase):
         noise: str = "sum",
         outside: str = "route",
         domain: tuple[float, float] | None = None,
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
@@ -113,6 +116,7 @@ class LPCT(LPCTBase):
         self.noise = noise
         self.outside = outside
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def _check_fixed(self) -> None:
@@ -224,14 +228,14 @@ class LPCT(LPCTBase):
 
     def _guarantee(self, mechanism: VoteMechanism, n_cells: int) -> Guarantee:
         if self.source == "public":
-            return Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note="private users are not asked")
+            return Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note=self._noted("private users are not asked"))
         n_classes = self.classes_.size
         return Guarantee(
             "ldp",
             mechanism.spent(n_cells, n_classes),
             bits_up=mechanism.bits(n_cells, n_classes),
             bits_down=self._bits_down(n_cells),
-            note="rows of the public sample are not protected",
+            note=self._noted("rows of the public sample are not protected"),
         )
 
     def sweep_many(

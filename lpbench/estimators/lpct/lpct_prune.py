@@ -44,7 +44,7 @@ class LPCTPrune(LPCTBase):
         Algorithm 2's flag and second query. False, the default, asks once with the whole epsilon: the paper's
         figures are drawn that way. True spends epsilon / 2 on the first query; if some leaf raises the flag, a tree of
         depth ``private_depth`` is fitted to P alone with the other half.
-    rule, criterion, min_samples_leaf, outside, domain, random_state
+    rule, criterion, min_samples_leaf, outside, domain, classes, random_state
         As in :class:`~lpbench.estimators.LPCT`.
 
     Attributes
@@ -74,6 +74,7 @@ class LPCTPrune(LPCTBase):
         min_samples_leaf: int = 1,
         outside: str = "route",
         domain: tuple[float, float] | None = None,
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
@@ -86,6 +87,7 @@ class LPCTPrune(LPCTBase):
         self.min_samples_leaf = min_samples_leaf
         self.outside = outside
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
@@ -147,7 +149,7 @@ class LPCTPrune(LPCTBase):
             rounds=len(answer.asked),
             bits_up=sum(VoteMechanism(budget).bits(cells, 2) for budget, cells in answer.asked),
             bits_down=sum(self._bits_down(cells) for _, cells in answer.asked),
-            note=note,
+            note=self._noted(note),
         )
 
     def __sklearn_tags__(self) -> Any:

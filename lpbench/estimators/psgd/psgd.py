@@ -53,6 +53,8 @@ class PSGD(BinaryClassifier):
         ``learning_rate``: that of the pass, as in the authors' code; small rates then hardly move.
     domain : (float, float) or None
         Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -72,6 +74,7 @@ class PSGD(BinaryClassifier):
         learning_rate: float = 0.01,
         warm_rate: str = "curvature",
         domain: tuple[float, float] | None = None,
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
@@ -79,6 +82,7 @@ class PSGD(BinaryClassifier):
         self.learning_rate = learning_rate
         self.warm_rate = warm_rate
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def fit(
@@ -104,7 +108,7 @@ class PSGD(BinaryClassifier):
         sample = self._sample(X, y, mask, X_public, y_public)
         self.model_ = self._train([sample], [self.epsilon], [self.learning_rate]).final(0, 0)
         bits = REAL_BITS * self._n_parameters(sample.X.shape[1])
-        self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=bits, bits_down=bits)
+        self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=bits, bits_down=bits, note=self._noted())
         return self
 
     def _sample(self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows) -> Sample:

@@ -96,6 +96,8 @@ class CalibratedScore(LocalClassifier):
         Prior probability that the private class probabilities are those of the public score.
     domain : (float, float) or None
         Public range of the features. None: no clipping.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
 
     Attributes
@@ -124,6 +126,7 @@ class CalibratedScore(LocalClassifier):
         report: str = "subset",
         trust: float = 0.9,
         domain: tuple[float, float] | None = None,
+        classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
@@ -132,6 +135,7 @@ class CalibratedScore(LocalClassifier):
         self.report = report
         self.trust = trust
         self.domain = domain
+        self.classes = classes
         self.random_state = random_state
 
     def fit(
@@ -177,7 +181,10 @@ class CalibratedScore(LocalClassifier):
         self._drifts = self._posteriors(sample, counts.astype(np.float64), mechanism)
         self.no_drift_ = np.array([posterior.no_drift for posterior in self._drifts])
         self.guarantee_ = Guarantee(
-            "ldp", mechanism.epsilon, bits_up=mechanism.bits, note="rows of the public sample are not protected"
+            "ldp",
+            mechanism.epsilon,
+            bits_up=mechanism.bits,
+            note=self._noted("rows of the public sample are not protected"),
         )
         return self
 
