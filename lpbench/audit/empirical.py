@@ -8,6 +8,7 @@ intervals, so that the bound holds whatever way the event was found. Both direct
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -164,7 +165,7 @@ def _event_counts(first: np.ndarray, second: np.ndarray, half: int, delta: float
     -------
     ((hits of first, hits of second), (hits of second, hits of first))
     """
-    features = _features(first[:half], second[:half])
+    features = features_of(first[:half], second[:half])
     first, second = features(first), features(second)
     m = min(half // 2, _SEARCH_SAMPLES)
     tree = DecisionTreeClassifier(
@@ -177,15 +178,38 @@ def _event_counts(first: np.ndarray, second: np.ndarray, half: int, delta: float
     searched, tested = ([np.bincount(c[part], minlength=tree.tree_.node_count) for c in cells] for part in parts)
     result = []
     for likely, other in ((0, 1), (1, 0)):
-        seen, seen_other = searched[likely], searched[other]
-        order = np.argsort(-(seen + 0.5) / (seen_other + 0.5), kind="stable")
-        bounds = epsilon_from_counts(np.cumsum(seen[order]), np.cumsum(seen_other[order]), half - m, delta, failure)
-        event = order[: int(np.argmax(bounds)) + 1]
+        event, _ = likeliest_cells(
+            searched[likely], searched[other], lambda a, b: epsilon_from_counts(a, b, half - m, delta, failure)
+        )
         result.append((int(tested[likely][event].sum()), int(tested[other][event].sum())))
     return tuple(result)
 
 
-def _features(first: np.ndarray, second: np.ndarray):
+def likeliest_cells(
+    seen: np.ndarray, seen_other: np.ndarray, bound: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, float]:
+    """Choose the union of cells with the largest ratios that maximises a bound.
+
+    Parameters
+    ----------
+    seen, seen_other : int ndarrays of shape (n_cells,)
+        Reports in every cell under two values.
+    bound : callable (hits, other hits) -> bounds
+        What the counts of an event prove.
+
+    Returns
+    -------
+    cells : int ndarray
+    bound : float
+        On the counts that they were chosen by.
+    """
+    order = np.argsort(-(seen + 0.5) / (seen_other + 0.5), kind="stable")
+    bounds = bound(np.cumsum(seen[order]), np.cumsum(seen_other[order]))
+    best = int(np.argmax(bounds))
+    return order[: best + 1], float(bounds[best])
+
+
+def features_of(first: np.ndarray, second: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return a map of reports to features: their entries and, for vectors, three numbers that sum them up.
 
     These are Fisher's discriminant, which also finds noise that two entries share; the direction between the means,
@@ -194,14 +218,14 @@ def _features(first: np.ndarray, second: np.ndarray):
     """
     k = first.shape[1]
     if k == 1:
-        return _single_precision
+        return single_precision
     difference = first.mean(axis=0) - second.mean(axis=0)
     covariance = (np.cov(first, rowvar=False) + np.cov(second, rowvar=False)) / 2.0
     ridge = 1e-9 * (np.trace(covariance) / k + difference @ difference) + 1e-300
     discriminant = np.linalg.solve(covariance + ridge * np.eye(k), difference)
     directions = np.column_stack([_unit(discriminant), _unit(difference)])
     ratio = _histogram_ratio(first, second)
-    return lambda reports: _single_precision(np.hstack([reports, reports @ directions, ratio(reports)]))
+    return lambda reports: single_precision(np.hstack([reports, reports @ directions, ratio(reports)]))
 
 
 def _histogram_ratio(first: np.ndarray, second: np.ndarray):
@@ -218,7 +242,7 @@ def _histogram_ratio(first: np.ndarray, second: np.ndarray):
     return lambda reports: sum(log[b] for log, b in zip(logs, bins(reports), strict=True))[:, None]
 
 
-def _single_precision(features: np.ndarray) -> np.ndarray:
+def single_precision(features: np.ndarray) -> np.ndarray:
     """Features as scikit-learn's trees take them."""
     return np.clip(features, -1e30, 1e30).astype(np.float32)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lpbench.cli import options
+from lpbench.cli import black_box, options
+from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import ROOT_SEED
 
 if TYPE_CHECKING:
@@ -16,16 +18,66 @@ if TYPE_CHECKING:
 
 SAMPLES = 1_000_000
 _ONLY = "This method alone, written to the screen; repeat for more.  [default: all]"
+_VALUES = "Values to compare: numbers, texts, JSON, or uniform:LOW,HIGH."
 
 
-@click.command(epilog="Without --method, writes reproduced/audit.csv and audit.md into the results folder.")
+class _Audit(click.Command):
+    """``--values`` takes all words up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before every value."""
+        words: list[str] = []
+        of_values = False
+        for word in args:
+            if word.startswith("--"):
+                of_values = word == "--values"
+            elif of_values and words[-1] != "--values":
+                words.append("--values")
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+
+@click.command(
+    cls=_Audit,
+    epilog="Without SUBJECT, audits every registered method and writes reproduced/audit.csv and audit.md into the "
+    "results folder. SUBJECT is your own: module:function, file.py:function, or a .csv or .parquet file with columns "
+    "value, report...; exit code 1 if its claim is refuted. See docs/audit_your_own.md.",
+)
+@click.argument("subject", nargs=-1)
 @click.option("--method", type=options.NameOf("method"), multiple=True, metavar="NAME", help=_ONLY)
+@click.option("--command", "program", metavar="LINE", help="Reads a value, writes a report a line.")
+@click.option("--epsilon", type=float, metavar="X", help="Claim about SUBJECT.")
+@click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
+@click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
+@click.option("--values", multiple=True, metavar="V...", help=_VALUES)
 @options.count("--samples", "Samples of each of two values.", SAMPLES)
+@click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    metavar="S",
+    help="Seconds of SUBJECT.  [default: 300]",
+)
+@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Picture of SUBJECT.")
 @options.count("--workers", "Processes.", 2)
 @options.results()
-def command(method: Sequence[str], samples: int, seed: int, workers: int, results: Path) -> int:
-    """Check the privacy of every method, exactly and by sampling."""
+def command(
+    subject: Sequence[str], method: Sequence[str], program: str | None, epsilon: float | None, delta: float,
+    renyi: float, values: Sequence[str], samples: int, confidence: float, seed: int, timeout: float,
+    figure: Path | None, workers: int, results: Path,
+) -> int:  # fmt: skip
+    """Check the privacy of every method, exactly and by sampling; or of your own code."""
+    if subject or program:
+        if method:
+            raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: one of the two")
+        asked = black_box.Request(
+            subject, program, epsilon, delta, renyi, values, samples, confidence, seed, timeout, figure
+        )
+        return black_box.run(asked)
+    if epsilon is not None or values or figure:
+        raise ConfigurationError("--epsilon, --values and --figure are about code of your own, and none is named")
     from lpbench.audit import table
 
     if method:

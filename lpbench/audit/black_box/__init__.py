@@ -1,0 +1,8 @@
+"""Black-box audit of anybody's randomizer: a callable, a file of reports, or a command; see docs/audit_your_own.md."""
+
+from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.decide import Verdict, audit
+from lpbench.audit.black_box.sources import CallableSource, CommandSource, FileSource, Source
+from lpbench.audit.black_box.values import parse_values
+
+__all__ = ["CallableSource", "Claim", "CommandSource", "FileSource", "Source", "Verdict", "audit", "parse_values"]

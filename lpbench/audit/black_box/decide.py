@@ -1,0 +1,217 @@
+"""The black-box audit: a confidence sequence of lower bounds on the loss that stops when a claim is refuted.
+
+Reports are drawn in stages of growing size. In every stage an event is chosen on the first half of the reports drawn so
+far and tested on the second by Clopper and Pearson's limits; the failure probability is divided among stages and
+directions, so that the largest bound of all stages holds, and the audit may stop after any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.reports import Columns
+from lpbench.audit.black_box.sources import Source
+from lpbench.audit.black_box.values import show_value
+from lpbench.audit.black_box.witness import Event, find_events
+from lpbench.errors import DataError
+
+#: Reports of each value in the first stage, and the factor to the next.
+_FIRST, _GROWTH = 1000, 4
+#: Fewest reports of each value.
+FEWEST = 200
+#: Numbers that are held in memory for each value.
+_MOST_NUMBERS = 40_000_000
+#: Heats of the search for the worst pair of values: reports of each value, pairs that go on.
+_HEATS = ((1000, 4), (4000, 1))
+#: Distinct reports up to which losses are counted one by one, and the fewest of a report that are not pooled.
+_MOST_REPORTS, _POOLED = 64, 20
+_BOTH = [(0, 1), (1, 0)]
+#: Rounding error allowed to a bound.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an audit found.
+
+    Attributes
+    ----------
+    name : str
+    claim : Claim
+    bound : float
+        Lower bound on the loss.
+    confidence : float
+        Probability that ``bound`` is one, both directions and all stages together.
+    values : (value, value)
+        The one under which the event is likelier, and the other.
+    rule : str
+        The event.
+    hits : (int, int)
+        How often the event occurred under each of them, among ``tested`` reports.
+    tested, samples : int
+        Reports of each value that tested the event, and that were drawn.
+    estimate : float or None
+        Loss of the counted frequencies, where reports are few; nothing is proven by it.
+    n_reports : int
+        Distinct reports behind ``estimate``.
+    samples_of : (Columns, Columns)
+        Reports of the two values, for a picture.
+    event : Event
+    """
+
+    name: str
+    claim: Claim
+    bound: float
+    confidence: float
+    values: tuple[Any, Any]
+    rule: str
+    hits: tuple[int, int]
+    tested: int
+    samples: int
+    estimate: float | None
+    n_reports: int
+    samples_of: tuple[Columns, Columns]
+    event: Event
+
+    @property
+    def violated(self) -> bool:
+        """Whether the sample refutes the claim."""
+        return self.bound > self.claim.epsilon + _TOLERANCE
+
+    def __str__(self) -> str:
+        loss = "Renyi divergence" if math.isfinite(self.claim.order) else "epsilon"
+        first, second = (f"{100 * hits / self.tested:.3g} %" for hits in self.hits)
+        shown = [show_value(value) for value in self.values]
+        lines = [
+            f"{self.name}: {'VIOLATED' if self.violated else 'no violation found'}; claims {self.claim}, loses at "
+            f"least {self.bound:.4g} ({loss}, confidence {100 * self.confidence:.6g} %)"
+        ]
+        if self.bound > 0:
+            lines.append(f"  {self.rule}: {first} against {second} (value {shown[0]} against {shown[1]})")
+        if self.estimate is not None:
+            loss = "infinity" if math.isinf(self.estimate) else f"{self.estimate:.4g}"
+            lines.append(f"  {self.n_reports} distinct reports, counted: {loss} (an estimate, which proves nothing)")
+        lines.append(f"  {self.samples} reports of each value drawn, {self.tested} of them to test the event")
+        return "\n".join(lines)
+
+
+def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
+    """Hold a randomizer to its claim.
+
+    Parameters
+    ----------
+    source : Source
+    claim : Claim
+    samples : int
+        Most reports of each of the two values; fewer are drawn if the claim is refuted earlier.
+    failure : float
+        Probability that the bound exceeds the loss.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    DataError
+        If the source fails, or holds too few reports.
+    """
+    pair, start = _worst_pair(source, claim, failure)
+    room = min(samples, source.size - start)
+    if room < FEWEST:
+        raise DataError(f"{source.name}: {room:g} reports of a value are too few; an audit needs {FEWEST} or more")
+    stages = _stages(int(room))
+    reports: list[Columns] = [{}, {}]
+    best: tuple[float, Event, tuple[int, int], int] | None = None
+    for n in stages:
+        drawn = len(next(iter(reports[0].values()))) if reports[0] else 0
+        reports = [_join(old, source.draw(v, start + drawn, start + n)) for old, v in zip(reports, pair, strict=True)]
+        if reports[0].keys() != reports[1].keys():
+            raise DataError(
+                f"{source.name}: reports of {source.values[pair[0]]!r} and {source.values[pair[1]]!r} differ in shape"
+            )
+        share = failure / len(stages) / 2
+        for event in find_events(_slice(reports[0], 0, n // 2), _slice(reports[1], 0, n // 2), _BOTH, claim, share):
+            hits = [int(event.happens(_slice(reports[i], n // 2, n)).sum()) for i in event.direction]
+            bound = float(claim.proven(hits[0], hits[1], n - n // 2, share))
+            if best is None or bound > best[0]:
+                best = bound, event, (hits[0], hits[1]), n - n // 2
+        if best is not None and best[0] > claim.epsilon + _TOLERANCE:
+            break
+        if n * len(reports[0]) * _GROWTH > _MOST_NUMBERS:
+            break
+    assert best is not None
+    bound, event, hits_, tested = best
+    shown = reports[event.direction[0]], reports[event.direction[1]]
+    values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
+    estimate, n_reports = _counted(*shown, claim)
+    return Verdict(
+        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports, shown, event
+    )
+
+
+def _stages(samples: int) -> list[int]:
+    """Sizes of the stages, the last of which is all."""
+    sizes = [_FIRST]
+    while sizes[-1] * _GROWTH < samples:
+        sizes.append(sizes[-1] * _GROWTH)
+    return [n for n in sizes if 2 * n <= samples] + [samples]
+
+
+def _worst_pair(source: Source, claim: Claim, failure: float) -> tuple[tuple[int, int], int]:
+    """Return the pair of values that pilot reports tell apart best, and how many reports were used up."""
+    pairs = list(combinations(range(len(source.values)), 2))
+    start = 0
+    for wanted, survivors in _HEATS:
+        n = int(min(wanted, source.size // 10))
+        if len(pairs) <= survivors or n < 40:
+            continue
+        pilots = {v: source.draw(v, start, start + n) for v in sorted(set(sum(pairs, ())))}
+        scores = [_pilot_score(pilots[v], pilots[w], n, claim, failure) for v, w in pairs]
+        pairs = [pairs[i] for i in np.argsort(scores, kind="stable")[::-1][:survivors]]
+        start += n
+    return pairs[0], start
+
+
+def _pilot_score(first: Columns, second: Columns, n: int, claim: Claim, failure: float) -> float:
+    """Bound from a pilot sample; comparing needs no guarantee, and a generous failure probability makes it sharper."""
+    if first.keys() != second.keys():
+        return math.inf
+    halves = [_slice(part, 0, n // 2) for part in (first, second)]
+    bounds = []
+    for event in find_events(halves[0], halves[1], _BOTH, claim, failure):
+        hits = [int(event.happens(_slice((first, second)[i], n // 2, n)).sum()) for i in event.direction]
+        bounds.append(float(claim.proven(hits[0], hits[1], n - n // 2, 0.3)))
+    return max(bounds)
+
+
+def _slice(columns: Columns, start: int, stop: int) -> Columns:
+    return {name: column[start:stop] for name, column in columns.items()}
+
+
+def _join(old: Columns, new: Columns) -> Columns:
+    return {name: np.concatenate([old[name], column]) for name, column in new.items()} if old else new
+
+
+def _counted(first: Columns, second: Columns, claim: Claim) -> tuple[float | None, int]:
+    """Loss of the frequencies of reports, if there are few distinct ones; reports that are rare are pooled."""
+    n = len(next(iter(first.values())))
+    codes = np.zeros(2 * n, dtype=np.int64)
+    for name in first:
+        both = np.concatenate([first[name], second[name]])
+        seen, code = np.unique(both.astype(str) if both.dtype == object else both, return_inverse=True)
+        if seen.size > _MOST_REPORTS:
+            return None, seen.size
+        distinct, codes = np.unique(codes * seen.size + code, return_inverse=True)
+        if distinct.size > _MOST_REPORTS:
+            return None, distinct.size
+    counts = np.array([np.bincount(part, minlength=int(codes.max()) + 1) for part in (codes[:n], codes[n:])])
+    rare = counts.sum(axis=0) < _POOLED
+    kept = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)]) if rare.any() else counts
+    return claim.of_frequencies(kept[0] / n, kept[1] / n), counts.shape[1]

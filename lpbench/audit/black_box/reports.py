@@ -1,0 +1,187 @@
+"""Reports of any kind (numbers, vectors, bytes, categories, dicts) as named columns, and columns as features."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbench.errors import DataError
+
+#: Named columns of n reports: numbers as floats, categories as texts.
+Columns = dict[str, np.ndarray]
+
+#: Leading bytes of a report that become columns.
+_MOST_BYTES = 64
+#: Categories of a column with a code of their own; the rest share one.
+_MOST_CATEGORIES = 1000
+
+
+def to_columns(reports: Any, name: str = "report") -> Columns:
+    """Cut reports into columns.
+
+    Parameters
+    ----------
+    reports : sequence or ndarray of n reports, or mapping of names to such
+        Numbers, texts, None, bytes, vectors of one length, or dicts with the same keys.
+    name : str
+        Of the reports; parts are called ``name[0]``, ``name.key``.
+
+    Returns
+    -------
+    dict of str -> ndarray of shape (n,)
+
+    Raises
+    ------
+    DataError
+        If reports are of several kinds or shapes, of a kind that is not known, or not a number (NaN).
+    """
+    if isinstance(reports, Mapping):
+        return {key: column for part in reports for key, column in to_columns(reports[part], f"{name}.{part}").items()}
+    if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
+        return _numbers(reports, name)
+    reports = reports.tolist() if isinstance(reports, np.ndarray) else list(reports)
+    kinds = {_kind(report) for report in reports}
+    if len(kinds) > 1:
+        raise DataError(f"{name}s are of several kinds ({', '.join(sorted(kinds))}); every one must be of the same")
+    kind = kinds.pop() if kinds else "number"
+    if kind == "number":
+        return _numbers(np.array(reports, dtype=np.float64), name)
+    if kind == "category":
+        return {name: np.array([str(report) for report in reports], dtype=object)}
+    if kind == "bytes":
+        return _bytes(reports, name)
+    if kind == "dict":
+        return _dicts(reports, name)
+    if kind == "vector":
+        return _vectors(reports, name)
+    raise DataError(f"a {name} is a {kind}; it must be a number, a text, bytes, a vector, or a dict of these")
+
+
+def _kind(report: Any) -> str:
+    if isinstance(report, (str, type(None))):
+        return "category"
+    if isinstance(report, (numbers.Real, np.bool_)):
+        return "number"
+    if isinstance(report, (bytes, bytearray)):
+        return "bytes"
+    if isinstance(report, Mapping):
+        return "dict"
+    return "vector" if isinstance(report, (Sequence, np.ndarray)) else type(report).__name__
+
+
+def _numbers(reports: np.ndarray, name: str) -> Columns:
+    table = reports.astype(np.float64).reshape(len(reports), -1)
+    if np.isnan(table).any():
+        raise DataError(f"a {name} is NaN (not a number); every report must be one that a curator could receive")
+    if reports.ndim == 1:
+        return {name: table[:, 0]}
+    return {f"{name}[{i}]": column for i, column in enumerate(table.T)}
+
+
+def _bytes(reports: Sequence[bytes], name: str) -> Columns:
+    lengths = np.array([len(report) for report in reports])
+    width = min(int(lengths.max()), _MOST_BYTES)
+    table = np.full((len(reports), width), -1.0)
+    for row, report in zip(table, reports, strict=True):
+        row[: len(report)] = np.frombuffer(bytes(report[:width]), dtype=np.uint8)
+    columns = {f"byte {i} of {name}": column for i, column in enumerate(table.T)}
+    return columns | ({f"length of {name}": lengths.astype(np.float64)} if np.ptp(lengths) else {})
+
+
+def _dicts(reports: Sequence[Mapping], name: str) -> Columns:
+    keys = list(reports[0])
+    if any(report.keys() != reports[0].keys() for report in reports):
+        raise DataError(f"{name}s have different keys; every one must have those of the first, {keys}")
+    return to_columns({key: [report[key] for report in reports] for key in keys}, name)
+
+
+def _vectors(reports: Sequence[Any], name: str) -> Columns:
+    lengths = {len(report) for report in reports}
+    if len(lengths) > 1:
+        raise DataError(f"{name}s have different lengths ({min(lengths)} to {max(lengths)}); every one must be equal")
+    try:
+        table = np.array(reports)
+    except ValueError:
+        table = np.empty(0, dtype=object)
+    if table.dtype.kind in "biuf":
+        return _numbers(table, name)
+    parts = [to_columns(list(part), f"{name}[{i}]") for i, part in enumerate(zip(*reports, strict=True))]
+    return {key: column for part in parts for key, column in part.items()}
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Maps columns to features: numbers centred, categories coded in the order of their likelihood ratio.
+
+    Attributes
+    ----------
+    names : tuple of str
+    centres : tuple of float
+        Subtracted from a column of numbers, so that single precision keeps what distinguishes them.
+    categories : tuple of (tuple of str or None)
+        Of a column of categories: those seen, in the order of their codes 1, 2, ...; any other is 0.
+    """
+
+    names: tuple[str, ...]
+    centres: tuple[float, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
+
+    @classmethod
+    def fit(cls, first: Columns, second: Columns) -> Encoder:
+        """Learn centres and codes from reports of two values, which must not be those that test an event."""
+        centres: list[float] = []
+        categories: list[tuple[str, ...] | None] = []
+        for name, column in first.items():
+            if column.dtype == object:
+                centres.append(0.0)
+                categories.append(_by_ratio(column, second[name]))
+            else:
+                middle = float(np.median(np.concatenate([column, second[name]])))
+                centres.append(middle if np.isfinite(middle) else 0.0)
+                categories.append(None)
+        return cls(tuple(first), tuple(centres), tuple(categories))
+
+    def __call__(self, columns: Columns) -> np.ndarray:
+        """Features of reports, shape (n, number of columns)."""
+        parts = zip(self.names, self.centres, self.categories, strict=True)
+        return np.column_stack(
+            [columns[name] - centre if seen is None else _codes(columns[name], seen) for name, centre, seen in parts]
+        )
+
+    def known(self, columns: Columns) -> np.ndarray:
+        """Whether all categories of a report have been seen, boolean ndarray of shape (n,)."""
+        known = np.ones(len(columns[self.names[0]]), dtype=bool)
+        for name, seen in zip(self.names, self.categories, strict=True):
+            if seen is not None:
+                known &= np.isin(columns[name].astype(str), seen)
+        return known
+
+    def condition(self, feature: int, low: float, high: float) -> str:
+        """Describe ``low < feature <= high`` in terms of the reports."""
+        name, seen = self.names[feature], self.categories[feature]
+        if seen is not None:
+            inside = [category for code, category in enumerate(seen, start=1) if low < code <= high]
+            shown = ", ".join(inside[:8]) + (f" and {len(inside) - 8} more" if len(inside) > 8 else "")
+            return f"{name} = {shown}" if len(inside) == 1 else f"{name} in {{{shown}}}"
+        low, high = low + self.centres[feature], high + self.centres[feature]
+        if np.isinf(low):
+            return f"{name} <= {high:.5g}"
+        return f"{name} > {low:.5g}" if np.isinf(high) else f"{low:.5g} < {name} <= {high:.5g}"
+
+
+def _by_ratio(first: np.ndarray, second: np.ndarray) -> tuple[str, ...]:
+    """Categories in the order of their likelihood ratio."""
+    seen, codes = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
+    counts = [np.bincount(part, minlength=seen.size) for part in (codes[: len(first)], codes[len(first) :])]
+    frequent = np.argsort(-(counts[0] + counts[1]), kind="stable")[:_MOST_CATEGORIES]
+    ratio = (counts[0][frequent] + 0.5) / (counts[1][frequent] + 0.5)
+    return tuple(seen[frequent[np.argsort(ratio, kind="stable")]].tolist())
+
+
+def _codes(column: np.ndarray, seen: tuple[str, ...]) -> np.ndarray:
+    code = {category: float(i) for i, category in enumerate(seen, start=1)}
+    return np.array([code.get(category, 0.0) for category in column])

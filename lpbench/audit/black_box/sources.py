@@ -1,0 +1,304 @@
+"""Where reports come from: a Python function, a table in a file, or a command of any language."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from importlib import import_module, util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lpbench.audit.black_box.reports import Columns, to_columns
+from lpbench.audit.black_box.values import MOST_VALUES
+from lpbench.errors import CellTimeout, ConfigurationError, DataError
+from lpbench.experiments.limits import time_limit
+from lpbench.seeds import Streams
+
+#: Reports asked for by one call of a vectorised function.
+_CHUNK = 100_000
+
+
+class Source(ABC):
+    """Reports of a few values.
+
+    Attributes
+    ----------
+    name : str
+    values : list
+        What is compared.
+    size : float
+        Reports of each value that there are; inf if as many as one asks for.
+    """
+
+    name: str
+    values: list[Any]
+    size: float = math.inf
+
+    @abstractmethod
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Return the reports number ``start`` to ``stop`` of the value of that index."""
+
+
+class CallableSource(Source):
+    """A Python function ``report(value, rng)``, vectorised ``report(values, rng)``, or ``report(value)``.
+
+    It is vectorised if its first parameter is called ``values``: it then gets an array with one value per user, and
+    returns as many reports. Without a second parameter it draws by itself, and the audit cannot be repeated bit by bit.
+
+    Parameters
+    ----------
+    function : callable
+    values : list
+    seed : int
+    seconds : float
+        Time limit of all calls together.
+    name : str, optional
+        By default that of the function.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], values: list[Any], seed: int = 0, seconds: float = 300.0, name: str = ""
+    ):
+        if not callable(function):
+            raise ConfigurationError(f"{name or function!r} is not callable; it must be a function report(value, rng)")
+        self.name = name or getattr(function, "__name__", str(function))
+        self.values, self.function, self.streams, self.left = values, function, Streams(seed), seconds
+        self.seconds, parameters = seconds, _parameters(function)
+        self.vectorised = parameters[:1] == ["values"]
+        self.takes_rng = len(parameters) != 1
+
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Call the function."""
+        parts = [
+            self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in range(start, stop, _CHUNK)
+        ]
+        if any(part.keys() != parts[0].keys() for part in parts):
+            raise DataError(f"{self.name}: reports change their shape from call to call")
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:
+        import time
+
+        given = self.values[value]
+        extra = (self.streams.generator("report", value=value, start=start),) if self.takes_rng else ()
+        began, done = time.monotonic(), 0
+        try:
+            with time_limit(max(self.left, 1e-3)):
+                if self.vectorised:
+                    reports = self.function(_repeated(given, n), *extra)
+                else:
+                    reports = []
+                    for done in range(n):  # noqa: B007 (the message of a time limit says how far it came)
+                        reports.append(self.function(given, *extra))
+        except CellTimeout:
+            came = f"after {start + done} of {stop} reports of value {given!r}"
+            raise DataError(
+                f"{self.name} did not finish within {self.seconds:g} s ({came}): ask for fewer --samples, or allow "
+                "more by --timeout"
+            ) from None
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            raise DataError(f"{self.name} failed on value {given!r}: {text[:300]}") from None
+        self.left -= time.monotonic() - began
+        return self._columns(reports, n, given)
+
+    def _columns(self, reports: Any, n: int, given: Any) -> Columns:
+        try:
+            if not isinstance(reports, dict) and len(reports) != n:
+                raise DataError(f"it returned {len(reports)} reports for {n} values; there must be one each")
+            columns = to_columns(reports)
+        except TypeError:
+            raise DataError(f"{self.name} returned a {type(reports).__name__} for an array of values") from None
+        except DataError as error:
+            raise DataError(f"{self.name}, value {given!r}: {error}") from None
+        for name, column in columns.items():
+            if len(column) != n:
+                raise DataError(f"{self.name}: {name} has {len(column)} entries for {n} values; there must be one each")
+        if not columns:
+            raise DataError(f"{self.name} returned empty reports for value {given!r}")
+        return columns
+
+
+def load_function(path: str) -> Callable[..., Any]:
+    """Import ``module:function``, or ``file.py:function``; modules of the working folder are found.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such module or function, or the module cannot be imported.
+    """
+    place, colon, name = path.rpartition(":")
+    if not (place and colon and name):
+        raise ConfigurationError(
+            f"{path!r} must read module:function or file.py:function, or be a .csv or .parquet file"
+        )
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = _module_of_file(Path(place)) if place.endswith(".py") else import_module(place)
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigurationError(f"{place!r} cannot be imported: {text}") from None
+    finally:
+        sys.path.remove(os.getcwd())
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"{place!r} has no {name!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ConfigurationError(f"{path!r} is not callable; it must be a function report(value, rng)")
+    return found
+
+
+def _module_of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise FileNotFoundError("there is no such file")
+    spec = util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ["value", "rng"]
+    return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and (p.default is p.empty or p.name == "rng")]
+
+
+def _repeated(value: Any, n: int) -> np.ndarray:
+    array = np.asarray(value)
+    return np.repeat(array[None], n, axis=0)
+
+
+class FixedSource(Source):
+    """Reports that are all there from the start."""
+
+    def __init__(self, name: str, values: list[Any], reports: list[Columns]):
+        self.name, self.values, self.reports = name, values, reports
+        self.size = min(len(next(iter(columns.values()))) for columns in reports)
+
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Return a part of the table."""
+        return {name: column[start:stop] for name, column in self.reports[value].items()}
+
+
+class FileSource(FixedSource):
+    """A CSV or parquet file with a column ``value`` and one or more columns of reports.
+
+    Rows must be independent: one row per run of the program.
+    """
+
+    def __init__(self, path: Path):
+        import pandas as pd
+
+        try:
+            table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        except Exception as error:
+            text = " ".join(str(error).split())
+            raise DataError(f"{str(path)!r} cannot be read as a table: {text}") from None
+        if "value" not in table.columns or len(table.columns) < 2:
+            found = ", ".join(map(str, table.columns))
+            raise DataError(f"{str(path)!r} must have a column `value` and columns of reports; it has {found}")
+        if table.isna().any(axis=None):
+            row = int(np.flatnonzero(table.isna().any(axis=1))[0])
+            raise DataError(f"{str(path)!r}: row {row + 1} has an empty entry or NaN; every report must be complete")
+        values = sorted(table["value"].unique().tolist(), key=lambda v: (str(type(v)), v))
+        if not 2 <= len(values) <= MOST_VALUES:
+            raise DataError(f"{str(path)!r} has {len(values)} distinct values; an audit compares 2 to {MOST_VALUES}")
+        names = [name for name in table.columns if name != "value"]
+        groups = {value: part[names] for value, part in table.groupby("value")}
+        # a report in several columns of numbers is read column by column
+        reports = [
+            {str(n): next(iter(to_columns(groups[v][n].to_numpy(), str(n)).values())) for n in names} for v in values
+        ]
+        super().__init__(path.name, values, reports)
+
+
+class CommandSource(FixedSource):
+    """A command that reads one value a line on standard input and writes one report a line on standard output.
+
+    It runs once, on all values in random order, so that a generator seeded by the clock is seeded once. The variable
+    ``LPBENCH_SEED`` is there for it to seed its own. A line is a number, numbers separated by blanks or commas, JSON,
+    or else a category.
+
+    Parameters
+    ----------
+    command : str
+        Split like a shell does; no shell runs it.
+    values : list
+    samples : int
+        Of each value.
+    seed : int
+    seconds : float
+        Time limit.
+    """
+
+    def __init__(self, command: str, values: list[Any], samples: int, seed: int = 0, seconds: float = 300.0):
+        streams = Streams(seed)
+        order = streams.generator("order").permutation(np.repeat(np.arange(len(values)), samples))
+        texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+        lines = _run(command, "".join(f"{texts[i]}\n" for i in order), streams.integer("command"), seconds)
+        if len(lines) != order.size:
+            raise DataError(
+                f"{command!r} wrote {len(lines)} lines for {order.size} values; it must write one report for each"
+            )
+        try:
+            columns = to_columns(_read(lines))
+        except DataError as error:
+            raise DataError(f"{command!r}: {error}") from None
+        reports = [{name: column[order == i] for name, column in columns.items()} for i in range(len(values))]
+        super().__init__(command, values, reports)
+
+
+def _run(command: str, text: str, seed: int, seconds: float) -> list[str]:
+    try:
+        process = subprocess.Popen(
+            shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, errors="replace", env=os.environ | {"LPBENCH_SEED": str(seed)}, start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError, IndexError) as error:
+        raise ConfigurationError(f"command {command!r} cannot be run: {error}") from None
+    try:
+        output, errors = process.communicate(text, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise DataError(
+            f"{command!r} did not finish within {seconds:g} s: ask for fewer --samples, or allow more by --timeout"
+        ) from None
+    if process.returncode:
+        said = errors.strip().splitlines()[-1:] or ["it said nothing"]
+        raise DataError(f"{command!r} failed with exit code {process.returncode}: {said[0][:300]}")
+    return output.splitlines()
+
+
+def _read(lines: Sequence[str]) -> Any:
+    try:
+        return np.array(lines, dtype=np.float64)
+    except ValueError:
+        return [_report(line.strip()) for line in lines]
+
+
+def _report(line: str) -> Any:
+    if line[:1] in ("[", "{", '"'):
+        try:
+            return json.loads(line)
+        except json.JSONDecodeError:
+            return line
+    try:
+        numbers = [float(part) for part in line.replace(",", " ").split()]
+    except ValueError:
+        return line
+    return numbers if len(numbers) > 1 else numbers[0] if numbers else ""

@@ -1,0 +1,72 @@
+"""Values that an audit compares, read from words: numbers, JSON, texts, or ``uniform:LOW,HIGH``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from lpbench.errors import ConfigurationError
+from lpbench.seeds import Streams
+
+#: Most values whose pairs are searched.
+MOST_VALUES = 40
+_RANGE = "uniform:"
+#: Random values that stand for a range, besides its ends and its middle.
+_INSIDE = 5
+
+
+def parse_values(words: Sequence[str], seed: int = 0) -> list[Any]:
+    """Read values from the words of a command line.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Each a JSON value, else a text; ``uniform:LOW,HIGH`` stands for both ends, the middle and random numbers
+        between them.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    list
+        Distinct values.
+
+    Raises
+    ------
+    ConfigurationError
+        If fewer than two remain, or more than :data:`MOST_VALUES`.
+    """
+    values: list[Any] = []
+    for word in words:
+        for value in _range(word, seed) if word.startswith(_RANGE) else [_one(word)]:
+            if value not in values:
+                values.append(value)
+    if not 2 <= len(values) <= MOST_VALUES:
+        raise ConfigurationError(f"{len(values)} values: an audit compares 2 to {MOST_VALUES} distinct ones")
+    return values
+
+
+def show_value(value: Any) -> str:
+    """Short text of a value."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _one(word: str) -> Any:
+    try:
+        return json.loads(word)
+    except json.JSONDecodeError:
+        return word
+
+
+def _range(word: str, seed: int) -> list[float]:
+    try:
+        low, high = (float(part) for part in word.removeprefix(_RANGE).split(","))
+    except ValueError:
+        raise ConfigurationError(f"values {word!r} must read {_RANGE}LOW,HIGH with two numbers") from None
+    if not (low < high and math.isfinite(high - low)):
+        raise ConfigurationError(f"values {word!r}: the first number must be below the second, both finite")
+    inside = Streams(seed).generator("values").uniform(low, high, _INSIDE)
+    return [low, high, (low + high) / 2, *map(float, inside)]

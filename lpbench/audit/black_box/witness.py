@@ -1,0 +1,180 @@
+"""Events that tell two values apart: cut by trees or by a classifier's score, and described as a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.reports import Columns, Encoder
+from lpbench.audit.empirical import features_of, likeliest_cells, single_precision
+
+#: Reports of each value that cells are cut from, and the fewest of both that make up a cell.
+_CUT, _FEWEST = 40_000, 40
+#: Leaves of the tree whose events make a short rule, and of the one whose events are sharp.
+_FEW_CELLS, _MOST_CELLS = 6, 48
+#: A later kind of witness must beat an earlier, more readable one by this factor.
+_BETTER = 1.03
+#: Entries of a report up to which boosted trees are grown on it.
+_MOST_ENTRIES = 200
+#: Boxes of the features that a rule lists.
+_MOST_BOXES = 3
+
+Cells = Callable[[np.ndarray], np.ndarray]
+Box = dict[int, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of reports, chosen on samples that do not test it.
+
+    Attributes
+    ----------
+    direction : (int, int)
+        0 and 1: positions of the two samples, the one under which the event is likelier first.
+    rule : str
+    bound : float
+        What the event proved on the samples that it was chosen on; an optimistic number.
+    happens : callable
+        Columns of n reports -> boolean ndarray of shape (n,).
+    """
+
+    direction: tuple[int, int]
+    rule: str
+    bound: float
+    happens: Callable[[Columns], np.ndarray]
+
+
+def find_events(
+    first: Columns, second: Columns, directions: list[tuple[int, int]], claim: Claim, failure: float
+) -> list[Event]:
+    """Find the events that prove most, among unions of cells of several partitions of the reports.
+
+    Cells are cut from half of the reports (at most 40 000 of each value) and chosen on the rest, or the rarest would
+    look the most telling.
+
+    Parameters
+    ----------
+    first, second : Columns
+        Equally many reports of two values.
+    directions : list of (int, int)
+        (0, 1) for an event that is likelier in ``first``, (1, 0) for one that is likelier in ``second``.
+    claim : Claim
+    failure : float
+        Of the bound that will test an event.
+    """
+    n = len(next(iter(first.values())))
+    m = min(n // 2, _CUT)
+    encoder = Encoder.fit(_part(first, slice(m)), _part(second, slice(m)))
+    encoded = encoder(first), encoder(second)
+    cut = encoded[0][:m], encoded[1][:m]
+    found: list[Event | None] = [None] * len(directions)
+    for cells, describe in _partitions(*cut, encoder):
+        where = [cells(part[m:]) for part in encoded]
+        n_cells = 1 + max(int(w.max(initial=0)) for w in where)
+        counts = [np.bincount(w, minlength=n_cells) for w in where]
+        for i, (likely, other) in enumerate(directions):
+            chosen, bound = likeliest_cells(
+                counts[likely], counts[other], lambda a, b: claim.proven(a, b, n - m, failure)
+            )
+            best = found[i]
+            if best is None or bound > _BETTER * best.bound:
+                found[i] = Event((likely, other), describe(chosen), bound, _membership(encoder, cells, chosen))
+    return [event for event in found if event is not None]
+
+
+def _part(columns: Columns, part: slice) -> Columns:
+    return {name: column[part] for name, column in columns.items()}
+
+
+def _membership(encoder: Encoder, cells: Cells, chosen: np.ndarray) -> Callable[[Columns], np.ndarray]:
+    # A category that the rule does not know is outside.
+    return lambda columns: np.isin(cells(encoder(columns)), chosen) & encoder.known(columns)
+
+
+def _partitions(first: np.ndarray, second: np.ndarray, encoder: Encoder):
+    """Yield partitions of the reports with a function that describes a union of cells, the most readable first."""
+    labels = np.repeat([1, 0], len(first))
+    both = np.concatenate([first, second])
+    for n_leaves in (_FEW_CELLS, _MOST_CELLS):
+        tree = _grow(single_precision(both), labels, n_leaves)
+        yield _leaves(tree, single_precision), _rule_of(tree, encoder)
+    if first.shape[1] == 1:
+        return
+    # Sums of the entries: Fisher's discriminant, the direction between the means, summed log-ratios of histograms.
+    features = features_of(first, second)
+    tree = _grow(features(both), labels, _MOST_CELLS)
+    yield _leaves(tree, features), lambda chosen: f"a tree on {len(encoder.names)} entries and their sums says so"
+    if first.shape[1] > _MOST_ENTRIES:
+        return
+    model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
+    with threadpool_limits(1, "openmp"):  # the same sums in the same order on every machine
+        model.fit(both, labels)
+    scores = model.decision_function(both)
+    edges = np.unique(np.quantile(scores, np.linspace(0.01, 0.99, _MOST_CELLS)))
+    yield (
+        lambda rows: np.searchsorted(edges, model.decision_function(rows)),
+        lambda chosen: f"the log-likelihood ratio of boosted trees on {len(encoder.names)} entries is extreme",
+    )
+
+
+def _grow(features: np.ndarray, labels: np.ndarray, n_leaves: int) -> DecisionTreeClassifier:
+    tree = DecisionTreeClassifier(
+        criterion="entropy", max_leaf_nodes=n_leaves, min_samples_leaf=min(_FEWEST, len(labels) // 4), random_state=0
+    )
+    return tree.fit(features, labels)
+
+
+def _leaves(tree: DecisionTreeClassifier, features: Cells) -> Cells:
+    return lambda rows: tree.apply(features(rows))
+
+
+def _rule_of(tree: DecisionTreeClassifier, encoder: Encoder) -> Callable[[np.ndarray], str]:
+    """Return a function that describes a union of leaves by conditions on the columns."""
+
+    def describe(chosen: np.ndarray) -> str:
+        boxes = sorted(_merge(_boxes(tree.tree_, set(chosen.tolist()), 0, {})), key=len)
+        texts = [" and ".join(encoder.condition(feature, *limits) for feature, limits in box.items()) for box in boxes]
+        if any(not text for text in texts):
+            return "any report"
+        more = f" or {len(texts) - _MOST_BOXES} more such boxes" if len(texts) > _MOST_BOXES else ""
+        return " or ".join(texts[:_MOST_BOXES]) + more
+
+    return describe
+
+
+def _boxes(tree, chosen: set[int], node: int, box: Box) -> list[Box]:
+    """Boxes of the chosen leaves below a node; those of a subtree that is chosen as a whole are one."""
+    left, right = int(tree.children_left[node]), int(tree.children_right[node])
+    if left < 0:
+        return [box] if node in chosen else []
+    feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
+    low, high = box.get(feature, (-np.inf, np.inf))
+    parts = [
+        _boxes(tree, chosen, child, box | {feature: limits})
+        for child, limits in ((left, (low, min(high, threshold))), (right, (max(low, threshold), high)))
+    ]
+    whole = all(
+        part == [box | {feature: limits}]
+        for part, limits in zip(parts, ((low, min(high, threshold)), (max(low, threshold), high)), strict=True)
+    )
+    return [box] if whole else parts[0] + parts[1]
+
+
+def _merge(boxes: list[Box]) -> list[Box]:
+    """Join adjacent intervals of one feature."""
+    if len({tuple(box) for box in boxes}) != 1 or len(boxes[0]) != 1:
+        return boxes
+    (feature,) = boxes[0]
+    merged: list[tuple[float, float]] = []
+    for low, high in sorted(box[feature] for box in boxes):
+        if merged and merged[-1][1] == low:
+            merged[-1] = (merged[-1][0], high)
+        else:
+            merged.append((low, high))
+    return [{feature: limits} for limits in merged]

@@ -1,0 +1,234 @@
+"""The black-box audit of anybody's code: what it proves, what it reads, and how it refuses.
+
+Bounds of this file fail with probability 1e-7 each, a few dozen in all.
+"""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from lpbench.audit.black_box import CallableSource, Claim, CommandSource, FileSource, audit, parse_values
+from lpbench.audit.black_box.reports import to_columns
+from lpbench.cli.main import main
+from lpbench.errors import ConfigurationError, DataError
+
+FAILURE = 1e-7
+
+
+def noisy(scale):
+    return lambda values, rng: values + rng.laplace(scale=scale, size=len(values))
+
+
+def held(function, claim, values=(0, 1), samples=16_000, seed=0):
+    source = CallableSource(function, list(values), seed, name="f")
+    source.vectorised = getattr(function, "vectorised", source.vectorised)
+    return audit(source, claim, samples, FAILURE)
+
+
+def flip(value, rng):
+    return value if rng.random() < 0.9 else 1 - value
+
+
+KINDS = {
+    "number": lambda bit, noise: bit + 0.1 * noise,
+    "vector": lambda bit, noise: [noise, float(bit)],
+    "bytes": lambda bit, noise: bytes([7, bit]),
+    "bytes of any length": lambda bit, noise: b"x" * (1 + bit),
+    "category": lambda bit, noise: "yes" if bit else "no",
+    "None": lambda bit, noise: "yes" if bit else None,
+    "dict": lambda bit, noise: {"noise": noise, "answer": "yes" if bit else "no"},
+    "vector of categories": lambda bit, noise: ["x", "yes" if bit else "no"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_report_tells_a_flipped_bit(kind):
+    """Loss log 9 = 2.197."""
+    verdict = held(lambda value, rng: KINDS[kind](int(flip(value, rng)), rng.random()), Claim(3.0), samples=4000)
+    assert 1.5 < verdict.bound <= math.log(9) and not verdict.violated
+
+
+@pytest.mark.parametrize("function", [noisy(0.5), lambda values, rng: {"a": noisy(0.5)(values, rng)}])
+def test_a_broken_claim_is_refuted_early_and_an_honest_one_is_not(function):
+    refuted = held(function, Claim(1.0))
+    assert refuted.violated and refuted.samples < 16_000 and 1.0 < refuted.bound <= 2.0
+    honest = held(function, Claim(2.0))
+    assert not honest.violated and honest.samples == 16_000 and honest.confidence == 1 - FAILURE
+
+
+def test_a_renyi_bound_is_below_the_divergence():
+    """Of two Laplace laws one scale apart at order 2: log(2/3 e + 1/3 e^-2) = 0.6191 (Mironov 2017, table II)."""
+    divergence = math.log(2 / 3 * math.e + math.exp(-2) / 3)
+    verdict = held(noisy(1.0), Claim(divergence, order=2.0))
+    assert 0.3 < verdict.bound <= divergence
+    assert held(noisy(1.0), Claim(0.2, order=2.0)).violated
+
+
+def test_delta_is_allowed_for():
+    """With probability 0.1 the value is sent in the clear."""
+
+    def leaky(values, rng):
+        return np.where(rng.random(len(values)) < 0.1, values, 0.5)
+
+    assert held(leaky, Claim(1.0)).violated
+    assert not held(leaky, Claim(1.0, delta=0.1)).violated
+    assert held(leaky, Claim(1.0, delta=0.05)).violated
+
+
+def test_counted_frequencies_give_the_exact_loss():
+    p, q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
+    assert Claim(1.0).of_frequencies(p, q) == pytest.approx(math.log(7))
+    assert Claim(1.0, delta=0.3).of_frequencies(p, q) == pytest.approx(math.log(0.4 / 0.1))
+    assert Claim(1.0, order=2.0).of_frequencies(p, q) == pytest.approx(math.log((p**2 / q).sum()))
+    assert held(flip, Claim(3.0), samples=4000).estimate == pytest.approx(math.log(9), abs=0.4)
+
+
+def test_a_renyi_bound_of_an_event_is_that_of_two_bernoulli_laws():
+    """Without uncertainty the bound is the divergence itself."""
+    n = 10**9
+    wanted = math.log(0.6**2 / 0.2 + 0.4**2 / 0.8)
+    assert Claim(1.0, order=2.0).proven(6 * n // 10, 2 * n // 10, n, 0.1) == pytest.approx(wanted, abs=1e-3)
+
+
+def test_the_worst_pair_is_searched():
+    values = parse_values(["uniform:0,1"])
+    assert values[:3] == [0, 1, 0.5] and len(values) == 8
+    verdict = held(noisy(0.5), Claim(1.0), values)
+    assert verdict.violated and abs(verdict.values[0] - verdict.values[1]) > 0.9
+
+
+def test_the_rule_names_the_event():
+    verdict = held(lambda value, rng: {"a": rng.random(), "b": "yes" if flip(value, rng) else "no"}, Claim(1.0))
+    assert verdict.rule.startswith("report.b = ") and "VIOLATED" in str(verdict) and "% against" in str(verdict)
+
+
+def test_an_audit_can_be_repeated():
+    first, second = held(flip, Claim(3.0), samples=2000), held(flip, Claim(3.0), samples=2000)
+    assert str(first) == str(second)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda value, rng: 1 / 0, "ZeroDivisionError"),
+        (lambda value, rng: float("nan"), "NaN"),
+        (lambda value, rng: [0] * (1 + rng.integers(2)), "different lengths"),
+        (lambda value, rng: "x" if rng.random() < 0.5 else 1.0, "several kinds"),
+        (lambda value, rng: object(), "it must be a number"),
+        (lambda value, rng: [], "empty reports"),
+        (lambda values, rng: values[1:], "one each"),
+        (lambda values, rng: 3.0, "float"),
+        (lambda value, rng: [0.0] * (1 + value), "differ in shape"),
+    ],
+)
+def test_bad_functions_are_answered_in_a_sentence(function, said):
+    with pytest.raises(DataError, match=said) as caught:
+        held(function, Claim(1.0), samples=1000)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_that_does_not_end_is_interrupted():
+    began = time.monotonic()
+    source = CallableSource(lambda value, rng: time.sleep(600), [0, 1], seconds=0.2, name="sleeper")
+    with pytest.raises(DataError, match=r"sleeper did not finish within 0.2 s .*--samples"):
+        audit(source, Claim(1.0), 1000)
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_of_reports(tmp_path, ending):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    value = rng.integers(2, size=8000)
+    table = pd.DataFrame(
+        {"value": value, "x": rng.random(8000), "y": np.where(rng.random(8000) < 0.9, value, 1 - value)}
+    )
+    path = tmp_path / f"reports.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    assert audit(FileSource(path), Claim(1.0), failure=FAILURE).violated
+    assert not audit(FileSource(path), Claim(math.log(9)), failure=FAILURE).violated
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("report\n1\n", "a column `value`"),
+        ("value,report\n0,1\n", "1 distinct values"),
+        ("value,report\n0,1\n1,\n", "row 2 has an empty entry"),
+        ("value,report\n" + "0,1\n1,2\n" * 20, "too few"),
+    ],
+)
+def test_bad_tables_are_answered_in_a_sentence(tmp_path, text, said):
+    path = tmp_path / "reports.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=said):
+        audit(FileSource(path), Claim(1.0))
+
+
+@pytest.mark.parametrize(
+    ("report", "bound"),
+    [("$1", 2.0), ('"word" $1', 2.0), ('rand() "," $1', 2.0), ('"{\\"a\\": " $1 "}"', 2.0), ("7", 0.0)],
+)
+def test_commands_write_numbers_words_vectors_and_json(report, bound):
+    source = CommandSource(f"awk '{{ print {report} }}'", [0, 1], 1000)
+    assert audit(source, Claim(1.0), failure=FAILURE).bound >= bound
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("awk 'NR > 1'", "wrote 1999 lines for 2000 values"),
+        ('awk \'BEGIN { print "no such file" > "/dev/stderr"; exit 3 }\'', "exit code 3: no such file"),
+        ("awk '{ print \"nan\" }'", "NaN"),
+        ("sleep 600", "did not finish within 0.5 s"),
+    ],
+)
+def test_bad_commands_are_answered_in_a_sentence(command, said):
+    with pytest.raises(DataError, match=said):
+        CommandSource(command, [0, 1], 1000, seconds=0.5)
+
+
+def test_a_command_that_is_not_there():
+    with pytest.raises(ConfigurationError, match="cannot be run"):
+        CommandSource("no_such_program_at_all", [0, 1], 1000)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere:report"], "cannot be imported"),
+        (["math:nothing"], "has no 'nothing'"),
+        (["math:pi"], "not callable"),
+        (["math"], "module:function"),
+        (["nothing.csv"], "cannot be read"),
+    ],
+)
+def test_bad_subjects_are_refused_by_the_command(words, said, capsys):
+    values = [] if words[0].endswith("csv") else ["--values", "0", "1"]
+    assert main(["audit", *words, "--epsilon", "1", *values]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1 and error.startswith("error: ")
+
+
+def test_the_command_audits_several_functions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_reports.py").write_text(
+        "def one(values, rng):\n    return values + rng.laplace(size=len(values))\n\n\n"
+        "def two(value):\n    return value\n"
+    )
+    common = ["--epsilon", "1", "--values", "0", "1", "--samples", "4000"]
+    assert main(["audit", "own_reports:one", *common, "--figure", "one.png"]) == 0
+    assert (tmp_path / "one.png").is_file()
+    assert main(["audit", "own_reports:one", "own_reports.py:two", *common]) == 1
+    said = capsys.readouterr().out
+    assert said.count("own_reports:one: no violation found") == 2 and "own_reports.py:two: VIOLATED" in said
+    assert "confidence 99.95 %" in said
+
+
+def test_columns_of_reports():
+    assert list(to_columns(np.zeros((3, 2)))) == ["report[0]", "report[1]"]
+    assert list(to_columns([{"a": 1, "b": [1, 2]}])) == ["report.a", "report.b[0]", "report.b[1]"]
+    assert list(to_columns([b"ab", b"c"])) == ["byte 0 of report", "byte 1 of report", "length of report"]

@@ -1,0 +1,54 @@
+"""docs/audit_your_own.md works as it stands: every command, with the exit codes and the output that it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lpbench.paths import ROOT
+
+PAGE = ROOT / "docs" / "audit_your_own.md"
+#: Seconds of processor time that a command may take.
+SECONDS = 30
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Output of all commands, the folder they ran in, and the processor time of one command."""
+    folder = tmp_path_factory.mktemp("audit")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    commands = "\n".join(blocks("sh"))
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=1200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout, folder, spent / commands.count("lpbench audit")
+
+
+def test_the_output_is_what_the_page_shows(run):
+    shown = [line for block in blocks("text") for line in block.splitlines()]
+    assert len(shown) == 5 and not [line for line in shown if line not in run[0]]
+    assert run[0].count("VIOLATED") == run[0].count("no violation found") == 3
+    assert "report > " in run[0] and " % against " in run[0]
+
+
+def test_the_picture_is_drawn(run):
+    assert (run[1] / "halved.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_a_command_takes_seconds(run):
+    assert run[2] < SECONDS
