@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from lpbench.audit.table import Row
 
 SAMPLES = 1_000_000
-_ONLY = "This method alone, written to the screen; repeat for more.  [default: all]"
-_VALUES = "Values to compare: numbers, texts, JSON, or uniform:LOW,HIGH."
+_ONLY = "Registered method, shown on the screen; repeat for more."
+_VALUES = "Values of SUBJECT to compare, or uniform:LOW,HIGH."
 
 
 class _Audit(click.Command):
@@ -39,9 +39,8 @@ class _Audit(click.Command):
 
 @click.command(
     cls=_Audit,
-    epilog="Without SUBJECT, audits every registered method and writes reproduced/audit.csv and audit.md into the "
-    "results folder. SUBJECT is your own: module:function, file.py:function, or a .csv or .parquet file with columns "
-    "value, report...; exit code 1 if its claim is refuted. See docs/audit_your_own.md.",
+    epilog="SUBJECT: module:function, file.py:function, .csv or .parquet (docs/audit_your_own.md). "
+    "Without: all methods, into reproduced/audit.csv and audit.md of the results.",
 )
 @click.argument("subject", nargs=-1)
 @click.option("--method", type=options.NameOf("method"), multiple=True, metavar="NAME", help=_ONLY)
@@ -68,7 +67,7 @@ def command(
     renyi: float, values: Sequence[str], samples: int, confidence: float, seed: int, timeout: float,
     figure: Path | None, workers: int, results: Path,
 ) -> int:  # fmt: skip
-    """Check the privacy of every method, exactly and by sampling; or of your own code."""
+    """Check the privacy of your code, or of every method, exactly and by sampling."""
     if subject or program:
         if method:
             raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: one of the two")
