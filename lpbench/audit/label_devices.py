@@ -8,11 +8,12 @@ import numpy as np
 
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
-from lpbench.audit.randomizers import Message, Randomizer, message_of
+from lpbench.audit.randomizers import Message, Path, Randomizer, message_of
 from lpbench.audit.world import LABELS, N_FEATURES, SHOWN, USER_MASK, Y_RANGE, repeat, unprotected
-from lpbench.estimators.label_dp.vote import MECHANISMS as VOTES
+from lpbench.estimators.label_dp.cubes import Cubes
+from lpbench.estimators.private_classes import CLASS
 from lpbench.estimators.private_labels import LABEL, REAL_BITS
-from lpbench.privacy import GRR, Records, grr_reports
+from lpbench.privacy import GRR, Records
 from lpbench.privacy.payload import Integers
 from lpbench.seeds import Streams
 
@@ -24,6 +25,11 @@ def label_message(model: Any, labels: np.ndarray = LABELS, **options: Any) -> Me
     """The label, by the question that the estimator asks and the device that all regression methods share."""
     model.y_range_ = Y_RANGE
     return message_of(LABEL, model._label_question(**options), Records(repeat(SHOWN, labels.size), labels))
+
+
+def class_records() -> Records:
+    """One record of each class."""
+    return Records(repeat(SHOWN, N_CLASSES), np.arange(N_CLASSES))
 
 
 @builds(models.LabelDT)
@@ -81,25 +87,17 @@ def randomised_features(model: models.KRR) -> Randomizer:
 @builds(models.PrivateMajority)
 def private_majority(model: models.PrivateMajority) -> Randomizer:
     """One class by generalised randomised response."""
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        rng = streams.generator("report")
-        return grr_reports(np.full(n, value), N_CLASSES, model.epsilon, rng.random(n), rng.random(n))
-
-    message = Message(GRR(model.epsilon, N_CLASSES), np.arange(N_CLASSES), send, (Integers(N_CLASSES),))
+    model.classes_ = np.arange(N_CLASSES)
+    message = message_of(CLASS, model._question(), class_records())
     return Randomizer("", "ldp", model.epsilon, [message], N_CLASSES, keep="counts")
 
 
 @builds(models.LabelLDPVote)
 def label_vote(model: models.LabelLDPVote) -> Randomizer:
     """One class as a bit vector (label-DP eq. (13)) or by K-ary randomised response; features are public."""
-    mechanism = VOTES[model.mechanism](model.epsilon, N_CLASSES)
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return mechanism.randomize(np.full(n, value), streams.generator("label"))
-
-    fields = (Integers(2, N_CLASSES),) if model.mechanism == "bit_vector" else (Integers(N_CLASSES),)
-    message = Message(mechanism, np.arange(N_CLASSES), send, fields)
+    model.classes_, model.cubes_ = np.arange(N_CLASSES), Cubes(1, N_FEATURES)
+    path = Path("ClassDevice.sum_of_reports", CLASS.sums)
+    message = message_of(CLASS, model._question(), class_records(), path, path)
     return Randomizer("", "label_ldp", model.epsilon, [message], N_CLASSES, public_bits=REAL_BITS * N_FEATURES)
 
 

@@ -98,7 +98,7 @@ REPORT_SOURCES: dict[type, Callable[[object], list[ReportSource]]] = {
     models.ParDT: _paths("baselines.trees.noisy_labels"),
     models.KRR: _paths("baselines.krr.noisy_labels", "baselines.krr.KRR._obfuscate"),
     models.PrivateMean: _paths("baselines.private_mean.noisy_labels"),
-    models.PrivateMajority: _paths("baselines.private_majority.grr_reports"),
+    models.PrivateMajority: _paths("private_classes.ClassDevice.report"),
     models.LabelLDPKNN: _paths("label_dp.knn.noisy_labels"),
     models.LabelLDPVote: _label_vote,
     models.LPCT: _paths("lpct.lpct.noisy_votes"),

@@ -11,13 +11,14 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import BY_DEVICE, Message, Path, Randomizer, message_of
 from lpbench.audit.world import LABELS, N_FEATURES, PUBLIC, SHOWN, Y_RANGE, repeat, silent, unprotected
+from lpbench.estimators.baselines.hist import CELL, CellQuestion
 from lpbench.estimators.baselines.pglm import unit_rows
 from lpbench.estimators.lpct.algorithm2 import vote_terms
 from lpbench.estimators.lpct.sweep import swept_votes
 from lpbench.estimators.lpct.votes import SECOND_VOTE, VOTE, VoteQuestion
 from lpbench.partitions import TreeCells, TreePartition, grow_max_edge
-from lpbench.privacy import DiscreteLaplace, Laplace, Records
-from lpbench.privacy.payload import GridPoints, Reals, grid_reach
+from lpbench.privacy import Records
+from lpbench.privacy.payload import Reals
 from lpbench.seeds import Streams
 
 #: Cells of the audited partitions; two are enough for the worst case.
@@ -80,7 +81,13 @@ def histogram_votes(model: models.PHIST | models.LDPVote) -> Randomizer:
     inner = models.PHIST(model.epsilon, 2, noise=getattr(model, "noise", "laplace"))
     inner.classes_ = np.arange(2)
     question = inner._question(1)
-    return votes(model.epsilon, [message_of(VOTE, question, vote_records(question.cells.centres()))])
+
+    def table(records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
+        """Noisy votes of all cells as fit and sweep look them up."""
+        return inner._histogram(records.X, records.y, streams).at(question.cells.centres()).ravel()
+
+    path = Path("NoisyGrid.at", table)
+    return votes(model.epsilon, [message_of(VOTE, question, vote_records(question.cells.centres()), path, path)])
 
 
 @builds(models.Hist, models.LDPMean)
@@ -88,27 +95,17 @@ def noisy_histogram(model: models.Hist | models.LDPMean) -> Randomizer:
     """One-hot vector of the cell, and the centred label times that vector."""
     inner = models.Hist(model.epsilon, noise=getattr(model, "noise", "laplace"))
     inner.y_range_ = Y_RANGE
-    plain, grid = [Laplace(scale) for scale in inner._scales()], inner.noise == "discrete"
-    mechanisms: Sequence[Laplace | DiscreteLaplace] = inner._on_grid() if grid else plain
-    cells, labels = np.divmod(np.arange(LABELS.size * N_CELLS), LABELS.size)
-    one_hot = np.eye(N_CELLS)[cells]
-    products = one_hot * (LABELS[labels] - sum(Y_RANGE) / 2)[:, None]
-    messages = [
-        _histogram_message(*message)
-        for message in zip(mechanisms, (one_hot, products), ("marginal", "joint"), strict=True)
-    ]
-    return Randomizer("", "ldp", model.epsilon, messages, cells.size, keep="sums")
+    questions = inner._questions(1)
+    records = Records(np.repeat(questions[0].cells.centres(), LABELS.size, axis=0), np.tile(LABELS, N_CELLS))
 
+    def table(records: Records, question: CellQuestion, streams: Streams) -> np.ndarray:
+        """Noisy sums of all cells as fit and sweep look them up, for one of the two statistics."""
+        noisy = inner._histogram(records.X, records.y, streams).at(question.cells.centres())
+        return noisy[questions.index(question)]
 
-def _histogram_message(mechanism: Laplace | DiscreteLaplace, inputs: np.ndarray, purpose: str) -> Message:
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return mechanism.randomize(repeat(inputs[value], n), streams.generator("counts", statistic=purpose))
-
-    entries = inputs.shape[1]
-    if isinstance(mechanism, Laplace):
-        return Message(mechanism, inputs, send, (Reals(entries),))
-    reach = grid_reach(np.abs(inputs).max() + mechanism.step, mechanism.scale, mechanism.step)
-    return Message(mechanism, inputs, send, (GridPoints(mechanism.step, reach, entries),))
+    path = Path("NoisyGrid.at", table)
+    messages = [message_of(CELL, question, records, path, path) for question in questions]
+    return Randomizer("", "ldp", model.epsilon, messages, len(records), keep="sums")
 
 
 @builds(models.CT)

@@ -98,6 +98,10 @@ class Device(ABC, Generic[Q]):
         """
         check_epsilon(self.budget(question))
 
+    def addends(self, reports: np.ndarray, question: Q) -> np.ndarray:
+        """Return what the curator adds up of each report, shape (n, k); by default the reports."""
+        return reports.reshape(len(reports), -1)
+
     def estimate(self, sums: np.ndarray, question: Q, n: int) -> np.ndarray:
         """Return the curator's unbiased reading of the sums of ``n`` users' reports; by default the sums."""
         return sums
@@ -107,8 +111,9 @@ class Device(ABC, Generic[Q]):
         if not isinstance(draws, np.random.Generator):
             raise ConfigurationError("draws must be a Generator, which is read on from chunk to chunk of the users")
         width = sum(field.columns for field in self.fields(question))
-        sums, step = np.zeros(width), max(1, _CHUNK // width)
+        step = max(1, _CHUNK // width)
+        sums: Any = 0.0
         for start in range(0, len(records), step):
             part = records.take(slice(start, start + step))
-            sums += self.report(part, question, draws).reshape(len(part), -1).sum(axis=0)
-        return sums
+            sums = sums + self.addends(self.report(part, question, draws), question).sum(axis=0)
+        return np.asarray(sums)

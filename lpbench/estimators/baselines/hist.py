@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pickle import PicklingError
 from typing import Any, Self
 
@@ -20,8 +21,9 @@ from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, che
 from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.partitions import GridCells, KeyIndex, cell_keys, grid_digits
-from lpbench.privacy import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise
+from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, cell_noise, discrete_cell_noise
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.privacy.payload import Field, GridPoints, Reals, grid_reach
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
 
@@ -139,6 +141,69 @@ class NoisyGrid:
         return {**vars(self), "source": None, "_table": table}
 
 
+@dataclass(frozen=True)
+class CellQuestion:
+    """What the curator asks of a user's cell.
+
+    Attributes
+    ----------
+    cells : GridCells
+    mechanism : Laplace or DiscreteLaplace
+        Noise of every entry.
+    y_range : (float, float), optional
+        Public range of the label, which is sent about its midpoint in the place of the cell's 1; None: the cell alone.
+    """
+
+    cells: GridCells
+    mechanism: Laplace | DiscreteLaplace
+    y_range: tuple[float, float] | None = None
+
+
+class CellDevice(Device[CellQuestion]):
+    """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
+
+    def draws(self, streams: Streams, n: int, question: CellQuestion) -> np.random.Generator:
+        """The generator of the users' noise, which is one draw for each cell."""
+        statistic = "marginal" if question.y_range is None else "joint"
+        return streams.generator("counts", bins=int(question.cells.bins), statistic=statistic)
+
+    def report(self, records: Records, question: CellQuestion, draws: np.random.Generator) -> np.ndarray:
+        """Noisy vectors of shape (n, cells)."""
+        return question.mechanism.randomize(self._vectors(records, question), draws)
+
+    def law(self, question: CellQuestion, records: Records) -> tuple[Laplace | DiscreteLaplace, np.ndarray]:
+        """Independent noise on every entry."""
+        return question.mechanism, self._vectors(records, question)
+
+    def fields(self, question: CellQuestion) -> tuple[Field, ...]:
+        """One number for each cell."""
+        mechanism, size = question.mechanism, question.cells.size
+        if isinstance(mechanism, Laplace):
+            return (Reals(size),)
+        lo, hi = question.y_range or (-1.0, 1.0)
+        reach = grid_reach((hi - lo) / 2 + mechanism.step, mechanism.scale, mechanism.step)
+        return (GridPoints(mechanism.step, reach, size),)
+
+    def budget(self, question: CellQuestion) -> float:
+        """Exact epsilon of the vector."""
+        return question.mechanism.epsilon
+
+    @staticmethod
+    def _vectors(records: Records, question: CellQuestion) -> np.ndarray:
+        vectors = np.zeros((len(records), question.cells.size))
+        values = np.ones(len(records)) if question.y_range is None else centred(records.y, question.y_range)
+        vectors[np.arange(len(records)), question.cells.locate(records.X)] = values
+        return vectors
+
+
+CELL = CellDevice()
+
+
+def centred(y: np.ndarray, y_range: tuple[float, float]) -> np.ndarray:
+    """Labels about the midpoint of their public range, to which they are clipped."""
+    return np.clip(y, *y_range) - sum(y_range) / 2.0
+
+
 def grid_bits(bins: int, n_features: int, n_statistics: int) -> float:
     """Return the bits of a dense report of ``n_statistics`` real numbers per cell (inf beyond the largest float)."""
     with np.errstate(over="ignore"):
@@ -225,20 +290,29 @@ class Hist(LocalRegressor):
         check_epsilon(self.epsilon)
         check_choice("noise", self.noise, NOISES)
         X, y, _ = self._check_fit(X, y, mask)
-        labels = y - sum(self.y_range_) / 2.0
-        if self.noise == "discrete":
-            grid = self._on_grid()[1]
-            labels = grid.round(labels) * grid.step
-        source = GridSums(X, self.bins, np.array([np.ones(y.size), labels]), self._streams())
-        self.histogram_ = NoisyGrid(source, self._mechanisms())
+        self.histogram_ = self._histogram(X, y, self._streams())
         # In a grid of one cell the one-hot vector is constant and gives nothing away.
         spent = float(self.epsilon) / (1 if self.bins > 1 else 2)
         self.guarantee_ = Guarantee("ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], 2), note=self._leak_note)
         return self
 
+    def _histogram(self, X: np.ndarray, y: np.ndarray, streams: Streams) -> NoisyGrid:
+        """Noisy counts and label sums of all cells, by the law of the sums of the users' reports."""
+        labels = centred(y, self.y_range_)
+        if self.noise == "discrete":
+            grid = self._on_grid()[1]
+            labels = grid.round(labels) * grid.step
+        return NoisyGrid(GridSums(X, self.bins, np.array([np.ones(y.size), labels]), streams), self._mechanisms())
+
     def _mechanisms(self) -> Sequence[Laplace | DiscreteLaplace]:
         """Noise of a user's one-hot vector, and of its label times that vector."""
-        return self._on_grid() if self.noise == "discrete" else [Laplace(scale) for scale in self._scales()]
+        return self._on_grid() if self.noise == "discrete" else self._plain()
+
+    def _questions(self, n_features: int) -> tuple[CellQuestion, CellQuestion]:
+        """What every user is asked: its cell, and its centred label in its cell."""
+        marginal, joint = self._mechanisms()
+        cells = GridCells(self.bins, n_features)
+        return CellQuestion(cells, marginal), CellQuestion(cells, joint, self.y_range_)
 
     def _ratio(self, noisy: np.ndarray) -> np.ndarray:
         """Predict from the noisy sums of the queried cells, shape (2, m)."""
@@ -250,11 +324,14 @@ class Hist(LocalRegressor):
 
     def _scales(self) -> np.ndarray:
         """Noise scales of a user's one-hot vector and of its label times that vector."""
+        return np.array([mechanism.scale for mechanism in self._plain()])
+
+    def _plain(self) -> tuple[Laplace, Laplace]:
+        """The mechanisms of continuous noise."""
         lo, hi = self.y_range_
         # Another cell moves a one-hot vector by 2 in L1, and label times one-hot by at most 2 M = hi - lo.
-        marginal = Laplace.for_budget(self.epsilon / 2, sensitivity=2.0).scale
-        joint = Laplace.for_budget(self.epsilon / 2, sensitivity=hi - lo).scale if hi > lo else 0.0
-        return np.array([marginal, joint])
+        marginal = Laplace.for_budget(self.epsilon / 2, sensitivity=2.0)
+        return marginal, Laplace.for_budget(self.epsilon / 2, sensitivity=hi - lo) if hi > lo else Laplace(0.0)
 
     def _on_grid(self) -> tuple[DiscreteLaplace, DiscreteLaplace]:
         """The mechanisms of :meth:`_scales` with noise on a grid."""

@@ -99,16 +99,20 @@ class PHIST(LocalClassifier):
         check_epsilon(self.epsilon)
         X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
         n_classes = self.classes_.size
-        votes = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
-        votes[0] = 1.0
-        half = VoteMechanism(self.epsilon, self.noise).half
-        assert isinstance(half, (Laplace, DiscreteLaplace))
-        self.histogram_ = NoisyGrid(GridSums(X, self.bins, votes, self._streams()), [half] * n_classes)
+        self.histogram_ = self._histogram(X, codes, self._streams())
         spent = VOTE.budget(self._question(X.shape[1]))
         self.guarantee_ = Guarantee(
             "ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes), note=self._noted()
         )
         return self
+
+    def _histogram(self, X: np.ndarray, codes: np.ndarray, streams: Streams) -> NoisyGrid:
+        """Noisy votes of all cells, by the law of the sums of the users' reports."""
+        half = VoteMechanism(self.epsilon, self.noise).half
+        assert isinstance(half, (Laplace, DiscreteLaplace))
+        votes = (codes == np.arange(self.classes_.size)[:, None]).astype(np.float64)
+        votes[0] = 1.0
+        return NoisyGrid(GridSums(X, self.bins, votes, streams), [half] * self.classes_.size)
 
     def _question(self, n_features: int) -> VoteQuestion:
         """What the users are asked: a vote in the cells of the grid."""

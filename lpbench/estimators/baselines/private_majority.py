@@ -8,7 +8,8 @@ from typing import Self
 import numpy as np
 
 from lpbench.estimators.base import LocalClassifier, Rows, check_epsilon
-from lpbench.privacy import GRR, grr_reports
+from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.privacy import GRR, Records
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
 
@@ -67,14 +68,18 @@ class PrivateMajority(LocalClassifier):
         self
         """
         check_epsilon(self.epsilon)
-        _, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
-        mechanism = GRR(self.epsilon, self.classes_.size)
-        rng = self._streams().generator("report")
-        reports = grr_reports(codes, self.classes_.size, self.epsilon, rng.random(codes.size), rng.random(codes.size))
+        X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
+        question = self._question()
+        mechanism = question.mechanism
+        reports = CLASS.report(Records(X, codes), question, CLASS.draws(self._streams(), codes.size, question))
         counts = np.bincount(reports, minlength=self.classes_.size)
         self.shares_ = mechanism.estimate(counts, codes.size) / codes.size
         self.guarantee_ = Guarantee("ldp", mechanism.epsilon, bits_up=mechanism.bits, note=self._noted())
         return self
+
+    def _question(self) -> ClassQuestion:
+        """What every user is asked."""
+        return ClassQuestion(GRR(self.epsilon, self.classes_.size), "report")
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return the estimated class shares, clipped at 0 and normalised, for each row of X: (m, n_classes)."""

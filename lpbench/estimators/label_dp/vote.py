@@ -11,6 +11,7 @@ from lpbench.checks import check_choice
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
+from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.privacy import GRR, BitVector, Exponential, exponential_choices, grr_probabilities
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
@@ -77,14 +78,20 @@ class LabelLDPVote(CubeClassifier):
 
     def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
         check_choice("mechanism", self.mechanism, MECHANISMS)
-        randomizer = MECHANISMS[self.mechanism](check_epsilon(self.epsilon), self.classes_.size)
+        randomizer = self._randomizer()
         self.cubes_ = Cubes(self._bins(X, difference_variance(randomizer)), X.shape[1])
         counts = class_counts(self.cubes_, X, codes, self.classes_.size)
-        rng = self._streams().generator("label", bins=int(self.cubes_.bins))
-        self.counts_ = randomizer.sum_of_reports(counts, rng)
+        self.counts_ = CLASS.sum_of_reports(counts, self._question(), self._streams())
         users = counts.sum(axis=1, keepdims=True)
         self.scores_ = project_on_simplex(randomizer.estimate(self.counts_, users) / np.maximum(users, 1))
         self.guarantee_ = Guarantee("label_ldp", randomizer.epsilon, bits_up=randomizer.bits, note=note)
+
+    def _randomizer(self) -> BitVector | GRR:
+        return MECHANISMS[self.mechanism](check_epsilon(self.epsilon), self.classes_.size)
+
+    def _question(self) -> ClassQuestion:
+        """What every user is asked; the features are public."""
+        return ClassQuestion(self._randomizer(), "label", {"bins": int(self.cubes_.bins)})
 
     def _bins(self, X: np.ndarray, variance: float) -> int:
         if self.bins is not None:
