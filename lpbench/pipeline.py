@@ -7,18 +7,20 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
-from lpbench import reporting
+from lpbench.datasets import describe
+from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.engines import engine
-from lpbench.experiments.experiment import labelled
+from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan, by_name, registered_methods
 from lpbench.experiments.records import environment, record_of, stamp_of
@@ -26,14 +28,15 @@ from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import timing_table
+from lpbench.paths import DOWNLOAD
 from lpbench.reporting.paper import sources
-from lpbench.tracking import rebuild, tracking_uri
+from lpbench.selectors import Selector
 
 #: Artefacts written at once at most: a large figure takes gigabytes.
 _WRITERS = 4
 
-#: Seconds for one unit of a block's ``work``, where no block of the estimator has been measured.
-_SECONDS_OF_WORK = 1e-6
+#: Methods that learn nothing from the features, by task.
+_FLOORS = {"regression": "private_mean", "classification": "private_majority"}
 
 
 @dataclass
@@ -166,16 +169,20 @@ def _try_to_write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> tu
 
 def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
     """Write scores, summary, comparison, tables, figures and ``run.json`` of one job."""
+    # drawing takes a second to import, and most calls find everything written
+    from lpbench.reporting.artefact import write_artefact
+    from lpbench.reporting.drawings import write_drawing
+
     folder, store = results_dir / job.folder, Store(results_dir / "store")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
     shown, scores = labelled(job.experiment, job.deviations), None
     if job.experiment.kind == "drawing":
-        reporting.write_drawing(shown, folder, job.seed)
+        write_drawing(shown, folder, job.seed)
     else:
         scores = assemble(job.plan.entries, store)
         scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
-        reporting.write_artefact(shown, scores, by_name(job.methods), folder, job.seed)
+        write_artefact(shown, scores, by_name(job.methods), folder, job.seed)
     record = record_of(job, stamp, runner, folder, store, scores)
     (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -187,22 +194,38 @@ def track_results(results_dir: Path, uri: str | None) -> int:
 
 
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
+    from lpbench.tracking import rebuild, tracking_uri
+
     records = [(a.folder, a.record) for a in artefacts if (a.folder / "summary.csv").is_file()]
     return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
 
 
-def publish(results_dir: Path, missing: Mapping[str, str]) -> Path:
-    """Copy what is small into ``<results>/reproduced`` and write the report and its pages there."""
+def publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[str] | None = None) -> Path:
+    """Copy what is small into ``<results>/reproduced`` and write the report and its pages there.
+
+    Parameters
+    ----------
+    results_dir : Path
+    missing : mapping of str to str
+        Data sets that were not at hand -> how to get them.
+    unjudged : sequence of str, optional
+        Report on these experiments alone and judge no claim: a few replications decide nothing.
+    """
+    from lpbench.reporting.pages.site import write_pages
+    from lpbench.reporting.report import write_report
+
     target, results = results_dir / "reproduced", Results(results_dir)
-    for artefact in results.finished():
+    names = catalogue.experiment_names() if unjudged is None else unjudged
+    finished = [artefact for artefact in results.finished() if artefact.name in names]
+    for artefact in finished:
         _copy(artefact, target / artefact.name)
     target.mkdir(parents=True, exist_ok=True)
-    timing_table(results.records().values()).to_csv(target / "timing.csv", index=False, lineterminator="\n")
-    experiments = [results.artefact(name).experiment for name in catalogue.experiments()]
+    timing_table(a.record for a in finished).to_csv(target / "timing.csv", index=False, lineterminator="\n")
+    experiments = [results.artefact(name).experiment for name in names]
     content = (results_dir, experiments, sorted(missing.items()), environment(), target)
-    reporting.write_report(*content)
+    write_report(*content, judged=unjudged is None)
     selectors = dict.fromkeys(m for e in experiments for m in e.methods)
-    reporting.write_pages(*content, by_name(registered_methods(selectors)))
+    write_pages(*content, by_name(registered_methods(selectors)))
     shutil.copyfile(target / "claims.csv", results_dir / "claims.csv")
     return target
 
@@ -220,26 +243,39 @@ def _copy(artefact: Artefact, destination: Path) -> None:
             shutil.copyfile(artefact.folder / name, copied)
 
 
-def estimate_seconds(plan: Plan, store: Store, workers: int) -> tuple[int, int, float]:
-    """Blocks to do, fits to do and a rough time in seconds.
+def floor_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str]:
+    """Print the floor beside each single cell: the same replications of the method that learns nothing from features.
 
-    The time per fit of a method is taken from blocks of the same estimator in the store, else from the work it is.
+    What the store does not hold is computed here; it takes a fraction of a second.
+
+    Returns
+    -------
+    dict
+        Folder of the cell -> the floor's score; cells without one are left out.
     """
-    known: dict[str, tuple[float, int]] = {}
-    todo = [b for b in plan.blocks if not store.has(b.key)]
-    for key in sorted(store.keys())[:2000]:
-        try:
-            metadata, rows = store.footer(key)
-            estimator, took = metadata["config"]["estimator"], metadata["seconds"]
-        except (OSError, ValueError, KeyError):
-            continue
-        seconds, fits = known.get(estimator, (0.0, 0))
-        known[estimator] = seconds + took, fits + rows
-    total = 0.0
-    for block in todo:
-        seconds, fits = known.get(block.estimator, (0.0, 0))
-        total += block.fits * seconds / fits if fits else block.work * _SECONDS_OF_WORK
-    return len(todo), sum(b.fits for b in todo), total / max(workers, 1)
+    from lpbench.reporting.tables.text import print_score
+
+    store, jobs = Store(results_dir / "store"), {}
+    for cell in cells:
+        config = cell.record["config"]
+        experiment = Experiment.from_record(config["experiment"])
+        group = experiment.groups[0]
+        task = describe(*_name_and_params(group.dataset[0])).task
+        groups = (replace(group, method=(_FLOORS[task],), grid={}),)
+        jobs[cell.folder] = Job(replace(experiment, groups=groups), config["seed"])
+    plan = sum((job.plan for job in jobs.values()), Plan(()))
+    run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)
+    found = {}
+    for folder, job in jobs.items():
+        values = assemble(job.plan.entries, store)["value"].dropna()
+        if len(values):
+            found[folder] = print_score(values.mean(), values.sem())
+    return found
+
+
+def _name_and_params(selector: str) -> tuple[str, Mapping[str, Any]]:
+    parsed = Selector.parse(selector)
+    return parsed.name, parsed.params
 
 
 def describe_missing(missing: Mapping[str, str]) -> str:
@@ -247,4 +283,10 @@ def describe_missing(missing: Mapping[str, str]) -> str:
     if not missing:
         return ""
     lines = [f"{len(missing)} data set(s) not at hand; their cells are skipped:"]
-    return "\n".join(lines + [f"  {name}: {how}" for name, how in sorted(missing.items())])
+    lines += [f"  {name}: {how}" for name, how in sorted(missing.items())]
+    mirror = mirror_folder()
+    if mirror is None:
+        lines.append(f"Set {MIRROR_VARIABLE} to a folder with the files, or run `{DOWNLOAD}`; then the same command.")
+    elif not mirror.is_dir():
+        lines.append(f"{MIRROR_VARIABLE}={mirror}: the folder does not exist.")
+    return "\n".join(lines)

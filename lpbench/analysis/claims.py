@@ -56,6 +56,13 @@ class Claim:
     judged_by: str = ""
     decide: Decider | None = None
 
+    def concerns(self, leaf: str) -> bool:
+        """Whether the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
+        if "-" not in self.artefact:
+            return leaf == self.artefact
+        first, _, last = self.artefact.partition("-")
+        return leaf[:-1] == first[:-1] and first[-1] <= leaf[-1] <= last
+
     def verdict(self, results: Any) -> Verdict:
         """Decide the claim; ``not_run`` where a result or the decider is missing."""
         if self.decide is None:

@@ -134,6 +134,7 @@ def cli() -> None:
 def overrides(words: tuple[str, ...]) -> int:
     """Run what Hydra composes."""
     _check_overrides(words)
+    names.check_names(words)  # before anything heavy is imported
     from lpbench.cli import hydra_app
 
     return hydra_app.main(list(words))

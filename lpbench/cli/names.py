@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+import importlib.util
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
+from lpbench.errors import ConfigurationError, unknown_key, unknown_name
+from lpbench.experiments import catalogue
 from lpbench.experiments.catalogue import experiment_folders, method_folders
 from lpbench.experiments.config import Config
 from lpbench.paths import CONF, manifest_folders
+
+#: Launchers of multiruns that need the extra ``launchers`` -> the module that has them.
+LAUNCHERS = {
+    "joblib": "hydra_plugins.hydra_joblib_launcher",
+    "submitit_local": "hydra_plugins.hydra_submitit_launcher",
+    "submitit_slurm": "hydra_plugins.hydra_submitit_launcher",
+    "slurm": "hydra_plugins.hydra_submitit_launcher",
+}
 
 
 def known_names() -> dict[str, list[str]]:
@@ -31,3 +43,55 @@ def _stems(folders: Iterable[Path]) -> list[str]:
 def plain_keys() -> list[str]:
     """Top-level keys that hold a value (``epsilon``, ``seed``, ...)."""
     return sorted(f.name for f in fields(Config) if f.name not in known_names())
+
+
+def check_names(argv: Sequence[str]) -> None:
+    """Refuse unknown keys, data sets, masks, methods and experiments with the nearest known names."""
+    if {"-sc", "--shell-completion"} & set(argv):
+        return
+    known = known_names()
+    for argument in argv:
+        key, sep, value = argument.lstrip("+").partition("=")
+        if key == "hydra/launcher":
+            _check_launcher(value)
+        elif sep:
+            _check_key(key)
+        if sep and key in known and not value.startswith(("glob(", "choice(")):
+            for name in value.split(","):
+                if name.strip() and name.strip() not in known[key]:
+                    raise unknown_name(key, name.strip(), known[key])
+
+
+def _check_launcher(name: str) -> None:
+    module = LAUNCHERS.get(name, "hydra")
+    # the parent of a missing plug-in may be missing too
+    if not all(importlib.util.find_spec(m) for m in dict.fromkeys([module.partition(".")[0], module])):
+        raise ConfigurationError(
+            f"hydra/launcher={name} needs the package {module.rpartition('.')[2]!r}, which is not installed; "
+            "install the extra: pip install 'lpbench[launchers]' (in a checkout: make engines)"
+        )
+
+
+def _check_key(key: str) -> None:
+    closed, free = known_keys()
+    if key.startswith("mask.params."):
+        closed = [f"mask.params.{p}" for mask in catalogue.masks().values() for p in mask.params]
+    elif key in closed or key.startswith((*free, "hydra.", "hydra/")) or "@" in key or key == "hydra":
+        return
+    if key not in closed:
+        raise unknown_key("unknown key", key, set(closed), " (`lpbench --cfg job` prints every key.)")
+
+
+def known_keys() -> tuple[list[str], tuple[str, ...]]:
+    """Dotted keys of the configuration, and the beginnings of those that are free (``method.params.``)."""
+
+    def walk(node: type, prefix: str) -> Iterator[tuple[str, bool]]:
+        types = get_type_hints(node)
+        for name in (f.name for f in fields(node)):
+            is_free = str(types[name]).startswith("dict")
+            yield prefix + name, is_free
+            if is_dataclass(types[name]):
+                yield from walk(types[name], f"{prefix}{name}.")
+
+    keys = dict(walk(Config, ""))
+    return list(keys), tuple(f"{key}." for key, is_free in keys.items() if is_free)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from lpbench.cli import names
 from lpbench.cli.completion import Override
 from lpbench.errors import unknown_name
 from lpbench.experiments import catalogue
@@ -20,9 +21,10 @@ def command(overrides: Sequence[str]) -> int:
     for word in overrides:
         if word not in known and "=" not in word and not word.startswith("~"):
             raise unknown_name("experiment", word, known)
+    named = [f"experiment={word}" if word in known else word for word in overrides]
+    names.check_names(named)
     from lpbench.cli import hydra_app
 
-    named = [f"experiment={word}" if word in known else word for word in overrides]
     code = hydra_app.main([*named, "dry_run=true"])
     if code == 0 and named:
         print(f"Next: {shlex.join(['lpbench', *named])} (runs it)")

@@ -15,7 +15,7 @@ from lpbench.errors import unknown_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import CELL_TIMEOUT, ORDERS, Runner, Tracking
 from lpbench.experiments.experiment import Experiment
-from lpbench.paths import CONF, DOWNLOAD
+from lpbench.paths import CONF
 
 if TYPE_CHECKING:
     from lpbench.pipeline import Result
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 QUICK_REPLICATIONS = 2
 #: Seconds that a quick run gives a cell.
 QUICK_CELL_TIMEOUT = 10.0
+#: What a quick run is of, unless experiments are named: a few of each kind, without download.
+QUICK = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 _TRACKING = ("mlflow", "none")
 
@@ -32,7 +34,7 @@ _TRACKING = ("mlflow", "none")
 )
 @click.argument("experiments", nargs=-1, type=options.NameOf("experiment"), metavar="[EXPERIMENT]...")
 @options.count("--replications", "Of every experiment.")
-@click.option("--quick", is_flag=True, help=f"{QUICK_REPLICATIONS} replications, {QUICK_CELL_TIMEOUT:g} s for a cell.")
+@click.option("--quick", is_flag=True, help=f"A minute: {QUICK_REPLICATIONS} replications, no verdicts.")
 @options.seed()
 @options.choice("--backend", _RUNNERS, "loky")
 @options.count("--workers", "Processes.  [default: one per core]")
@@ -66,17 +68,22 @@ def command(
     EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all).
     """
     start = time.perf_counter()
-    chosen = select_experiments(experiments)
+    chosen = select_experiments(experiments or (QUICK if quick else ()))
     from lpbench.experiments.job import job_of
-    from lpbench.pipeline import publish, run_jobs
+    from lpbench.experiments.plan import Plan
+    from lpbench.pipeline import describe_missing, publish, run_jobs
 
     limit = QUICK_CELL_TIMEOUT if quick else CELL_TIMEOUT
     runner = Runner(backend, workers, address, limit if cell_timeout is None else cell_timeout, order)
     replications = QUICK_REPLICATIONS if quick and replications is None else replications
     jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
+    missing = sum((job.plan for job in jobs), Plan(())).missing
+    if missing:
+        print(describe_missing(missing), flush=True)
     result = run_jobs(jobs, results, runner, Tracking(tracking, tracking_uri))
-    target = publish(results, result.plan.missing)
-    _print_result(result, time.perf_counter() - start, target)
+    target = publish(results, missing, [job.name for job in jobs] if quick else None)
+    _print_result(result, time.perf_counter() - start, [job.name for job in jobs], results, quick)
+    print(f"report: {target / 'report.md'}\npage: {target / 'index.html'}")
     return result.exit_code
 
 
@@ -92,8 +99,9 @@ def select_experiments(patterns: Sequence[str]) -> list[Experiment]:
     return list(catalogue.experiments(dict.fromkeys(chosen)).values())
 
 
-def _print_result(result: Result, seconds: float, target: Path) -> None:
-    from lpbench.pipeline import describe_missing
+def _print_result(result: Result, seconds: float, names: Sequence[str], results: Path, quick: bool) -> None:
+    from lpbench.cli.answers import print_tables, print_verdicts
+    from lpbench.reporting.tables.text import tables_of
 
     run = result.run
     print(
@@ -102,7 +110,7 @@ def _print_result(result: Result, seconds: float, target: Path) -> None:
     )
     for outcome in run.failed:
         print(outcome.line())
-    if result.plan.missing:
-        print(describe_missing(result.plan.missing))
-        print(f"Set LPBENCH_DATA_MIRROR to a folder with the files, or run `{DOWNLOAD}`; then run the same command.")
-    print(f"report: {target / 'report.md'}")
+    if len(names) == 1:
+        print_tables(tables_of(names[0], results / names[0]))
+    if not quick:
+        print_verdicts(names, results)

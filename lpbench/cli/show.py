@@ -19,14 +19,18 @@ def command(experiment: str, results: Path) -> int:
     EXPERIMENT is a name such as histoftree/table1.
     """
     content = catalogue.experiment(experiment)
+    from lpbench.cli.answers import print_tables
     from lpbench.experiments.plan import plan_experiment
     from lpbench.experiments.results import Artefact
     from lpbench.experiments.store import Store
-    from lpbench.reporting.tables.text import results_as_text
+    from lpbench.pipeline import describe_missing
+    from lpbench.reporting.tables.text import tables_of
 
     plan = plan_experiment(content)
     store = Store(results / "store")
     done = sum(store.has(b.key) for b in plan.blocks)
+    if plan.missing:
+        print(describe_missing(plan.missing))
     print(f"{content.name}: {content.title}")
     print(
         f"  {content.kind}, {content.replications} replications, "
@@ -41,15 +45,12 @@ def command(experiment: str, results: Path) -> int:
         print(f"  its results are not of the registered experiment: {deviation}")
     for note in content.notes:
         print(f"  - {note}")
-    for name, how in sorted(plan.missing.items()):
-        print(f"  missing {name}: {how}")
     # a checkout has the committed summary
-    texts = (results_as_text(experiment, folder / experiment) for folder in (results, results / "reproduced"))
-    table = next(filter(None, texts), "")
-    if table:
-        print(f"\n{table}")
+    stored = (tables_of(experiment, folder / experiment) for folder in (results, results / "reproduced"))
+    tables = next(filter(None, stored), [])
+    print_tables(tables)
     print(
         f"\nNext: lpbench plan {experiment} (its cost), lpbench experiment={experiment} (run it)"
-        + (", lpbench explain DATASET METHOD EPSILON (a cell)" if table else "")
+        + (", lpbench explain DATASET METHOD EPSILON (a cell)" if tables else "")
     )
     return 0

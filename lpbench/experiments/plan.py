@@ -21,9 +21,6 @@ from lpbench.experiments.fingerprint import canonical_json, source_hash, version
 from lpbench.experiments.method import Method, import_object
 from lpbench.selectors import Selector
 
-#: A fit of a sweep costs about as much as reading this many numbers.
-_PER_FIT = 20
-
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -80,11 +77,6 @@ class Block:
     def fits(self) -> int:
         """Fits that a naive loop would do."""
         return self.n_points * len(self.budgets) * self.replications
-
-    @property
-    def work(self) -> int:
-        """Rough cost, for the order of execution: numbers read in all replications, and some for each fit."""
-        return self.replications * self.table_size + _PER_FIT * self.fits
 
     @property
     def label(self) -> str:

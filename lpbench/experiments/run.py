@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
+from lpbench.experiments.costs import expected_seconds
 from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import CorruptBlockError, Store
@@ -98,7 +99,7 @@ def _is_done(block: Block, store: Store, limit: float, report: RunReport) -> boo
 
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
-        return sorted(blocks, key=lambda b: -b.work)
+        return sorted(blocks, key=lambda b: -expected_seconds(b))
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     return blocks
@@ -115,12 +116,12 @@ class _Pending:
 
     def run(self, report: RunReport, progress: bool) -> None:
         """Compute all of them."""
-        work = sum(b.work for b in self.waiting.values())
-        with tqdm(total=work, bar_format=_BAR, disable=not progress or None, dynamic_ncols=True) as bar:
+        work = sum(expected_seconds(b) for b in self.waiting.values())
+        with tqdm(total=work, smoothing=0, bar_format=_BAR, disable=not progress or None, dynamic_ncols=True) as bar:
             while self.waiting:
                 for outcome in self._round():
                     report.outcomes.append(outcome)
-                    bar.update(self.waiting.pop(outcome.key).work)
+                    bar.update(expected_seconds(self.waiting.pop(outcome.key)))
                     if progress:
                         bar.write(f"[{self._total - len(self.waiting)}/{self._total}] {outcome.line()}")
 

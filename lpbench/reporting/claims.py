@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pandas as pd
 
+from lpbench.analysis.claims import Claim, Verdict
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import paper_of, papers
 
 CLAIM_COLUMNS = ["paper", "claim", "artefact", "statement", "verdict", "evidence"]
 
@@ -29,3 +33,13 @@ def decide(results: Evidence) -> pd.DataFrame:
             row = (paper.letter, claim.name, claim.artefact, claim.statement, found.verdict, evidence)
             rows.append(dict(zip(CLAIM_COLUMNS, row, strict=True)))
     return pd.DataFrame(rows, columns=CLAIM_COLUMNS)
+
+
+def decide_about(experiments: Sequence[str], results_dir: Path) -> list[tuple[Claim, Verdict]]:
+    """Decide the claims about some experiments, in their order, each once; those without a rule are left out."""
+    about: dict[str, Claim] = {}
+    for name in experiments:
+        leaf = name.rpartition("/")[2]
+        about |= {c.name: c for c in paper_of(name).claims if c.decide is not None and c.concerns(leaf)}
+    results = Evidence(results_dir)
+    return [(claim, claim.verdict(results)) for claim in about.values()]

@@ -248,12 +248,8 @@ def papers() -> tuple[Paper, ...]:
 @cache
 def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     """Modules of the packages, with their papers in order."""
-    ours = importlib.import_module("lpbench.papers")
-    modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
-    for folder in folders:
-        modules += [f"papers.{p.parent.name}" for p in sorted(folder.glob("papers/*/__init__.py"))]
     found: dict[str, Paper] = {}
-    for module in modules:
+    for module in _packages(folders):
         paper = import_object(f"{module}.PAPER")
         if not isinstance(paper, Paper) or paper.name != module.rpartition(".")[2]:
             raise ConfigurationError(f"{module}.PAPER must be a Paper whose name is that of its package")
@@ -263,6 +259,14 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     return dict(sorted(found.items(), key=lambda item: (item[1].order, item[1].name)))
 
 
+def _packages(folders: Sequence[Path]) -> list[str]:
+    """Modules of the packages, by their place alone."""
+    ours = importlib.import_module("lpbench.papers")
+    modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
+    own = (p.parent.name for folder in folders for p in sorted(folder.glob("papers/*/__init__.py")))
+    return [*modules, *(f"papers.{name}" for name in own)]
+
+
 def paper_of(experiment: str) -> Paper:
     """Return the paper of an experiment's name; one without any knowledge where none is registered."""
     name = experiment.partition("/")[0]
@@ -270,9 +274,10 @@ def paper_of(experiment: str) -> Paper:
 
 
 def sources(experiment: str) -> list[str]:
-    """Modules whose code decides an experiment's tables and figures: reporting, and the package of its paper."""
-    paper = paper_of(experiment)
-    return ["lpbench.reporting", *(m for m, known in _modules(tuple(own_folders())).items() if known is paper)]
+    """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
+    name = experiment.partition("/")[0]
+    own = [module for module in _packages(own_folders()) if module.rpartition(".")[2] == name]
+    return ["lpbench.reporting.artefact", "lpbench.reporting.drawings", *own]
 
 
 def errata() -> list[dict[str, str]]:

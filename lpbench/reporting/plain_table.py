@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pandas as pd
-
 
 @dataclass(frozen=True)
 class PlainTable:
@@ -25,8 +23,3 @@ class PlainTable:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     remark: str = ""
-
-    def as_text(self) -> str:
-        """Lay the table out for a terminal."""
-        body = pd.DataFrame(list(self.rows), columns=list(self.heads)).to_string(index=False)
-        return "\n\n".join(filter(None, [self.legend, body, self.remark]))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.files import write_text
-from lpbench.reporting.claims import decide
+from lpbench.reporting.claims import CLAIM_COLUMNS, decide
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
@@ -35,13 +35,15 @@ def write_report(
     missing: Sequence[tuple[str, str]],
     environment: Mapping,
     folder: Path | None = None,
+    *,
+    judged: bool = True,
 ) -> Path:
     """Decide the claims and write ``claims.csv`` and ``report.md``.
 
     Parameters
     ----------
     results_dir : Path
-        Holds ``<experiment>/`` with what :func:`lpbench.reporting.write_artefact` wrote, and ``scores.parquet``.
+        Holds ``<experiment>/`` with ``scores.parquet`` and what the artefacts' writer wrote.
     experiments : sequence of Experiment
         All experiments, run or not.
     missing : sequence of (data set, how to get it)
@@ -50,6 +52,8 @@ def write_report(
     folder : Path, optional
         Where the two files go (default ``results_dir``); links in the report are relative to it, so it must have the
         artefacts under the same names.
+    judged : bool
+        Whether claims are decided.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def write_report(
         The report.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    claims = decide(Evidence(results_dir))
+    claims = decide(Evidence(results_dir)) if judged else pd.DataFrame(columns=CLAIM_COLUMNS)
     write_csv(claims, folder / "claims.csv")
     entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
     decided = claims.to_dict("records")

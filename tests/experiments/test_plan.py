@@ -69,12 +69,6 @@ def test_budgets_computed_together_are_one_block_that_shows_each_its_own(tmp_pat
     assert two.equals(assemble(alone.entries, Store(tmp_path))[columns])
 
 
-def test_the_longest_block_is_not_the_one_with_the_most_fits():
-    small = block(replications=1, grid={"shift": [float(i) for i in range(5)]})
-    assert small.work > block(replications=1).work
-    assert replace(small, table_size=10**6).work > small.work + 10**5
-
-
 def test_key_depends_on_everything_that_decides_the_numbers():
     base = block()
     assert base.key == block().key

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.reporting import write_pages, write_report
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.pages.audit import write_audit
+from lpbench.reporting.pages.site import write_pages
+from lpbench.reporting.report import write_report
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 

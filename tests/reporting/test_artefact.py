@@ -8,9 +8,9 @@ import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
-from lpbench.reporting import write_artefact, write_drawing
-from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment
+from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment, write_artefact
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
+from lpbench.reporting.drawings import write_drawing
 from lpbench.reporting.figures.curves import labelled_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title
 from lpbench.reporting.tables.grid import build, print_number

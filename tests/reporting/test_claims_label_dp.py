@@ -150,7 +150,7 @@ def test_rates_are_written_with_their_figures(folder):
     assert {"rates.csv", "table1.svg", "collapse.svg"} <= {p.name for p in (folder / NAME).iterdir()}
     shown = read_rates(folder / NAME)
     assert ("regression", "label LDP", "label_ldp_knn", "1", "0.500") in [row[:5] for row in shown.rows]
-    assert "label_ldp_knn" in shown.as_text() and read_rates(folder) is None
+    assert read_rates(folder) is None
     table = rate_table(Evidence(folder).curves(NAME))
     assert len(read_csv(folder / NAME / "rates.csv")) == len(table)
 

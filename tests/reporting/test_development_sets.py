@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpbench.reporting import write_artefact
-from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.development_sets import FILE, compare_by_kind, sets_by_kind, shown_by_kind, tables_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.selectors import parse_selector

@@ -9,8 +9,10 @@ import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.papers.lpct.dataset_sizes import read_sizes
-from lpbench.reporting import write_drawing, write_pages, write_report
+from lpbench.reporting.drawings import write_drawing
+from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.published import explain
+from lpbench.reporting.report import write_report
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 

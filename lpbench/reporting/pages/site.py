@@ -40,7 +40,7 @@ def write_pages(
     results_dir : Path
         Holds ``<experiment>/`` with its scores.
     experiments, missing, environment
-        As for :func:`lpbench.reporting.write_report`, which must have written ``claims.csv`` into the folder.
+        As for :func:`lpbench.reporting.report.write_report`, which must have written ``claims.csv`` into the folder.
     folder : Path
         Where the pages go; it holds the artefacts under the experiments' names.
     cards : mapping of str to mapping

@@ -1,4 +1,4 @@
-"""Results of an experiment as plain text, for a terminal."""
+"""Results of an experiment as tables of texts, for a terminal."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ import pandas as pd
 
 from lpbench.analysis import read_csv
 from lpbench.reporting.paper import paper_of
+from lpbench.reporting.plain_table import PlainTable
 
 LEGEND = "Mean ± standard error of the best grid point with hindsight (oracle); *: marked by the paper's rule."
 
 
-def results_as_text(name: str, folder: Path) -> str:
+def tables_of(name: str, folder: Path) -> list[PlainTable]:
     """Lay out what an experiment's folder holds: its paper's own table, else ``summary.csv``; empty without either."""
     own = paper_of(name).text_tables.get(name)
     table = own(folder) if own else None
     if table is not None:
-        return table.as_text()
+        return [table]
     path = folder / "summary.csv"
-    return summary_as_text(read_csv(path)) if path.is_file() else ""
+    return summary_tables(read_csv(path)) if path.is_file() else []
 
 
-def summary_as_text(table: pd.DataFrame) -> str:
+def summary_tables(table: pd.DataFrame) -> list[PlainTable]:
     """Lay out a summary: methods below each other; data sets, or the places of a figure's axis, side by side."""
     table = table[table["selection"] == "oracle"].copy()
     table["entry"] = [
-        "-" if pd.isna(r.mean) else f"{r.mean:.4g} ±{r.se:.2g}{'*' if r.significant else ''}"
+        "-" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.significant else ''}"
         for r in table[["mean", "se", "significant"]].itertuples()
     ]
     if table["x"].notna().any():
@@ -34,9 +35,20 @@ def summary_as_text(table: pd.DataFrame) -> str:
         keys, columns = ["panel", "dataset", "mask"], "x"
     else:
         keys, rows, columns = ["panel", "mask", "epsilon"], ["method"], "dataset"
-    parts = [LEGEND]
+    parts = []
     for key, part in table.groupby(keys, sort=False, dropna=False):
         place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
-        wide = part.pivot(index=rows, columns=columns, values="entry")
-        parts.append(f"{place}\n{wide.to_string(na_rep='')}")
-    return "\n\n".join(parts)
+        wide = part.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
+        body = tuple(tuple(map(_text, row)) for row in wide.itertuples(index=False))
+        parts.append(PlainTable(place, tuple(map(_text, wide.columns)), body, "" if parts else LEGEND))
+    return parts
+
+
+def print_score(mean: float, se: float) -> str:
+    """Print a mean with its standard error, where there is one, without exponents where they can do without."""
+    shown, spread = (f"{float(format(value, digits)):g}" for value, digits in ((mean, ".4g"), (se, ".2g")))
+    return shown if pd.isna(se) else f"{shown} ±{spread}"
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

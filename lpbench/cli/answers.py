@@ -1,0 +1,113 @@
+"""What a run prints at its end: a cell's numbers, an experiment's tables and verdicts, the cells of a sweep."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpbench.experiments.results import Artefact
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lpbench.reporting.plain_table import PlainTable
+
+#: Columns of a pipe or a file, where no line needs to be broken.
+_WIDE = 1000
+_SWEEP_REMARK = (
+    "oracle: the best grid point on the test rows, which no user has; tuning-free: one setting fixed without them; "
+    "floor: private, without features."
+)
+
+
+def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
+    """Print a line for each row of a single cell's summary."""
+    chosen = summary[summary["selection"] == selection]
+    if chosen.empty:
+        chosen = summary
+        print(f"(no {selection} setting is defined for this method; showing what there is)")
+    for row in chosen.to_dict("records"):
+        # one replication has no standard error; two digits, without an exponent where they can do without
+        spread = f" +- {float(format(row['se'], '.2g')):g}" if row["se"] == row["se"] else ""
+        print(
+            f"{row['dataset']} {row['mask']} {row['method']} epsilon={row['epsilon']:g} {row['selection']}: "
+            f"{row['metric']} {row['mean']:.6g}{spread} (n={row['n']:g}) {row['params']}"
+            + ("  [stored]" if reused else "")
+        )
+
+
+def print_experiment(name: str, results_dir: Path) -> None:
+    """Print an experiment's tables and the verdicts on the claims about it."""
+    from lpbench.reporting.tables.text import tables_of
+
+    print_tables(tables_of(name, results_dir / name))
+    print_verdicts([name], results_dir)
+
+
+def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
+    """Print the verdict on each claim about some experiments, decided from what the results folder holds."""
+    from lpbench.reporting.claims import decide_about
+    from lpbench.reporting.plain_table import PlainTable
+
+    found = decide_about(names, results_dir)
+    if found:
+        heads = ("claim", "verdict", "statement", "evidence")
+        rows = tuple((claim.name, v.verdict.replace("_", " "), claim.statement, v.evidence) for claim, v in found)
+        print_tables([PlainTable("The paper's claims", heads, rows)])
+
+
+def print_sweep(cells: Sequence[Artefact], results_dir: Path) -> None:
+    """Print one table of all cells of a multirun, with both selections and the floor."""
+    from lpbench.pipeline import floor_scores
+    from lpbench.reporting.plain_table import PlainTable
+    from lpbench.reporting.tables.text import print_score
+
+    if not cells:
+        return
+    floors, rows = floor_scores(cells, results_dir), []
+    for cell in cells:
+        table = cell.summary
+        if table is None or table.empty:
+            continue
+        first: dict[Any, Any] = table.iloc[0].to_dict()
+        scores = {row.selection: print_score(row.mean, row.se) for row in table.itertuples()}
+        rows.append(
+            (
+                *(first["dataset"], first["mask"], first["method"], f"{first['epsilon']:g}", first["metric"]),
+                *(scores.get(selection, "-") for selection in ("oracle", "tuning_free")),
+                floors.get(cell.folder, "-"),
+            )
+        )
+    heads = ("dataset", "mask", "method", "ε", "metric", "oracle", "tuning-free", "floor")
+    print_tables([PlainTable("", heads, tuple(rows), _SWEEP_REMARK)])
+
+
+def print_tables(tables: Sequence[PlainTable]) -> None:
+    """Print tables, within the terminal's width where there is one."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False)
+    for table in tables:
+        shown = Table(
+            title=Text(table.legend) if table.legend else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+        )
+        for head in table.heads:
+            shown.add_column(Text(head), overflow="fold")
+        for row in table.rows:
+            shown.add_row(*map(Text, row))
+        console.print(shown)
+        if table.remark:
+            console.print(Text(table.remark), soft_wrap=not sys.stdout.isatty())
+
+
+def page(name: str, results_dir: Path) -> str:
+    """The page that shows an experiment, or the command that writes it."""
+    path = results_dir / f"{name.partition('/')[0]}.html"
+    # a page is written by `reproduce` and `report`, after the results
+    written = path.is_file() and path.stat().st_mtime >= (results_dir / name / "run.json").stat().st_mtime
+    return str(path) if written else f"lpbench report --results {results_dir} writes {path}"

@@ -1,0 +1,122 @@
+"""Run or plan what Hydra composed: one cell, one experiment, or the end of a multirun."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lpbench.cli import answers
+from lpbench.experiments.config import Config, Runner, Tracking
+from lpbench.experiments.estimate import estimate
+from lpbench.experiments.job import Job, job_from
+from lpbench.experiments.records import worker_count
+from lpbench.experiments.results import Artefact
+from lpbench.experiments.store import Store
+from lpbench.pipeline import Result, describe_missing, run_jobs, track_results
+
+#: File in a job's folder of a multirun that names the folder of the cell's results.
+_CELL = "cell.txt"
+
+
+def run_config(config: Config, overrides: Sequence[str], job_folder: str | None = None) -> int:
+    """Run one composed configuration.
+
+    Parameters
+    ----------
+    config : Config
+    overrides : sequence of str
+        What was given on the command line.
+    job_folder : str, optional
+        Hydra's folder of the job, in a multirun: results are logged and shown together at its end.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    job, results_dir = job_from(config, overrides), Path(config.results_dir).resolve()
+    if config.dry_run:
+        return _print_plan(job, results_dir, config.runner)
+    if job.plan.missing:
+        print(describe_missing(job.plan.missing), file=sys.stderr)
+    result = run_jobs([job], results_dir, config.runner, Tracking() if job_folder else config.tracking)
+    if not job.is_cell:
+        _conclude(job, result, results_dir)
+        return result.exit_code
+    if job_folder and not result.plan.missing:
+        (Path(job_folder) / _CELL).write_text(job.folder, encoding="utf-8")
+    return _conclude_cell(job, result, results_dir, config.selection)
+
+
+def _print_plan(job: Job, results_dir: Path, runner: Runner) -> int:
+    plan, store, workers = job.plan, Store(results_dir / "store"), worker_count(runner)
+    if plan.missing:
+        print(describe_missing(plan.missing))
+    for block in plan.blocks:
+        state = "stored" if store.has(block.key) else "to do"
+        print(f"{state:7s}{block.fits:9d} fits  {block.label}")
+    if plan.blocks or not plan.missing:
+        print(estimate([job], store, workers))
+    else:
+        print("nothing can be run without these data")
+    limit = min(filter(None, (job.experiment.cell_timeout, runner.cell_timeout)))
+    print(
+        f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner.backend}, {workers} at "
+        f"once, {runner.order}, {limit:g} s for a cell; results in {results_dir / job.folder}"
+    )
+    for deviation in job.deviations:
+        print(f"not as registered: {deviation}")
+    return 0
+
+
+def _conclude(job: Job, result: Result, results_dir: Path) -> None:
+    run, folder = result.run, results_dir / job.folder
+    answers.print_experiment(job.name, results_dir)
+    print(
+        f"{len(run.outcomes)} blocks run ({run.fits} fits replaced), {run.reused} reused, "
+        f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
+    )
+    for deviation in job.deviations:
+        print(f"not as registered: {deviation}")
+    print(f"page: {answers.page(job.name, results_dir)}")
+
+
+def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
+    """Print the numbers of a cell, or why there are none; returns the exit code."""
+    if result.plan.missing:
+        return 1
+    for outcome in result.run.failed:
+        failure = Store(results_dir / "store").root / "failures" / f"{outcome.key}.json"
+        print(
+            f"error: {' '.join(job.folder.split('/')[1:])}: {outcome.reason}; the traceback is in {failure}",
+            file=sys.stderr,
+        )
+    if result.run.failed or result.problems:
+        return 1
+    summary = Artefact(results_dir / job.folder, job.name).summary
+    if summary is not None:
+        answers.print_cell(summary, selection, result.run.reused > 0)
+    for deviation in job.deviations:
+        print(f"not as registered: {deviation}")
+    return 0
+
+
+def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> None:
+    """Print one table of all cells of a multirun, and log them.
+
+    Parameters
+    ----------
+    results_dir : Path
+    folder : Path
+        Hydra's folder of the multirun, with one folder a job.
+    tracking : Tracking
+    """
+    if not (results_dir / "store").is_dir():
+        return
+    jobs = sorted(folder.glob(f"*/{_CELL}"), key=lambda path: int(path.parent.name))
+    folders = dict.fromkeys(path.read_text(encoding="utf-8") for path in jobs)
+    artefacts = [Artefact(results_dir / name, "single") for name in folders]
+    answers.print_sweep([a for a in artefacts if a.is_finished], results_dir)
+    if tracking.backend == "mlflow":
+        print(f"{track_results(results_dir, tracking.uri)} runs written to MLflow")

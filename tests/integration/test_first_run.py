@@ -1,0 +1,75 @@
+"""The first ten minutes: what is imported, what is said of missing data, what a run answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lpbench.analysis.claims import Claim
+from lpbench.cli.main import main
+
+FAST = ["tracking=none", "runner=serial", "replications=2"]
+#: Modules that take long to load -> what nobody needs them for.
+HEAVY = ("mlflow", "matplotlib.pyplot", "pandas", "numpy", "hydra")
+
+
+def imported(*argv: str) -> set[str]:
+    """Heavy modules that a command imports, in a process of its own."""
+    code = (
+        "import json, sys; from lpbench.cli.main import main; main(sys.argv[1:]); "
+        f"print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["method=histoftree_kart"], ["plan", "epsilom=2"]])
+def test_help_and_typos_load_nothing_heavy(argv):
+    assert imported(*argv) == set()
+
+
+def test_a_list_loads_no_arrays():
+    assert imported("list", "methods") <= {"hydra"}
+
+
+def test_a_stored_cell_loads_neither_plots_nor_tracking(tmp_path):
+    argv = [*FAST, f"results_dir={tmp_path}", "method=private_mean", "epsilon=2"]
+    assert main(argv) == 0
+    assert not imported(*argv) & {"mlflow", "matplotlib.pyplot"}
+
+
+def test_a_sweep_ends_with_one_table_of_its_cells(tmp_path, capsys):
+    argv = ["-m", *FAST, f"results_dir={tmp_path}", "method=private_mean,histoftree_cart", "epsilon=2"]
+    assert main(argv) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (head,) = (
+        k for k, line in enumerate(lines) if all(w in line for w in ("dataset", "oracle", "tuning-free", "floor"))
+    )
+    cells = [line for line in lines[head:] if line.strip().startswith("diabetes_progression")]
+    assert ["private_mean", "histoftree_cart"] == [line.split()[2] for line in cells]
+    floor, other = cells
+    # the floor's own score is the floor of both
+    assert floor.split()[5:7] == floor.split()[-2:] == other.split()[-2:]
+
+
+def test_missing_data_come_first_and_the_mirror_that_is_not_there_is_named(tmp_path, monkeypatch, capsys):
+    nowhere = tmp_path / "nowhere"
+    monkeypatch.setenv("LPBENCH_DATA_MIRROR", str(nowhere))
+    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
+    assert main(["plan", "histoftree/table1", f"results_dir={tmp_path}"]) == 0
+    out = capsys.readouterr().out
+    assert "not at hand" in out.splitlines()[0]
+    assert f"LPBENCH_DATA_MIRROR={nowhere}: the folder does not exist" in out
+    assert "0 blocks" not in out and "nothing can be run" in out
+
+
+@pytest.mark.parametrize(
+    ("artefact", "leaf", "expected"),
+    [("table1-3", "table2", True), ("table1-3", "table4", False), ("figure4a-b", "figure4b", True),
+     ("figure4c", "figure4c", True), ("figure4c", "figure4", False), ("appendix A.1", "mechanism", False)],
+)  # fmt: skip
+def test_a_claim_knows_its_artefacts(artefact, leaf, expected):
+    assert Claim("C", artefact, "").concerns(leaf) is expected
