@@ -8,7 +8,7 @@ that neither the order of arrival nor the way in which collectors are merged cha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,8 +47,8 @@ class Round:
     ----------
     number : int
         1, 2, ...
-    campaign : bytes
-        Digest of the broadcast that the reports answer.
+    campaign : bytes or mapping of int to bytes
+        Digest of the broadcast that the reports answer; of each user's own, where questions differ.
     fields : tuple of Field
         The payload.
     keep : {"rows", "sums", "counts"}
@@ -56,9 +56,13 @@ class Round:
     """
 
     number: int
-    campaign: bytes
+    campaign: bytes | Mapping[int, bytes]
     fields: tuple[Field, ...]
     keep: str = "rows"
+
+    def campaign_of(self, user: int) -> bytes | None:
+        """Digest of the broadcast to a user; None: the user was not asked."""
+        return self.campaign if isinstance(self.campaign, bytes) else self.campaign.get(user)
 
 
 class Collector:
@@ -128,7 +132,7 @@ class Collector:
             return "malformed", None
         if envelope.round != self.round.number:
             return "out_of_round", None
-        if envelope.campaign != self.round.campaign:
+        if envelope.campaign != self.round.campaign_of(envelope.user):
             return "wrong_campaign", None
         if len(envelope.payload) != self._length:
             return ("over_long" if len(envelope.payload) > self._length else "truncated"), None

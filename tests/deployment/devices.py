@@ -6,10 +6,13 @@ from functools import cache
 
 import numpy as np
 
+from lpbench.deployment.broadcast import Broadcast
+from lpbench.deployment.calibrated_score import CalibratedScoreClient, CalibratedScoreCurator
 from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
 from lpbench.deployment.lpct import LPCTClient, LPCTCurator
+from lpbench.deployment.residual_gp import ResidualGPClient, ResidualGPCurator
 from lpbench.deployment.wire import user_token
-from lpbench.estimators import LPCT, HistOfTree
+from lpbench.estimators import LPCT, CalibratedScore, HistOfTree, ResidualGP
 
 SECRET = b"0123456789abcdef"
 LIMIT, N_USERS, Y_RANGE = 2.0, 40, (-1.0, 2.0)
@@ -67,10 +70,44 @@ def lpct_broadcasts(**options):
     return [LPCTCurator(model, rng.random((30, 3)), rng.choice(CLASSES, 30), CLASSES, SECRET).first]
 
 
+def residual_gp_client(user, protected, **options):
+    x, y = record(user, protected)
+    return ResidualGPClient(user, user_token(SECRET, user), LIMIT, x, 5 * y - 2, [True, False, False], **options)
+
+
+def residual_gp_broadcasts(**changes):
+    curator = ResidualGPCurator(ResidualGP(LIMIT, y_range=Y_RANGE, random_state=0), 3, SECRET)
+    first = curator.enrolment()
+    first.add(residual_gp_client(user, user).answer(curator.first) for user in range(N_USERS))
+    curator.close_enrolment(first)
+    contents, _ = next(curator.groups())
+    settings = Broadcast.decode(next(iter(contents.values()))).settings
+    return [curator.first, Broadcast({**settings, **changes}).encode()]
+
+
+def calibrated_score_client(user, protected, **options):
+    rng = np.random.default_rng([3, protected])
+    # Features beyond single precision, too.
+    x = rng.random(2) * rng.choice([1.0, -1.0, 1e300])
+    return CalibratedScoreClient(user, user_token(SECRET, user), LIMIT, x, rng.choice(CLASSES), CLASSES, **options)
+
+
+def calibrated_score_broadcasts(**options):
+    rng = np.random.default_rng(4)
+    model = CalibratedScore(LIMIT, random_state=0, **options)
+    return [CalibratedScoreCurator(model, rng.random((30, 2)), rng.choice(CLASSES, 30), CLASSES, 2000, SECRET).first]
+
+
 DEVICES = {
     "HistOfTree (grr)": Device(histoftree_client, cache(lambda: histoftree_broadcasts("grr"))),
     "HistOfTree (rr)": Device(histoftree_client, cache(lambda: histoftree_broadcasts("rr"))),
     "LPCT (discrete)": Device(lpct_client, cache(lambda: lpct_broadcasts(noise="discrete"))),
+    "ResidualGP": Device(residual_gp_client, cache(residual_gp_broadcasts)),
+    "ResidualGP (joint)": Device(
+        residual_gp_client,
+        cache(lambda: residual_gp_broadcasts(levels=4, bins=3, column=0, effects=[[0, [0.2, -0.1]], [2, [0.1]]])),
+    ),
+    "CalibratedScore": Device(calibrated_score_client, cache(calibrated_score_broadcasts)),
     "LPCT (rr)": Device(lpct_client, cache(lambda: lpct_broadcasts(mechanism="rr"))),
 }
 

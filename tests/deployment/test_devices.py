@@ -205,7 +205,8 @@ def test_nothing_leaves_before_the_ledger_is_written(name, tmp_path, monkeypatch
             client.answer(device.broadcasts()[0])
     assert client.spent == 0 and not (tmp_path / "ledger.json").exists()
     client.answer(device.broadcasts()[0])
-    assert Ledger(tmp_path / "ledger.json").spent == client.spent > 0
+    ledger = Ledger(tmp_path / "ledger.json")
+    assert ledger.spent == client.spent and ledger.progress(client.protocol).round == 1
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"spent": -1, "progress": {}}', '{"spent": NaN, "progress": {}}'])

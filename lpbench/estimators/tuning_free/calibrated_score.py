@@ -168,17 +168,25 @@ class CalibratedScore(LocalClassifier):
         return _Sample(X, codes, X_public, public_codes, score, score.predict_proba(X), streams, seed)
 
     def _fit(self, sample: _Sample) -> Self:
+        mechanism = self._design(sample)
+        categories = self._locate(sample.probabilities, sample.X) * self.classes_.size + sample.codes
+        reports = vote_reports(categories, mechanism, sample.streams)
+        return self._learned(sample, mechanism, np.bincount(reports.ravel(), minlength=mechanism.n_categories))
+
+    def _design(self, sample: _Sample) -> SubsetSelection:
+        """Settle what is public before anybody reports: the cells and the randomizer."""
         check_epsilon(self.epsilon)
         check_choice("cells", self.cells, CELLS)
         check_choice("report", self.report, REPORTS)
         check_number("trust", self.trust, least=0, below=1, hint="a probability")
-        self._score, self._cells, n_classes = sample.score, self._make_cells(sample), self.classes_.size
+        self._score, self._cells = sample.score, self._make_cells(sample)
         self.n_cells_ = 1 if self._cells is None else self._cells.n_cells
-        mechanism = self._mechanism(self.n_cells_ * n_classes)
-        categories = self._locate(sample.probabilities, sample.X) * n_classes + sample.codes
-        reports = vote_reports(categories, mechanism, sample.streams)
-        counts = np.bincount(reports.ravel(), minlength=mechanism.n_categories).reshape(self.n_cells_, n_classes)
-        self._drifts = self._posteriors(sample, counts.astype(np.float64), mechanism)
+        return self._mechanism(self.n_cells_ * self.classes_.size)
+
+    def _learned(self, sample: _Sample, mechanism: SubsetSelection, counts: np.ndarray) -> Self:
+        """Fit the drift to how often each category was reported, shape (n_cells * n_classes,)."""
+        counts = counts.reshape(self.n_cells_, self.classes_.size).astype(np.float64)
+        self._drifts = self._posteriors(sample, counts, mechanism)
         self.no_drift_ = np.array([posterior.no_drift for posterior in self._drifts])
         self.guarantee_ = Guarantee(
             "ldp",
@@ -193,12 +201,18 @@ class CalibratedScore(LocalClassifier):
             return SubsetSelection(self.epsilon, n_categories)
         return SubsetSelection.least_variance(self.epsilon, n_categories)
 
-    def _make_cells(self, sample: _Sample) -> ScoreCells | None:
-        if sample.X_public is None or sample.public_codes is None or self.cells == "none":
+    def _cut(self, sample: _Sample) -> tuple[int, int, float] | None:
+        """Bins, leaves and weight of the spread of the cells, from public sizes and the budget; None: a single cell."""
+        if sample.X_public is None or self.cells == "none":
             return None
         bins, leaves = affordable_cells(sample.codes.size, self.classes_.size, self.epsilon)
-        leaves = 1 if self.cells == "score" else leaves
-        spread = 0.0 if self.cells == "labels" else SPREAD
+        return bins, 1 if self.cells == "score" else leaves, 0.0 if self.cells == "labels" else SPREAD
+
+    def _make_cells(self, sample: _Sample) -> ScoreCells | None:
+        cut = self._cut(sample)
+        if cut is None or sample.X_public is None or sample.public_codes is None:
+            return None
+        bins, leaves, spread = cut
         score, X, codes = sample.score.out_of_bag, sample.X_public, sample.public_codes
         return ScoreCells(score, X, codes, bins, leaves, sample.seed, spread)
 

@@ -14,7 +14,7 @@ from lpbench.checks import check_choice
 from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free.half_forest import HalfForest
-from lpbench.estimators.tuning_free.interview import REPORTS, Curator, answers, effects_at
+from lpbench.estimators.tuning_free.interview import REPORTS, Curator, Question, answers, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -158,13 +158,19 @@ class ResidualGP(LocalRegressor):
         check_epsilon(self.epsilon)
         check_choice("report", self.report, REPORTS)
         check_choice("learner", self.learner, LEARNERS)
-        curator = self._curator(sample)
-        bits_up, bits_down = sample.public_bits, 0.0
+        curator, asked = self._curator(sample), []
         for question in curator.questions():
             users = question.users
             curator.learn(question, answers(question, sample.X[users], sample.y[users], sample.draws[:, users]))
-            bits_up += question.bits_up * users.size / sample.y.size
-            bits_down += question.bits_down * users.size / sample.y.size
+            asked.append(question)
+        return self._learned(sample, curator, asked)
+
+    def _learned(self, sample: _Sample, curator: Curator, asked: Sequence[Question]) -> Self:
+        """Keep what the curator has learned from the answers, and add the forest."""
+        bits_up, bits_down = sample.public_bits, 0.0
+        for question in asked:
+            bits_up += question.bits_up * question.users.size / sample.y.size
+            bits_down += question.bits_down * question.users.size / sample.y.size
         self._shown, self._kernels, self._model = sample.shown, sample.kernels, curator.result()
         self.effects_ = curator.effects
         self.label_variance_, self.report_variance_ = self._model.label_variance, self._model.report_variance
