@@ -161,7 +161,7 @@ class CalibratedScoreCurator:
             raise ConfigurationError(
                 f"n_users={n_users!r} must be at least the number of classes, and y_public have no other classes"
             )
-        self.model, self._secret = clone(model), secret
+        self.model, self._secret = clone(model).set_params(classes=listed.values), secret
         # Public rows and all classes in turn stand for the private sample, which the curator does not see.
         places = np.arange(n_users)
         stand_in = X_public[places % len(X_public)], listed.values[places % listed.size]

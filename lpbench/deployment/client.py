@@ -19,6 +19,7 @@ from lpbench.deployment.collector import ProtocolError
 from lpbench.deployment.ledger import Ledger
 from lpbench.deployment.wire import seal
 from lpbench.errors import ConfigurationError
+from lpbench.privacy import Device, Records
 from lpbench.privacy.payload import LARGEST_REAL, Field, pack, payload_bytes
 
 #: Bytes of the longest payload that a device sends.
@@ -54,6 +55,12 @@ class Answer:
     fields: Sequence[Field]
     values: Callable[[], np.ndarray]
     promised: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, device: Device, records: Records, question: Any, draws: Any) -> Answer:
+        """Plan to ask an estimator's device for the report of one record; errors if the question is impossible."""
+        device.check(question)
+        return cls(device.budget(question), device.fields(question), lambda: device.report(records, question, draws)[0])
 
 
 class Client(ABC):

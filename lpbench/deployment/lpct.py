@@ -22,8 +22,9 @@ from lpbench.deployment.ledger import Ledger
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.tables import Tables
-from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes, regression_function
-from lpbench.privacy.payload import table_fields
+from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, regression_function
+from lpbench.partitions import TreeCells
+from lpbench.privacy import Records
 
 NAME = "lpct"
 #: Mechanisms of the wire: no report carries continuous noise.
@@ -63,22 +64,16 @@ class LPCTClient(Client):
         ledger: Ledger | Path | str | None = None,
     ):
         super().__init__(user, token, limit, ledger)
-        self._x, self._classes = features_of(x), ClassList(classes)
-        self._code = np.array([self._classes.code_of(y)])
+        self._classes = ClassList(classes)
+        self._record = Records(features_of(x), np.array([self._classes.code_of(y)]))
         self._rng = fresh_generator() if rng is None else rng
 
     def _plan(self, broadcast: Broadcast) -> Answer:
         settings, tree = broadcast.settings, broadcast.partition
         self._classes.check(settings)
         budget, kind = budget_of(settings, "budget"), check_choice("kind", settings["kind"], KINDS)
-        mechanism, n_cells, n_classes = VoteMechanism(budget, kind), tree.n_leaves(), self._classes.size
-        cell = tree.leaf_index()[tree.apply(self._x)]
-
-        def values() -> np.ndarray:
-            table = one_hot_votes(cell, self._code, n_cells, n_classes)
-            return mechanism.randomize(table, self._rng).ravel()
-
-        return Answer(budget, table_fields(mechanism.half, n_cells * n_classes), values)
+        question = VoteQuestion(TreeCells(tree), self._classes.size, VoteMechanism(budget, kind))
+        return Answer.of(VOTE, self._record, question, self._rng)
 
 
 class Sums(Protocol):
@@ -121,23 +116,26 @@ class LPCTCurator:
         table = Tables(self.model, samples, self.model._streams(), depth, size).at(depth, size)
         leaves = table.tree.leaves(depth)
         self._tree, self._public = table.tree.tree, table.public[:, leaves]
-        self._mechanism = self.model._mechanism(model.epsilon)
-        if self._mechanism.kind not in KINDS:
+        #: What is asked of every user.
+        self.question = self.model._question(self._tree, depth)
+        mechanism = self.question.mechanism
+        if mechanism.kind not in KINDS:
             raise ConfigurationError("devices send no continuous noise: use noise='discrete' or mechanism='rr'")
         settings = {
-            "budget": float(model.epsilon), "kind": self._mechanism.kind,
+            "budget": float(model.epsilon), "kind": mechanism.kind,
             "classes": ClassList(self.model.classes_).as_json(),
         }  # fmt: skip
         self.first = Broadcast({"protocol": NAME, "round": 1, **settings}, self._tree).encode()
-        self._fields = table_fields(self._mechanism.half, self._public.size)
 
     def collector(self, shard: int = 0, n_shards: int = 1) -> Collector:
         """Return an empty collector."""
-        return Collector(Round(1, campaign_of(self.first), self._fields, keep="sums"), self._secret, shard, n_shards)
+        return Collector(
+            Round(1, campaign_of(self.first), VOTE.fields(self.question), keep="sums"), self._secret, shard, n_shards
+        )
 
     def fit(self, collector: Sums) -> LPCT:
         """Return the fitted model from what a collector (or a stream of simulated users) has added up."""
-        votes = self._mechanism.estimate(collector.sums().reshape(self._public.shape), collector.accepted)
-        weight = self.model._weight(self.model.public_weight, self._public.shape[1], self._mechanism)
+        votes = VOTE.estimate(collector.sums(), self.question, collector.accepted).reshape(self._public.shape)
+        weight = self.model._weight(self.model.public_weight, self._public.shape[1], self.question.mechanism)
         self.model._store_leaves(self._tree, regression_function(votes, self._public, weight))
         return self.model

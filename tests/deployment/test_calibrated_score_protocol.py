@@ -60,7 +60,7 @@ def received(model, data, classes, streams, seed=0, shards=2):
 def test_same_draws_give_the_same_model_to_the_last_bit(name):
     (model, classes), streams = CASES[name], Streams(5)
     data = sample(240, classes)
-    model = model.set_params(random_state=streams)
+    model = model.set_params(random_state=streams, classes=classes)
     simulated = model.fit(data[0], data[1], X_public=data[2], y_public=data[3])
     real, curator = received(model, data, classes, streams)
     queries = np.random.default_rng(1).random((200, 3))

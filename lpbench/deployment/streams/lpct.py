@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lpbench.deployment.collector import SUM_STEP
@@ -9,8 +11,9 @@ from lpbench.deployment.lpct import LPCTCurator
 from lpbench.deployment.streams.draws import UserSlice
 from lpbench.deployment.streams.exact import ExactSums
 from lpbench.estimators import LPCT
-from lpbench.estimators.lpct.votes import one_hot_votes
-from lpbench.privacy.payload import table_fields, unpack
+from lpbench.estimators.lpct.votes import VOTE
+from lpbench.privacy import Records
+from lpbench.privacy.payload import unpack
 from lpbench.seeds import Streams
 
 #: Table entries that are in memory at once: the temporaries stay in the processor's cache.
@@ -33,10 +36,8 @@ class VoteStream:
 
     def __init__(self, curator: LPCTCurator):
         self.curator = curator
-        self._tree, self._mechanism = curator._tree, curator._mechanism
-        self._shape = curator._public.shape
-        self._fields = table_fields(self._mechanism.half, curator._public.size)
-        self._sums = ExactSums(curator._public.size)
+        self._fields = VOTE.fields(curator.question)
+        self._sums = ExactSums(curator.question.entries)
         #: Number of users who have reported.
         self.accepted = 0
 
@@ -78,15 +79,11 @@ class VoteStream:
             ``noise="per_user"``.
         start : int
         """
-        n_classes, n_cells = self._shape
-        cells = self._tree.leaf_index()[self._tree.apply(X)]
-        depth = int(self.curator.model.depth)
+        records, question = Records(X, codes), self.curator.question
         step = max(1, _ENTRIES // self._sums.n_cells)
-        for first in range(0, len(cells), step):
-            part = slice(first, first + step)
-            table = one_hot_votes(cells[part], codes[part], n_cells, n_classes)
-            rng = UserSlice(streams, "counts", start + first, depth=depth)
-            self.add(self._mechanism.randomize(table, rng))
+        for first in range(0, len(records), step):
+            draws: Any = UserSlice(streams, "counts", start + first, **question.axes)
+            self.add(VOTE.report(records.take(slice(first, first + step)), question, draws))
 
     def merge(self, other: VoteStream) -> None:
         """Add what another stream of the same campaign has collected."""

@@ -74,7 +74,7 @@ def test_simulated_users_have_the_law_of_the_mechanism(kind):
     X, y, _, _ = sample(1)
     curator = curator_of(kind, depth=1)
     stream, seen = VoteStream(curator), []
-    mechanism = curator._mechanism
+    mechanism = curator.question.mechanism
     stream.add = seen.append
     stream.add_users(np.repeat(X, 3000, axis=0), np.repeat(y, 3000), curator.model._streams())
     simulated = np.concatenate(seen).reshape(3000, -1)
