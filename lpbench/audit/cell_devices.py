@@ -56,7 +56,7 @@ def _both_rounds(setting: Setting, epsilon: float, mask: np.ndarray, tree: TreeP
         return _rounds(records[value], labels[value], mask, n, streams).labels(label_budget)
 
     scale = Laplace.for_budget(label_budget, sensitivity=Y_RANGE[1] - Y_RANGE[0])
-    messages = [real_message(scale, labels, send_label)]
+    messages = [real_message(scale, labels, send_label, client="Rounds.labels")]
     if codes.size > 1:
         messages.append(_cell_message(setting, tree, mask, (records, labels), cells, codes, cell_budget))
     released = 0.0 if setting.rule == "random" else float((~mask).sum())
@@ -99,8 +99,8 @@ def _cell_message(setting, tree, mask, values, cells, codes, budget) -> Message:
 
     if setting.mechanism == "rr":
         mechanism = RandomizedResponse.for_budget(budget, changed_bits=2)
-        return Message(mechanism, one_hot, send_bits, (Integers(2, n_all),), 2)
-    return Message(GRR(budget, n_cells), cells, send_category, (Integers(n_all),), 2)
+        return Message(mechanism, one_hot, send_bits, (Integers(2, n_all),), 2, client="bit_reports")
+    return Message(GRR(budget, n_cells), cells, send_category, (Integers(n_all),), 2, client="category_reports")
 
 
 def _rounds(record: np.ndarray, label: float, mask: np.ndarray, n: int, streams: Streams) -> Rounds:

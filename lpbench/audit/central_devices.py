@@ -51,7 +51,7 @@ def _vote(mechanism: Exponential, counts: np.ndarray, cube: int = 0) -> Message:
         gumbels = streams.generator("counts", cube=cube).gumbel(size=(n, counts.shape[1]))
         return exponential_choices(counts[value], mechanism.coefficient, gumbels)
 
-    return Message(mechanism, counts, send, (Integers(counts.shape[1]),))
+    return Message(mechanism, counts, send, (Integers(counts.shape[1]),), client="exponential_choices")
 
 
 @builds(models.LabelCDPMean)
@@ -67,7 +67,7 @@ def label_mean(model: models.LabelCDPMean) -> Randomizer:
         unit = streams.generator("counts").laplace(size=n)
         return centre + model._release(np.full(n, sums[value]), np.full(n, N_CUBE), unit, N_CUBE, model.epsilon)
 
-    message = real_message(Laplace(scale), sums / N_CUBE, send)
+    message = real_message(Laplace(scale), sums / N_CUBE, send, client="LabelCDPMean._release")
     return Randomizer("", "label_cdp", model.epsilon, [message], len(labels))
 
 
@@ -91,7 +91,7 @@ def record_mean(model: models.CDPMean) -> Randomizer:
         unit = streams.generator("counts").laplace(size=(size, 2))
         return model._release(sums[value], counts[value], unit, n, model.epsilon)
 
-    message = real_message(Laplace(scale), sums / np.maximum(counts, least), send)
+    message = real_message(Laplace(scale), sums / np.maximum(counts, least), send, client="CDPMean._release")
     neighbours = (pair[:, None] == pair) & ~np.eye(pair.size, dtype=bool)
     note = "the limit for large cubes is two thirds" if model.constants == "paper" else ""
     return Randomizer("", "cdp", model.epsilon, [message], pair.size, neighbours=neighbours, note=note)

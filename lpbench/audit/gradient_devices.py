@@ -88,7 +88,7 @@ def gradient(model: models.PSGD) -> Randomizer:
         return weights.report(users, runs)
 
     gradients = np.array([weights.gradient(x, y) for x, y in zip(rows, labels, strict=True)])
-    message = real_message(mechanism, gradients, send)
+    message = real_message(mechanism, gradients, send, client="NeuralPass" if hidden else "LinearPass")
     # Each report moves the weights and is forgotten.
     return Randomizer("", "ldp", model.epsilon, [message], labels.size, bits_down=mechanism.bits, keep="sums")
 

@@ -78,7 +78,9 @@ def randomised_features(model: models.KRR) -> Randomizer:
     bins = np.floor(features * model.bins).astype(int)
     messages = [label_message(model, labels, split=split)]
     fields = (Integers(model.bins),)
-    messages += [Message(mechanism, bins[:, j], send_feature(j), fields) for j in range(columns.size)]
+    messages += [
+        Message(mechanism, bins[:, j], send_feature(j), fields, client="KRR._obfuscate") for j in range(columns.size)
+    ]
     claimed = model.epsilon * (1 if model.budget == "composed" else parts)
     public = REAL_BITS * float((~USER_MASK).sum())
     return Randomizer("", "semi_feature_ldp", claimed, messages, labels.size, public_bits=public)

@@ -88,6 +88,9 @@ class Message:
         1, 2, ...
     asked : Asked, optional
         Device, question and records that the message was made from.
+    client : str
+        Where there is no device object: the estimator's function that ``send`` calls, and which fit and sweep call for
+        all users.
     """
 
     mechanism: Mechanism
@@ -96,6 +99,17 @@ class Message:
     fields: Sequence[Field] = ()
     round: int = 1
     asked: Asked | None = None
+    client: str = ""
+
+    @property
+    def device(self) -> str:
+        """Name of the device, or of the client function."""
+        return type(self.asked.device).__name__ if self.asked else self.client
+
+    @property
+    def paths(self) -> tuple[str, str]:
+        """How fit and sweep come by the reports: by the device for all users, or by a function that draws sums."""
+        return (self.asked.fit.name, self.asked.sweep.name) if self.asked else (BY_DEVICE.name,) * 2
 
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
@@ -207,6 +221,18 @@ class Randomizer:
         return np.where(self.neighbours, total, 0.0)
 
     @property
+    def sampled(self) -> tuple[str, str, str]:
+        """Devices that are sampled, and how fit and sweep come by their reports; several are joined by semicolons.
+
+        Where nothing is sampled the note says why.
+        """
+        if not all(message.device for message in self.messages) or not self.messages:
+            return (self.note or "not named",) * 3
+        fit, sweep = zip(*(message.paths for message in self.messages), strict=True)
+        devices = [message.device for message in self.messages]
+        return tuple("; ".join(dict.fromkeys(names)) for names in (devices, fit, sweep))  # type: ignore[return-value]
+
+    @property
     def rounds(self) -> int:
         """Number of messages a user sends at different times."""
         return max((message.round for message in self.messages), default=0)
@@ -258,6 +284,9 @@ def asked_once(model: str, claimed: float, parts: Sequence[Message], **options: 
         return part.send(value - first[owner[value]], n, streams)
 
     # Fields are those of the longest report, which value 0 sends.
-    message = GroupMessage(parts[0].mechanism, np.arange(owner.size), send, parts[0].fields, parts=parts)
+    first_part = parts[0]
+    message = GroupMessage(
+        first_part.mechanism, np.arange(owner.size), send, first_part.fields, client=first_part.client, parts=parts
+    )
     neighbours = (owner[:, None] == owner) & ~np.eye(owner.size, dtype=bool)
     return Randomizer("", model, claimed, [message], owner.size, neighbours=neighbours, **options)

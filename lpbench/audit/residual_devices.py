@@ -55,13 +55,13 @@ def _message(question: Question) -> Message:
         return answers(many, repeat(records[value], n), np.full(n, labels[value]), draws)
 
     if isinstance(question.report, Laplace):
-        return real_message(question.report, residuals, send)
+        return real_message(question.report, residuals, send, client="answers")
     # Rounding to both neighbouring levels of the own bin, with the right mean, then the mechanism.
     mechanism, levels = question.report.mechanism, question.report.levels
     place = own * levels + (residuals + 1.0) / 2.0 * (levels - 1)
     rounding = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(mechanism.n_categories)))
     channel = Channel(rounding @ mechanism.channel())
-    return Message(channel, np.arange(labels.size), send, (Integers(mechanism.n_categories),))
+    return Message(channel, np.arange(labels.size), send, (Integers(mechanism.n_categories),), client="answers")
 
 
 def _questions(model) -> Iterator[Question]:

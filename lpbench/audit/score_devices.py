@@ -32,7 +32,7 @@ def calibrated_votes(model: models.CalibratedScore) -> Randomizer:
     def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return np.searchsorted(subsets, vote_reports(np.full(n, value), mechanism, streams) @ places)
 
-    message = Message(mechanism, categories, send, (Integers(subsets.size),))
+    message = Message(mechanism, categories, send, (Integers(subsets.size),), client="vote_reports")
     cut = 64.0 + math.ceil(math.log2(N_FEATURES))
     return Randomizer(
         "", "ldp", model.epsilon, [message], categories.size, bits_down=(N_CELLS - 1) * cut, keep="counts"

@@ -12,13 +12,12 @@ from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import BY_DEVICE, Message, Path, Randomizer, message_of
 from lpbench.audit.world import LABELS, N_FEATURES, PUBLIC, SHOWN, Y_RANGE, repeat, silent, unprotected
 from lpbench.estimators.baselines.hist import CELL, CellQuestion
-from lpbench.estimators.baselines.pglm import unit_rows
+from lpbench.estimators.baselines.pglm import MOMENTS, MomentQuestion
 from lpbench.estimators.lpct.algorithm2 import vote_terms
 from lpbench.estimators.lpct.sweep import swept_votes
 from lpbench.estimators.lpct.votes import SECOND_VOTE, VOTE, VoteQuestion
-from lpbench.partitions import TreeCells, TreePartition, grow_max_edge
+from lpbench.partitions import GridCells, TreeCells, TreePartition, grow_max_edge
 from lpbench.privacy import Records
-from lpbench.privacy.payload import Reals
 from lpbench.seeds import Streams
 
 #: Cells of the audited partitions; two are enough for the worst case.
@@ -81,13 +80,14 @@ def histogram_votes(model: models.PHIST | models.LDPVote) -> Randomizer:
     inner = models.PHIST(model.epsilon, 2, noise=getattr(model, "noise", "laplace"))
     inner.classes_ = np.arange(2)
     question = inner._question(1)
+    centres = GridCells(inner.bins, 1).centres()
 
     def table(records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
         """Noisy votes of all cells as fit and sweep look them up."""
-        return inner._histogram(records.X, records.y, streams).at(question.cells.centres()).ravel()
+        return inner._histogram(records.X, records.y, streams).at(centres).ravel()
 
     path = Path("NoisyGrid.at", table)
-    return votes(model.epsilon, [message_of(VOTE, question, vote_records(question.cells.centres()), path, path)])
+    return votes(model.epsilon, [message_of(VOTE, question, vote_records(centres), path, path)])
 
 
 @builds(models.Hist, models.LDPMean)
@@ -120,17 +120,7 @@ def noisy_moments(model: models.PGLM) -> Randomizer:
     mechanism = model._mechanism(N_USERS)
     # The corners (0, ..., 0) and (1, 1, 1) meet at the angle that attains the sensitivity.
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * N_FEATURES, indexing="ij")).reshape(N_FEATURES, -1).T
-    rows = np.repeat(unit_rows(corners[[0, 1, 7]]), 2, axis=0)
-    signs = np.tile([-1.0, 1.0], 3)
-    width = rows.shape[1]
-    moments = np.concatenate([rows[:, :, None] * rows[:, None, :], (rows * signs[:, None])[:, None, :]], axis=1)
-    above = np.triu_indices(width)
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        report = mechanism.randomize(repeat(moments[value], n), streams.generator("moments"))
-        square = (report[:, :width] + report[:, :width].swapaxes(1, 2)) / 2
-        return np.hstack([square[:, above[0], above[1]], report[:, width]])
-
-    fields = (Reals(above[0].size + width),)
-    message = Message(mechanism, moments.reshape(len(moments), -1), send, fields)
-    return Randomizer("", "ldp", model.epsilon, [message], signs.size, delta=mechanism.delta, keep="sums")
+    records = Records(np.repeat(corners[[0, 1, 7]], 2, axis=0), np.tile([0, 1], 3))
+    path = Path("Moments.collect", MOMENTS.sums)
+    message = message_of(MOMENTS, MomentQuestion(mechanism, N_FEATURES), records, path, path)
+    return Randomizer("", "ldp", model.epsilon, [message], len(records), delta=mechanism.delta, keep="sums")

@@ -48,10 +48,12 @@ def raw_record(values: np.ndarray) -> Message:
 
 
 def real_message(
-    mechanism, inputs: np.ndarray, send: Callable[[int, int, Streams], np.ndarray], round: int = 1
+    mechanism, inputs: np.ndarray, send: Callable[[int, int, Streams], np.ndarray], round: int = 1, client: str = ""
 ) -> Message:
     """A message of real numbers."""
-    return Message(mechanism, inputs, send, (Reals(int(np.prod(np.shape(inputs)[1:], dtype=int))),), round)
+    return Message(
+        mechanism, inputs, send, (Reals(int(np.prod(np.shape(inputs)[1:], dtype=int))),), round, client=client
+    )
 
 
 def unprotected(name: str = "") -> Randomizer:

@@ -16,6 +16,7 @@ from lpbench.audit import devices
 from lpbench.audit.devices import EXTRA, audited_methods, builds, randomizer_of
 from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD
+from lpbench.audit.randomizers import BY_DEVICE
 from lpbench.audit.table import COLUMNS, FALSE_ALARM, audit, failure_per_row, problems, subjects, write_csv
 from lpbench.deployment.costs import measure_methods, measure_protocols
 from lpbench.errors import ConfigurationError
@@ -238,9 +239,36 @@ def test_csv_has_the_columns_of_the_page(tmp_path):
     assert (
         lines[0]
         == ",".join(COLUMNS)
-        == ("method,model,claimed_epsilon,exact_epsilon,lower_bound,confidence,rounds,bits_up,bits_down")
+        == "method,model,claimed_epsilon,exact_epsilon,lower_bound,confidence,rounds,bits_up,bits_down,"
+        "device,fit_path,sweep_path"
     )
     assert lines[1].startswith("private_mean,ldp,1,1,") and lines[2].startswith("dt,none,inf,inf,")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_was_sampled_is_named_or_the_reason_is_given(name):
+    randomizer = method_randomizer(name, 1.0)
+    for text in randomizer.sampled:
+        assert text and text != "not named"
+        assert (text == randomizer.note) == (not randomizer.messages or randomizer.model == "none")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if any(m.asked for m in method_randomizer(name, 1.0).messages)]
+)
+def test_sums_that_fit_and_sweep_draw_have_the_law_of_the_devices_reports(name):
+    """Kolmogorov-Smirnov of each entry and of the total, 400 draws of 3 users; rejects with probability 1e-6 in all."""
+    for message in (m for m in method_randomizer(name, 1.0).messages if m.asked):
+        asked = message.asked
+        records = asked.records.take([0, len(asked.records) - 1, 0])
+        for path in {asked.fit, asked.sweep} - {BY_DEVICE}:
+            drawn = np.array([path.draw(records, asked.question, Streams(s)) for s in range(400)])
+            reports = asked.reports(records.take(np.tile(np.arange(3), 400)), Streams(10**6))
+            users = asked.device.addends(reports, asked.question)
+            sums = users.reshape(400, 3, -1).sum(axis=1)
+            added = np.array([asked.device.estimate(one, asked.question, 3) for one in sums])
+            pairs = [*zip(drawn.T, added.T, strict=True), (drawn.sum(axis=1), added.sum(axis=1))]
+            assert min(stats.ks_2samp(*(np.round(x, 9) for x in pair)).pvalue for pair in pairs) > 1e-9
 
 
 def test_transcripts_of_every_method_survive_the_wire():

@@ -17,8 +17,9 @@ from sklearn.base import clone
 from lpbench.errors import DataError
 from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.binary import BinaryClassifier, with_constant
-from lpbench.privacy import Gaussian
+from lpbench.privacy import Device, Gaussian, Records
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.privacy.payload import Field, Reals
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
 
@@ -76,6 +77,11 @@ class Moments:
         square = rng.standard_normal((width, width))
         return cls(X.T @ X, X.T @ signs, (square + square.T) / 2.0, rng.standard_normal((width,)), n)
 
+    def noisy(self, mechanism: Gaussian) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums that the curator sees: arrays of shapes (D, D) and (D,)."""
+        scale = math.sqrt(self.n) * mechanism.sigma
+        return self.gram + scale * self.noise_gram, self.cross + scale * self.noise_cross
+
     def solve(self, mechanism: Gaussian) -> tuple[np.ndarray, float]:
         """Return the least-squares coefficients (D,) from noisy sums, and the ridge that was needed.
 
@@ -83,10 +89,71 @@ class Moments:
         above the standard deviation of an entry's noise (nothing is known below it), 0 where none is smaller.
         """
         scale = math.sqrt(self.n) * mechanism.sigma
-        gram = self.gram + scale * self.noise_gram
+        gram, cross = self.noisy(mechanism)
         ridge = max(0.0, max(scale, _RELATIVE_FLOOR * self.n) - smallest_eigenvalue(gram))
         gram[np.diag_indices_from(gram)] += ridge
-        return cho_solve(cho_factor(gram.T, overwrite_a=True), self.cross + scale * self.noise_cross), ridge
+        return cho_solve(cho_factor(gram.T, overwrite_a=True), cross), ridge
+
+
+def moment_vectors(X: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The vectors (x x^T, x y) of users, for rows X (n, D) and labels -1 and 1: ndarray of shape (n, D + 1, D)."""
+    return np.concatenate([X[:, :, None] * X[:, None, :], (X * signs[:, None])[:, None, :]], axis=1)
+
+
+def above_diagonal(gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
+    """Make matrices (..., D, D) symmetric and list them on and above the diagonal, then ``cross`` (..., D)."""
+    rows, columns = np.triu_indices(gram.shape[-1])
+    symmetric = (gram + gram.swapaxes(-1, -2)) / 2.0
+    return np.concatenate([symmetric[..., rows, columns], cross], axis=-1)
+
+
+@dataclass(frozen=True)
+class MomentQuestion:
+    """What the curator asks: the noise, and the number of features."""
+
+    mechanism: Gaussian
+    n_features: int
+
+
+class MomentDevice(Device[MomentQuestion]):
+    """Send (x x^T, x y) of the own row, scaled to length 1, with Gaussian noise on every entry.
+
+    The device makes the noisy matrix symmetric and sends it on and above the diagonal.
+    """
+
+    def draws(self, streams: Streams, n: int, question: MomentQuestion) -> np.random.Generator:
+        """The generator of the users' noise, which is one draw for each of D^2 + D entries."""
+        return streams.generator("moments")
+
+    def report(self, records: Records, question: MomentQuestion, draws: np.random.Generator) -> np.ndarray:
+        """Noisy moments of shape (n, D (D + 1) / 2 + D)."""
+        noisy = question.mechanism.randomize(self._vectors(records), draws)
+        return above_diagonal(noisy[:, :-1], noisy[:, -1])
+
+    def law(self, question: MomentQuestion, records: Records) -> tuple[Gaussian, np.ndarray]:
+        """Gaussian noise on the whole vector, before it is made symmetric."""
+        return question.mechanism, self._vectors(records).reshape(len(records), -1)
+
+    def fields(self, question: MomentQuestion) -> tuple[Field, ...]:
+        """Real numbers."""
+        width = question.n_features + 1
+        return (Reals(width * (width + 1) // 2 + width),)
+
+    def budget(self, question: MomentQuestion) -> float:
+        """Epsilon at the delta of the mechanism."""
+        return question.mechanism.epsilon
+
+    def sums(self, records: Records, question: MomentQuestion, streams: Streams) -> np.ndarray:
+        """Draw the sums of all users' reports by their law, as fit and sweep do."""
+        moments = Moments.collect(unit_rows(records.X), 2.0 * records.y - 1.0, streams)
+        return above_diagonal(*moments.noisy(question.mechanism))
+
+    @staticmethod
+    def _vectors(records: Records) -> np.ndarray:
+        return moment_vectors(unit_rows(records.X), 2.0 * records.y - 1.0)
+
+
+MOMENTS = MomentDevice()
 
 
 def smallest_eigenvalue(matrix: np.ndarray) -> float:
