@@ -10,7 +10,8 @@ from lpbench.deployment.lpct import LPCTCurator
 from lpbench.deployment.streams import VoteStream, read_chunks
 from lpbench.errors import DataError
 from lpbench.estimators import LPCT
-from lpbench.privacy.payload import pack, table_fields
+from lpbench.estimators.lpct.votes import VOTE
+from lpbench.privacy.payload import pack
 
 COLUMNS = {"X": ["a", "b"], "y": "y", "payload": "payload"}
 
@@ -75,7 +76,7 @@ def test_model_from_disk_is_that_from_memory(tmp_path, kind):
         for start, part in read_chunks(tmp_path / "x.parquet", {"X": ["a", "b"], "y": "y"}, chunk=100):
             disk.add_users(part["X"], part["y"], model._streams(), start)
     else:
-        raw = pack(table_fields(curator._mechanism.half, 8), np.concatenate(sent).reshape(900, 8))
+        raw = pack(VOTE.fields(curator.question), np.concatenate(sent).reshape(900, 8))
         reports = pa.FixedSizeBinaryArray.from_buffers(pa.binary(1), 900, [None, pa.py_buffer(raw.tobytes())])
         pq.write_table(pa.table({"report": reports}), tmp_path / "x.parquet")
         for _, part in read_chunks(tmp_path / "x.parquet", {"report": "report"}, chunk=100):
