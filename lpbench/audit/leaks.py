@@ -1,16 +1,18 @@
-"""Leak checks on estimators: replay the reports of one sample while fitting on another, and compare the models.
+"""Leak test: replay one sample's reports while fitting on another that differs in protected values only.
 
-A model may depend on protected values through reports alone. So if the functions that make the reports return what they
-returned for sample A, a fit on sample B, which differs from A in protected values only, must give A's model to the last
-bit. Where the code keeps true sums and noise apart (histograms too large to store), B's true sums are kept and the
-noise is shifted so that the *noisy* sums are A's; models then agree up to rounding.
+Questions and the model may depend on protected values through reports alone. So if the functions that make the reports
+return what they returned for sample A, a fit (or sweep) on sample B must ask the same users the same questions in the
+same order, and give A's model to the last bit. Where the code keeps true sums and noise apart (histograms too large to
+store), B's true sums are kept and the noise is shifted so that the *noisy* sums are A's; models then agree up to
+rounding.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pkgutil import resolve_name
 from typing import Any
@@ -19,113 +21,138 @@ from unittest.mock import patch
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from lpbench import estimators as models
-from lpbench.estimators.lpct.votes import VoteMechanism
+from lpbench.audit.report_sources import REPORT_SOURCES, Asked, ReportSource
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+#: Rounding error of models whose noise is shifted.
+_ROUNDING = 1e-7
 
 
-@dataclass(frozen=True)
-class ReportSource:
-    """A function whose results are what devices send.
+class LeakFound(Exception):
+    """A question depends on protected values."""
 
-    Attributes
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """One call of a report source: what was asked of whom, and what came back."""
+
+    source: ReportSource
+    asked: Asked
+    result: Any
+
+
+Tape = list[Exchange]
+#: Fits (or sweeps) on a sample and returns everything that can be seen of the result.
+Run = Callable[[Mapping[str, Any]], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """Fit a model and predict, as a :data:`Run`; the estimator fitted last is ``fitted``."""
+
+    model: BaseEstimator
+    queries: np.ndarray
+
+    def __call__(self, sample: Mapping[str, Any]) -> np.ndarray:
+        return outputs(clone(self.model).fit(**sample), self.queries)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweeping:
+    """Sweep points and budgets, as a :data:`Run`: the predictions that are scored, and the scores."""
+
+    model: BaseEstimator
+    queries: np.ndarray
+    budgets: Sequence[float]
+    points: Sequence[Mapping[str, Any]]
+    seed: int = 7
+
+    def __call__(self, sample: Mapping[str, Any]) -> np.ndarray:
+        classifies = hasattr(self.model, "predict_proba")
+        test = (self.queries[:, 0] + self.queries[:, -1] > 1).astype(int) if classifies else self.queries[:, 0]
+        problem = Problem(
+            sample["X"], sample["y"], self.queries, test,
+            mask=sample.get("mask"), X_public=sample.get("X_public"), y_public=sample.get("y_public"),
+            metric="accuracy" if classifies else "mse",
+        )  # fmt: skip
+        seen: list[np.ndarray] = []
+        score = Problem.score
+
+        def scored(self: Problem, predictions: np.ndarray) -> np.ndarray:
+            seen.append(np.ravel(predictions).astype(float))
+            return score(self, predictions)
+
+        with patch.object(Problem, "score", scored):
+            values = clone(self.model).sweep(problem, self.budgets, list(self.points), Streams(self.seed)).values
+        return np.concatenate([*seen, np.ravel(values)])
+
+
+def outputs(model: BaseEstimator, queries: np.ndarray) -> np.ndarray:
+    """Return what a fitted model says about the queries, as finely as it says it."""
+    return model.predict_proba(queries) if hasattr(model, "predict_proba") else model.predict(queries)
+
+
+def record(sources: Sequence[ReportSource], run: Run, sample: Mapping[str, Any]) -> tuple[np.ndarray, Tape]:
+    """Run on a sample and keep every question and its answers."""
+    tape: Tape = []
+
+    def wrap(source: ReportSource, function: Callable) -> Callable:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            before = None if source.step is None else getattr(args[0], source.step)
+            result = function(*args, **kwargs)
+            kept = result if source.step is None else getattr(args[0], source.step) - before
+            tape.append(Exchange(source, _asked(source, signature, args, kwargs, result), kept))
+            return result
+
+        return recorded
+
+    with patched_sources(sources, wrap):
+        return run(sample), tape
+
+
+def find_leak(
+    sources: Sequence[ReportSource], run: Run, tape: Tape, expected: np.ndarray, sample: Mapping[str, Any], fitted: Any
+) -> str:
+    """Replay a tape while running on another sample.
+
+    Parameters
     ----------
-    path : str
-        Where the estimator looks it up: ``module.function`` or ``module.Class.method``.
-    reconcile : callable (model, recorded, fresh) -> result, optional
-        How to turn true values and noise into the recorded noisy values; None: the recorded result itself.
-    step : str, optional
-        Attribute that a method changes by the report, for recursions: what is recorded is the change.
+    sources : sequence of ReportSource
+    run : Run
+    tape : Tape
+        Of the first sample, with ``expected`` what the run returned on it.
+    sample : mapping
+        Keyword arguments of ``fit`` that differ from the first sample's in protected values only.
+    fitted : estimator
+        Fitted to the first sample at the same setting: gives the public scales of noise.
+
+    Returns
+    -------
+    str
+        What depends on protected values; empty if nothing does.
     """
-
-    path: str
-    reconcile: Callable | None = None
-    step: str | None = None
-
-
-@dataclass
-class Tape:
-    """Results of the report sources, in the order of the calls."""
-
-    results: list = field(default_factory=list)
-
-
-def _label_vote(model: BaseEstimator) -> list[ReportSource]:
-    kind = "BitVector" if model.mechanism == "bit_vector" else "GRR"
-    return [ReportSource(f"lpbench.privacy.{kind}.sum_of_reports")]
-
-
-def _histogram(model: BaseEstimator) -> list[ReportSource]:
-    def reconcile(fitted, recorded, fresh):
-        inner = getattr(fitted, "histogram_", fitted)
-        inner = inner if isinstance(inner, (models.Hist, models.PHIST)) else fitted
-        votes = isinstance(inner, models.PHIST)
-        scale = VoteMechanism(inner.epsilon).half.scale if votes else inner._scales()[:, None]
-        (sums, noise), (other, _) = recorded, fresh
-        return other, noise + (sums - other) / scale
-
-    if getattr(model, "noise", "laplace") == "discrete":
-        return [ReportSource("lpbench.estimators.baselines.hist.GridSums.lookup_on_grid")]
-    return [ReportSource("lpbench.estimators.baselines.hist.GridSums.lookup", reconcile)]
-
-
-def _moments(model: BaseEstimator) -> list[ReportSource]:
-    def reconcile(fitted, recorded, fresh):
-        scale = np.sqrt(recorded.n) * fitted._mechanism(recorded.n).sigma
-        fresh.noise_gram = recorded.noise_gram + (recorded.gram - fresh.gram) / scale
-        fresh.noise_cross = recorded.noise_cross + (recorded.cross - fresh.cross) / scale
-        return fresh
-
-    return [ReportSource("lpbench.estimators.baselines.pglm.Moments.collect", reconcile)]
-
-
-def _cells(model: BaseEstimator) -> list[ReportSource]:
-    reports = "rounds.category_reports" if model.mechanism == "grr" else "cell_reports.bit_reports"
-    return [
-        ReportSource("lpbench.estimators.histoftree.rounds.Rounds.labels"),
-        ReportSource(f"lpbench.estimators.histoftree.{reports}"),
-    ]
-
-
-def _paths(*paths: str) -> Callable[[object], list[ReportSource]]:
-    return lambda model: [ReportSource(f"lpbench.estimators.{path}") for path in paths]
-
-
-#: Estimator class -> function of an instance that lists where its reports are made.
-REPORT_SOURCES: dict[type, Callable[[object], list[ReportSource]]] = {
-    models.HistOfTree: _cells,
-    models.AdHistOfTree: _cells,
-    models.LabelDT: _paths("baselines.trees.noisy_labels"),
-    models.ParDT: _paths("baselines.trees.noisy_labels"),
-    models.KRR: _paths("baselines.krr.noisy_labels", "baselines.krr.KRR._obfuscate"),
-    models.PrivateMean: _paths("baselines.private_mean.noisy_labels"),
-    models.PrivateMajority: _paths("private_classes.ClassDevice.report"),
-    models.LabelLDPKNN: _paths("label_dp.knn.noisy_labels"),
-    models.LabelLDPVote: _label_vote,
-    models.LPCT: _paths("lpct.lpct.noisy_votes"),
-    models.LPCTPrune: _paths("lpct.algorithm2.noisy_votes"),
-    models.Hist: _histogram,
-    models.PHIST: _histogram,
-    models.LDPMean: _histogram,
-    models.LDPVote: _histogram,
-    models.PGLM: _moments,
-    models.ResidualGP: _paths("tuning_free.residual_gp.answers"),
-    models.CalibratedScore: _paths("tuning_free.calibrated_score.vote_reports"),
-    models.PSGD: lambda model: [ReportSource("lpbench.estimators.psgd.passes.LinearPass._visit", step="weights")],
-    # Trusted curators: what is released stands for the reports.
-    models.LabelCDPVote: _paths("label_dp.vote.exponential_choices"),
-    models.CDPVote: _paths("label_dp.vote.exponential_choices"),
-    models.LabelCDPMean: _paths("label_dp.mean.LabelCDPMean._release"),
-    models.CDPMean: _paths("label_dp.mean.CDPMean._release"),
-}
-
-#: Estimators that protect nothing, so that there is nothing to check.
-UNPROTECTED = (models.DT, models.CT, models.PublicForest, models.KNNMean, models.CubeMean, models.CubeVote)
+    try:
+        with _replaying(sources, tape, fitted):
+            found = run(sample)
+    except LeakFound as leak:
+        return str(leak)
+    shifted = any(source.reconcile for source in sources)
+    same = found.shape == expected.shape and (
+        np.allclose(found, expected, rtol=0, atol=_ROUNDING, equal_nan=True)
+        if shifted
+        else np.array_equal(found, expected, equal_nan=True)
+    )
+    return "" if same else "the model depends on protected values beyond the reports"
 
 
 def replay(
-    model: BaseEstimator, first: Mapping, second: Mapping, queries: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Fit on a sample, fit on another with the reports of the first, and fit on that other alone.
+    model: BaseEstimator, first: Mapping[str, Any], second: Mapping[str, Any], queries: np.ndarray
+) -> tuple[str, np.ndarray, Tape]:
+    """Fit on a sample and replay its reports on another.
 
     Parameters
     ----------
@@ -137,69 +164,74 @@ def replay(
 
     Returns
     -------
-    original, replayed, other : ndarrays of shape (m,) or (m, n_classes)
-        Predictions or class probabilities; the first two must be equal, the third tells whether that has any power.
-    calls : int
-        How many results were replayed.
+    leak : str
+        See :func:`find_leak`.
+    original : ndarray
+        Predictions or class probabilities of the fit on the first sample.
+    tape : Tape
     """
-    sources, tape = REPORT_SOURCES[type(model)](model), Tape()
-    original, replayed, other = clone(model), clone(model), clone(model)
-    with _recording(sources, tape):
-        expected = outputs(original.fit(**first), queries)
-    with _replaying(sources, tape, replayed):
-        found = outputs(replayed.fit(**second), queries)
-    return expected, found, outputs(other.fit(**second), queries), len(tape.results)
+    run, sources = Fitting(model, queries), REPORT_SOURCES[type(model)](model)
+    original, tape = record(sources, run, first)
+    fitted = clone(model).fit(**first)
+    return find_leak(sources, run, tape, original, second, fitted), original, tape
 
 
-def outputs(model: BaseEstimator, queries: np.ndarray) -> np.ndarray:
-    """Return what a fitted model says about the queries, as finely as it says it."""
-    return model.predict_proba(queries) if hasattr(model, "predict_proba") else model.predict(queries)
+def same(one: Any, other: Any) -> bool:
+    """Whether two questions are equal: arrays, mechanisms, and dataclasses of them."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        one, other = np.asarray(one), np.asarray(other)
+        return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, Mapping):
+        return isinstance(other, Mapping) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if is_dataclass(one):
+        return type(one) is type(other) and all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    return bool(one == other)
 
 
-@contextmanager
-def _recording(sources: Sequence[ReportSource], tape: Tape) -> Iterator[None]:
-    def wrap(source: ReportSource, function: Callable) -> Callable:
-        @wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            if source.step is None:
-                tape.results.append(function(*args, **kwargs))
-                return tape.results[-1]
-            before = getattr(args[0], source.step)
-            result = function(*args, **kwargs)
-            tape.results.append(getattr(args[0], source.step) - before)
-            return result
-
-        return recorded
-
-    with _patched(sources, wrap):
-        yield
+def _asked(source: ReportSource, signature: inspect.Signature, args: Any, kwargs: Any, result: Any) -> Asked:
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return source.ask(result, **bound.arguments)
 
 
 @contextmanager
-def _replaying(sources: Sequence[ReportSource], tape: Tape, model: BaseEstimator) -> Iterator[None]:
-    position = iter(list(tape.results))
+def _replaying(sources: Sequence[ReportSource], tape: Tape, fitted: Any) -> Iterator[None]:
+    position = iter(list(tape))
 
     def wrap(source: ReportSource, function: Callable) -> Callable:
+        signature = inspect.signature(function)
+
         @wraps(function)
         def replayed(*args: Any, **kwargs: Any) -> Any:
-            recorded = next(position)
+            exchange = next(position, None)
+            if exchange is None or exchange.source != source:
+                raise LeakFound(f"other or more questions than of the first sample, at {source.path}")
+            fresh = None if source.step is not None else function(*args, **kwargs)
+            asked = _asked(source, signature, args, kwargs, fresh)
+            if not same(exchange.asked.users, asked.users):
+                raise LeakFound(f"who is asked, or in which order, depends on protected values at {source.path}")
+            if not same(exchange.asked.question, asked.question):
+                raise LeakFound(f"the question depends on protected values at {source.path}")
             if source.step is not None:
-                setattr(args[0], source.step, getattr(args[0], source.step) + recorded)
+                setattr(args[0], source.step, getattr(args[0], source.step) + exchange.result)
                 return None
-            if source.reconcile is None:
-                return recorded
-            return source.reconcile(model, recorded, function(*args, **kwargs))
+            if not source.replayed:
+                return fresh
+            return exchange.result if source.reconcile is None else source.reconcile(fitted, exchange.result, fresh)
 
         return replayed
 
-    with _patched(sources, wrap):
+    with patched_sources(sources, wrap):
         yield
     if next(position, None) is not None:
-        raise AssertionError("the second fit asked for fewer reports than the first")
+        raise LeakFound("fewer questions than of the first sample")
 
 
 @contextmanager
-def _patched(sources: Sequence[ReportSource], wrap: Callable) -> Iterator[None]:
+def patched_sources(sources: Sequence[ReportSource], wrap: Callable[[ReportSource, Callable], Callable]) -> Iterator:
+    """Replace every report source by ``wrap(source, function)`` while the block runs."""
     with ExitStack() as stack:
         for source in sources:
             owner_path, _, name = source.path.rpartition(".")

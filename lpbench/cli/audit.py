@@ -1,4 +1,4 @@
-"""``lpbench audit``: audit everything, write ``audit.csv``, ``.json`` and ``.md``, say what is wrong."""
+"""``lpbench audit``: audit everything, write what was found, and say what is wrong."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import ROOT_SEED
 
 if TYPE_CHECKING:
+    from lpbench.audit.method_checks import MutantRow
     from lpbench.audit.table import Row
 
 SAMPLES = 1_000_000
@@ -78,7 +79,9 @@ def command(
     if epsilon is not None or values or figure:
         raise ConfigurationError("--epsilon, --values and --figure are about code of your own, and none is named")
     from lpbench.audit import table
+    from lpbench.audit.method_checks import missed, write_mutants
 
+    named = method or [name for kind, name in table.subjects() if kind == "method"]
     if method:
         rows = [("method", table.audit("method", name, samples, seed)) for name in method]
         for _, row in rows:
@@ -89,10 +92,44 @@ def command(
     else:
         rows = run(results, samples=samples, seed=seed, workers=workers)
         print(f"{len(rows)} rows audited: {results / 'reproduced' / 'audit.md'}")
-    problems = table.problems(rows)
+    found, mutants = check_methods(named, workers)
+    for mutant in mutants:
+        print(f"{mutant.mutant} ({mutant.method}): caught by {mutant.caught_by or 'no check'}")
+    if not method:
+        write_mutants(mutants, results / "reproduced" / "audit_mutants.csv")
+    problems = [*table.problems(rows), *found, *missed(mutants)]
     for problem in problems:
         print(problem)
     return 1 if problems else 0
+
+
+def check_methods(named: Sequence[str], workers: int = 2) -> tuple[list[str], list[MutantRow]]:
+    """Check whole methods, and known-bad versions of them.
+
+    Parameters
+    ----------
+    named : sequence of str
+        Selectors of methods.
+    workers : int
+        Processes.
+
+    Returns
+    -------
+    found : list of str
+        Complaints about the methods; empty if all keep their promises.
+    mutants : list of MutantRow
+        Which checks catch the known-bad versions.
+    """
+    from joblib import Parallel, delayed
+
+    from lpbench.audit.method_checks import checked, mutant_row, mutants_of
+    from lpbench.audit.samples import checked_methods
+
+    protected = set(checked_methods())
+    parallel = Parallel(n_jobs=workers, batch_size=1)
+    found = parallel(delayed(checked)(name) for name in named if name in protected)
+    mutants = parallel(delayed(mutant_row)(name) for name in mutants_of(named))
+    return [complaint for complaints in found for complaint in complaints], mutants
 
 
 def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, Row]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lpbench.audit import table
+from lpbench.audit import method_checks, table
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.cli import audit as command
@@ -57,14 +57,16 @@ def test_command_line(tmp_path, few, capsys):
     assert main(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
     assert "4 rows audited" in capsys.readouterr().out
     assert (tmp_path / "reproduced" / "audit.md").is_file()
+    assert (tmp_path / "reproduced" / "audit_mutants.csv").read_text() == "method,mutant,caught_by\n"
 
 
 def test_one_method_is_audited_as_in_the_table_and_nothing_is_written(tmp_path, capsys):
     arguments = ["--samples", "4000", "--seed", "1", "--results", str(tmp_path)]
     assert main(["audit", "--method", "private_mean", "--method", "krr", *arguments]) == 0
-    first, second = capsys.readouterr().out.splitlines()
+    first, second, third = capsys.readouterr().out.splitlines()
     row = table.audit("method", "private_mean", samples=4000, seed=1)
     assert first.startswith("private_mean (ldp): promises 1, spends 1,") and f"{row.lower_bound:.6g}" in first
+    assert third == "krr_label_not_split (krr): caught by accountant in fit; accountant in sweep"
     assert second.startswith("krr ") and not any(tmp_path.iterdir())
 
 
@@ -84,3 +86,12 @@ def test_everything_is_a_subject():
     assert {name for kind, name in named if kind == "method"} == set(audited_methods())
     assert {name for kind, name in named if kind == "bad"} == KNOWN_BAD.keys()
     assert {name for kind, name in named if kind == "good"} == KNOWN_GOOD.keys()
+
+
+def test_a_missed_known_bad_method_fails_the_audit_of_its_method(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(table, "subjects", lambda: [("method", "krr")])
+    monkeypatch.setattr(method_checks, "caught_by", lambda name: [])
+    assert main(["audit", "--results", str(tmp_path), "--samples", "2000", "--workers", "1"]) == 1
+    assert "krr: the known-bad method krr_label_not_split was not caught" in capsys.readouterr().out
+    text = (tmp_path / "reproduced" / "audit_mutants.csv").read_text()
+    assert text == "method,mutant,caught_by\nkrr,krr_label_not_split,\n"

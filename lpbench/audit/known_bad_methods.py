@@ -1,0 +1,364 @@
+"""Known-bad methods: leaks and overdrafts patched into registered estimators, each of which the audit must catch.
+
+A mutant is data: the method that it spoils, what is wrong, and patches of functions by their dotted paths. Patches that
+hold only while ``fit`` or ``sweep`` (or another method) runs are written with :func:`during`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import wraps
+from pkgutil import resolve_name
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+Change = Callable[[], AbstractContextManager]
+_ROOT = "lpbench.estimators."
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A method with one promise broken.
+
+    Attributes
+    ----------
+    method : str
+        Selector of the registered method.
+    what : str
+    changes : tuple of callables
+        Each returns a context manager that patches one attribute.
+    budgets : tuple of float
+        Budgets at which the method is checked.
+    """
+
+    method: str
+    what: str
+    changes: tuple[Change, ...]
+    budgets: tuple[float, ...] = (1.0, 8.0)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Patch the estimator while the block runs."""
+        with ExitStack() as stack:
+            for change in self.changes:
+                stack.enter_context(change())
+            yield
+
+
+def wrapped(path: str, make: Callable[[Callable], Callable]) -> Change:
+    """Patch the function at a dotted path by ``make(original)``."""
+
+    def change() -> AbstractContextManager:
+        owner_path, _, name = (_ROOT + path).rpartition(".")
+        owner = resolve_name(owner_path)
+        attribute = vars(owner)[name]
+        if isinstance(attribute, (classmethod, staticmethod)):
+            return patch.object(owner, name, staticmethod(make(getattr(owner, name))))
+        return patch.object(owner, name, wraps(attribute)(make(attribute)))
+
+    return change
+
+
+def during(path: str, *changes: Change) -> Change:
+    """Apply changes only while the function at a dotted path runs."""
+
+    def make(original: Callable) -> Callable:
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with ExitStack() as stack:
+                for change in changes:
+                    stack.enter_context(change())
+                return original(*args, **kwargs)
+
+        return inside
+
+    return wrapped(path, make)
+
+
+_FIT, _SWEEP = "histoftree.histoftree.CellRegressor.fit", "histoftree.histoftree.CellRegressor.sweep"
+_FULL_BUDGET = wrapped(
+    "histoftree.rounds.Setting.budgets",
+    lambda budgets: lambda self, epsilon: (epsilon, budgets(self, epsilon)[1]),
+)
+_TRUE_LABELS = wrapped(
+    "histoftree.rounds.Split.forests",
+    lambda grow: (
+        lambda self, rule, score, labels, depths: grow(self, rule, score, [self._rounds.y] * len(labels), depths)
+    ),
+)
+
+
+def _question(**changed: Callable[[Any, Any], Any]) -> Change:
+    """ResidualGP's answers see another question than the honest curator asks."""
+
+    def make(ask: Callable) -> Callable:
+        def asks(question: Any, X: np.ndarray, y: np.ndarray, draws: np.ndarray) -> np.ndarray:
+            new = {name: change(question, y) for name, change in changed.items()}
+            return ask(replace(question, **new), X, y, draws)
+
+        return asks
+
+    return during("tuning_free.residual_gp.ResidualGP._fit", wrapped("tuning_free.residual_gp.answers", make))
+
+
+def _with_raw_labels(check: Callable) -> Callable:
+    """Take the public range from the labels, whatever was declared."""
+
+    def checks(self: Any, y: np.ndarray) -> Any:
+        return (float(y.min()), float(y.max())), ""
+
+    return checks
+
+
+def _sorted_groups(plan: Callable) -> Callable:
+    """Order the users of the interview by their labels."""
+
+    def planned(self: Any, sample: Any) -> Any:
+        return plan(self, replace(sample, order=np.argsort(sample.y, kind="stable")))
+
+    return planned
+
+
+def _asked_twice(plan: Callable) -> Callable:
+    """Ask the first group of the interview again at the end."""
+
+    def planned(self: Any, *args: Any) -> Any:
+        groups = plan(self, *args)
+        return [*groups, groups[0]]
+
+    return planned
+
+
+def _true_targets(fit: Callable) -> Callable:
+    """Grow ResidualGP's forest on true labels."""
+
+    def fits(self: Any, sample: Any, curator: Any) -> None:
+        noisy, curator.targets = curator.targets, sample.y.copy()
+        fit(self, sample, curator)
+        curator.targets = noisy
+
+    return fits
+
+
+def _hidden_shown(messages: Callable) -> Callable:
+    """Send the features that the mask protects."""
+
+    def sends(self: Any, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Any) -> Any:
+        return messages(self, X, y, np.zeros_like(mask), streams)
+
+    return sends
+
+
+def _private_weight(votes: Callable) -> Callable:
+    """Weigh LPCT's public votes by the true number of private ones."""
+
+    def weighs(self: Any, table: Any, leaves: np.ndarray, *args: Any) -> np.ndarray:
+        true = table.private[1:, leaves].sum() + 1.0
+        return votes(self, table, leaves, *args) / true
+
+    return weighs
+
+
+def _private_start(sample_of: Callable) -> Callable:
+    """Warm-start private SGD on private rows."""
+
+    def samples(self: Any, *args: Any, **others: Any) -> Any:
+        sample = sample_of(self, *args, **others)
+        return replace(sample, X_public=sample.X[:60], y_public=sample.y[:60])
+
+    return samples
+
+
+def _by_minority(make_cells: Callable) -> Callable:
+    """Cut CalibratedScore's cells at the share of private users in the rarer class."""
+
+    def makes(self: Any, sample: Any) -> Any:
+        rare = int(np.bincount(sample.codes, minlength=2).min())
+        return make_cells(self, replace(sample, codes=sample.codes[: max(2, rare)]))
+
+    return makes
+
+
+def _exact_shares(posteriors: Callable) -> Callable:
+    """Take CalibratedScore's counts from the true categories."""
+
+    def computes(self: Any, sample: Any, counts: np.ndarray, mechanism: Any) -> Any:
+        cells = self._locate(sample.probabilities, sample.X)
+        exact = np.bincount(cells, minlength=counts.shape[0]) / cells.size * counts.sum()
+        share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        return posteriors(self, sample, exact[:, None] * share, mechanism)
+
+    return computes
+
+
+def _twice(ask: Callable) -> Callable:
+    return lambda *args, **kwargs: (ask(*args, **kwargs), ask(*args, **kwargs))[1]
+
+
+def _late_whole(noisy: Callable) -> Callable:
+    """Spend the whole budget on Algorithm 2's second query."""
+
+    def asks(votes: np.ndarray, n: int, mechanism: Any, streams: Any, **axes: Any) -> np.ndarray:
+        if axes.get("query") == 2:
+            mechanism = replace(mechanism, budget=2.0 * mechanism.budget)
+        return noisy(votes, n, mechanism, streams, **axes)
+
+    return asks
+
+
+def _exact_votes(noisy: Callable) -> Callable:
+    """Give a hundredth of the true counts along with the noisy ones."""
+
+    def asks(votes: np.ndarray, *args: Any, **axes: Any) -> np.ndarray:
+        return noisy(votes, *args, **axes) + votes / 100.0
+
+    return asks
+
+
+def _halved_label(label: Callable) -> Callable:
+    return lambda self, budget: (self.y + label(self, budget)) / 2.0
+
+
+def _halved_noise(draw: Callable) -> Callable:
+    return lambda *args, **kwargs: draw(*args, **kwargs) / 2.0
+
+
+def _shared_noise(draw: Callable) -> Callable:
+    """Give every cell the noise of the first."""
+
+    def draws(*args: Any, **kwargs: Any) -> np.ndarray:
+        noise = draw(*args, **kwargs)
+        return np.broadcast_to(noise[:1], noise.shape)
+
+    return draws
+
+
+def _fourth_root(solve: Callable) -> Callable:
+    """Let the summed noise grow with the fourth root of n instead of the square root."""
+
+    def solves(self: Any, mechanism: Any) -> Any:
+        return solve(self, replace(mechanism, sigma=mechanism.sigma * self.n**-0.25))
+
+    return solves
+
+
+def _unsplit(label: Callable) -> Callable:
+    """Give the label the whole budget."""
+    return lambda y, question, streams: label(y, replace(question, split=1), streams)
+
+
+def _doubled_budget(label: Callable) -> Callable:
+    return lambda y, question, streams: label(y, replace(question, epsilon=2.0 * question.epsilon), streams)
+
+
+_NOISY = "lpct.algorithm2.noisy_votes"
+
+#: Name -> mutant.
+KNOWN_BAD_METHODS: dict[str, Mutant] = {
+    "histoftree_label_scale_halved": Mutant(
+        "histoftree_max_edge", "the label's noise has half the scale",
+        (wrapped("histoftree.rounds.Rounds.labels", _halved_label),),
+    ),
+    "histoftree_whole_epsilon_in_fit": Mutant(
+        "histoftree_max_edge", "fit spends the whole budget on the label, and then the cell's share",
+        (during(_FIT, _FULL_BUDGET),),
+    ),
+    "histoftree_whole_epsilon_in_sweep": Mutant(
+        "histoftree_max_edge", "sweep spends the whole budget on the label, and then the cell's share",
+        (during(_SWEEP, _FULL_BUDGET),),
+    ),
+    "histoftree_true_labels_in_fit": Mutant(
+        "histoftree_cart", "fit grows the tree on true labels", (during(_FIT, _TRUE_LABELS),)
+    ),
+    "histoftree_true_labels_in_sweep": Mutant(
+        "histoftree_cart", "sweep grows the tree on true labels", (during(_SWEEP, _TRUE_LABELS),)
+    ),
+    "histoftree_true_labels": Mutant("histoftree_max_edge", "the tree is grown on true labels", (_TRUE_LABELS,)),
+    "histoftree_observed_range": Mutant(
+        "histoftree_max_edge", "the noise's scale comes from the observed range of the labels",
+        (wrapped("base.LocalRegressor._public_range", _with_raw_labels),),
+    ),
+    "par_dt_hidden_entries": Mutant(
+        "par_dt", "protected features are sent", (wrapped("baselines.trees.ParDT._messages", _hidden_shown),)
+    ),
+    "krr_label_not_split": Mutant(
+        "krr", "the label gets the whole budget, and the features their shares",
+        (during("baselines.krr.KRR._messages", wrapped("baselines.krr.noisy_labels", _unsplit)),),
+    ),
+    "knn_scale_halved": Mutant(
+        "label_ldp_knn", "the label's noise has half the scale",
+        (during("label_dp.knn.LabelLDPKNN.fit", wrapped("label_dp.knn.noisy_labels", _doubled_budget)),),
+    ),
+    "lpct_sum_scale_halved": Mutant(
+        "lpct_max_edge", "the noise of the sums in fit has half the scale",
+        (wrapped("lpct.votes.unit_noise", _halved_noise),),
+    ),
+    "lpct_sweep_scale_halved": Mutant(
+        "lpct_max_edge", "the noise of the sums in sweep has half the scale",
+        (wrapped("lpct.sweep.unit_noise", _halved_noise),),
+    ),
+    "hist_noise_shared": Mutant(
+        "hist", "all cells share one noise", (wrapped("baselines.hist.cell_noise", _shared_noise),)
+    ),
+    "pglm_noise_fourth_root": Mutant(
+        "pglm", "the noise of the sums grows with the fourth root of n",
+        (wrapped("baselines.pglm.Moments.solve", _fourth_root),),
+    ),
+    "lpct_weight_from_private_counts": Mutant(
+        "lpct_max_edge", "the weight of public votes comes from true private votes",
+        (wrapped("lpct.lpct.LPCT._private_votes", _private_weight),),
+    ),
+    "prune_exact_counts": Mutant(
+        "lpct_prune_max_edge", "the exact counts go along with the noisy ones",
+        (during("lpct.algorithm2.Pruning._noisy", wrapped(_NOISY, _exact_votes)),),
+    ),
+    "prune_second_query_whole": Mutant(
+        "lpct_prune_max_edge[terminate=true,constants=paper,depth=3]", "the second query gets the whole budget",
+        (during("lpct.algorithm2.Pruning._noisy", wrapped(_NOISY, _late_whole)),),
+        budgets=(8.0,),
+    ),
+    "residual_gp_interval_from_labels": Mutant(
+        "residual_gp", "the interval's width is the standard deviation of the true labels",
+        (_question(half_width=lambda question, y: np.full(y.size, 2.0 * y.std() + 1e-3)),),
+    ),
+    "residual_gp_range_from_labels": Mutant(
+        "residual_gp", "the range of the first question is that of the true labels",
+        (wrapped("base.LocalRegressor._public_range", _with_raw_labels),),
+    ),
+    "residual_gp_groups_by_label": Mutant(
+        "residual_gp", "who is asked first depends on the label",
+        (wrapped("tuning_free.residual_gp.ResidualGP._fit", _sorted_groups),),
+    ),
+    "residual_gp_group_asked_twice": Mutant(
+        "residual_gp", "the first group is asked again",
+        (wrapped("tuning_free.interview.Curator._groups", _asked_twice),),
+    ),
+    "residual_gp_forest_on_true_labels": Mutant(
+        "residual_gp", "the forest is grown on true labels",
+        (wrapped("tuning_free.residual_gp.ResidualGP._fit_forest", _true_targets),),
+    ),
+    "psgd_linear_private_start": Mutant(
+        "psgd_linear", "the warm start reads private rows", (wrapped("psgd.psgd.PSGD._sample", _private_start),)
+    ),
+    "psgd_neural_private_start": Mutant(
+        "psgd_neural", "the warm start reads private rows", (wrapped("psgd.psgd.PSGD._sample", _private_start),)
+    ),
+    "calibrated_score_asked_twice": Mutant(
+        "calibrated_score", "every user is asked twice",
+        (during(
+            "tuning_free.calibrated_score.CalibratedScore._fit",
+            wrapped("tuning_free.calibrated_score.vote_reports", _twice),
+        ),),
+    ),
+    "calibrated_score_exact_shares": Mutant(
+        "calibrated_score", "the cells' shares are exact",
+        (wrapped("tuning_free.calibrated_score.CalibratedScore._posteriors", _exact_shares),),
+    ),
+    "calibrated_score_cells_by_minority": Mutant(
+        "calibrated_score", "the number of cells depends on the true minority count",
+        (wrapped("tuning_free.calibrated_score.CalibratedScore._make_cells", _by_minority),),
+    ),
+}  # fmt: skip

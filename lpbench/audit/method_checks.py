@@ -1,0 +1,128 @@
+"""Checks of whole methods, in fit and in sweep: leaks, budgets, noise and sums; and which of them catch a mutant."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+
+from lpbench.audit.accountant import overdraft, wrong_noise
+from lpbench.audit.known_bad_methods import KNOWN_BAD_METHODS
+from lpbench.audit.leaks import Fitting, Run, Sweeping, find_leak, record
+from lpbench.audit.report_sources import REPORT_SOURCES
+from lpbench.audit.samples import CHANGES, QUERIES, N, first_sample, grid_points, other_sample, settings
+from lpbench.audit.sum_laws import broken_laws
+from lpbench.experiments import catalogue as registry
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a check found.
+
+    Attributes
+    ----------
+    check : {"device audit", "leak test", "sum law", "accountant"}
+    path : {"fit", "sweep"}
+    what : str
+        A sentence.
+    """
+
+    check: str
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.check} ({self.path}): {self.what}"
+
+
+def complaints(selector: str, budgets: tuple[float, ...] = (1.0, 8.0)) -> Iterator[Complaint]:
+    """Check a registered method at all its settings: leak test, accountant, sampled noise of labels, laws of sums.
+
+    Parameters
+    ----------
+    selector : str
+        ``name[param=value,...]`` of a method that protects something.
+    budgets : tuple of float
+
+    Yields
+    ------
+    Complaint
+        None, if the method keeps its promise.
+    """
+    spec = registry.method(selector)
+    protects = spec.privacy
+    for broken in broken_laws(selector):
+        yield Complaint("sum law", "sweep" if " in sweep " in broken else "fit", broken)
+    for model in settings(selector, budgets):
+        yield from _of_run(model, Fitting(model, QUERIES), protects, "fit")
+        for point in grid_points(selector, model):
+            at_point = clone(model).set_params(**point)
+            yield from _of_run(at_point, Sweeping(model, QUERIES, [at_point.epsilon], [point]), protects, "sweep")
+
+
+def _of_run(model: BaseEstimator, run: Run, protects: str, path: str) -> Iterator[Complaint]:
+    sources: Sequence[Any] = REPORT_SOURCES[type(model)](model)
+    first = first_sample(model)
+    expected, tape = record(sources, run, first)
+    fitted = clone(model).fit(**first)
+    beyond = overdraft(tape, fitted, N)
+    if beyond:
+        yield Complaint("accountant", path, beyond)
+    weak = wrong_noise(tape)
+    if weak:
+        yield Complaint("device audit", path, weak)
+    for change in CHANGES:
+        leak = find_leak(sources, run, tape, expected, other_sample(first, protects, change), fitted)
+        if leak:
+            yield Complaint("leak test", path, f"{leak} (labels {change})")
+
+
+@dataclass(frozen=True)
+class MutantRow:
+    """A known-bad method and the checks that catch it: one line of ``audit_mutants.csv``."""
+
+    method: str
+    mutant: str
+    caught_by: str
+
+
+def checked(selector: str) -> list[str]:
+    """Complaints about a method, each with its name."""
+    return [f"{selector}: {complaint}" for complaint in complaints(selector)]
+
+
+def caught_by(name: str) -> list[Complaint]:
+    """What the checks say about a known-bad method, one complaint for each check and path."""
+    mutant = KNOWN_BAD_METHODS[name]
+    with mutant.applied():
+        found = {(c.check, c.path): c for c in complaints(mutant.method, mutant.budgets)}
+    return [found[key] for key in sorted(found)]
+
+
+def mutant_row(name: str) -> MutantRow:
+    """Check a known-bad method."""
+    checks = [f"{complaint.check} in {complaint.path}" for complaint in caught_by(name)]
+    return MutantRow(KNOWN_BAD_METHODS[name].method, name, "; ".join(checks))
+
+
+def mutants_of(methods: Iterable[str]) -> list[str]:
+    """Names of the known-bad versions of the methods with the given selectors."""
+    known = {selector.partition("[")[0] for selector in methods}
+    return [name for name, mutant in KNOWN_BAD_METHODS.items() if mutant.method.partition("[")[0] in known]
+
+
+def write_mutants(rows: Sequence[MutantRow], path: Path) -> None:
+    """Write ``audit_mutants.csv``."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("method", "mutant", "caught_by"))
+        writer.writerows(map(astuple, rows))
+
+
+def missed(rows: Iterable[MutantRow]) -> list[str]:
+    """Say which known-bad methods no check catches; the audit of their methods proves nothing then."""
+    return [f"{row.method}: the known-bad method {row.mutant} was not caught" for row in rows if not row.caught_by]

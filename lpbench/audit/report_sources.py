@@ -1,0 +1,336 @@
+"""Where each estimator's reports are made: the question that is asked there, of whom, at which budget.
+
+A report source is a function that ``fit`` and ``sweep`` look up and whose result is what devices send, or the sum of
+what they send where sums are drawn by their law. The leak test records and replays results there, and the accountant
+adds up what the questions cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from lpbench import estimators as models
+from lpbench.estimators.lpct.votes import VoteMechanism
+from lpbench.estimators.private_labels import LabelQuestion
+from lpbench.privacy import Exponential, Laplace, PrivUnitG
+
+#: What a question costs: a number, one for each asked user, or a function of the fitted estimator.
+Cost = float | np.ndarray | Callable[[Any], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One call of a report source, as seen by everybody.
+
+    Attributes
+    ----------
+    question : tuple
+        What the curator broadcast; it may depend on public data and earlier reports alone.
+    epsilon : Cost
+        What answering costs each of the users.
+    users : int ndarray, optional
+        Who is asked, in this order; None: every user once.
+    noise : ndarray of shape (n,), optional
+        What the answers add to protected values, divided by the scale that the question implies: standard Laplace
+        variables if the device is honest.
+    """
+
+    question: tuple
+    epsilon: Cost = 0.0
+    users: np.ndarray | None = None
+    noise: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class ReportSource:
+    """A function whose results are what devices send.
+
+    Attributes
+    ----------
+    path : str
+        Where the estimator looks it up: ``module.function`` or ``module.Class.method``.
+    ask : callable (result, **arguments) -> Asked
+        The question behind a call.
+    reconcile : callable (model, recorded, fresh) -> result, optional
+        How to turn true values and noise into the recorded noisy values; None: the recorded result itself.
+    step : str, optional
+        Attribute that a method changes by the report, for recursions: what is recorded is the change.
+    replayed : bool
+        False: the call is compared and accounted for, but its own result is used.
+    times : callable (fitted model) -> int, optional
+        How often each user is asked here in one fit; None: the accountant does not count these calls.
+    """
+
+    path: str
+    ask: Callable[..., Asked]
+    reconcile: Callable | None = None
+    step: str | None = None
+    replayed: bool = True
+    times: Callable[[Any], int] | None = lambda fitted: 1
+
+
+def _source(path: str, ask: Callable[..., Asked], **options: Any) -> ReportSource:
+    return ReportSource(f"lpbench.estimators.{path}", ask, **options)
+
+
+def _declared_width(fitted: Any) -> float:
+    lo, hi = fitted.y_range
+    return float(hi - lo)
+
+
+# HistOfTree: a label, then a cell.
+
+
+def _round_1(result: Any, self: Any, budget: float) -> Asked:
+    cost = lambda fitted: budget * _declared_width(fitted) / self.label_range  # noqa: E731
+    noise = (result - self.y) * budget / self.label_range
+    return Asked((budget, self.label_range, self.y.size, self.mask), cost, noise=noise)
+
+
+def _round_2(result: Any, grid: Any, leaves: Any, budget: float, **others: Any) -> Asked:
+    choices = grid.choices * leaves.choices
+    cost = np.where(choices > 1, budget, 0.0)
+    return Asked((grid.bins, grid.choices, grid.shown, leaves.choices, leaves.n_leaves, budget), cost)
+
+
+def _bits(result: Any, truth: Any, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> Asked:
+    return Asked((budget, users, cells))
+
+
+def _cells(model: BaseEstimator) -> list[ReportSource]:
+    label = _source("histoftree.rounds.Rounds.labels", _round_1)
+    if model.mechanism == "grr":
+        return [label, _source("histoftree.rounds.category_reports", _round_2)]
+    sums = _source("histoftree.cell_reports.BitSums.__init__", _round_2, replayed=False)
+    return [label, sums, _source("histoftree.cell_reports.bit_reports", _bits, times=None)]
+
+
+# Labels with Laplace noise.
+
+
+def _label(result: Any, y: np.ndarray, question: LabelQuestion, streams: Any) -> Asked:
+    parts, scale = np.broadcast_to(question.split, y.shape), np.broadcast_to(question.scale, y.shape)
+    cost = question.epsilon / parts if question.y_range[1] > question.y_range[0] else 0.0
+    added = result - np.clip(y - question.centre, *question.y_range)
+    return Asked((y.size, question), cost, noise=np.divide(added, scale, out=np.zeros(y.size), where=scale > 0))
+
+
+def _features(result: Any, self: Any, X: Any, mask: np.ndarray, epsilon: np.ndarray, streams: Any) -> Asked:
+    return Asked((self.bins, mask, epsilon, X[~mask]), epsilon * mask.sum(axis=1))
+
+
+# Classes.
+
+
+def _class(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
+    return Asked((len(records), question), self.budget(question))
+
+
+def _classes_of_cubes(result: Any, self: Any, counts: np.ndarray, question: Any, streams: Any) -> Asked:
+    return Asked((question, counts.sum(axis=1)), self.budget(question))
+
+
+def _subset(result: Any, categories: np.ndarray, mechanism: Any, streams: Any) -> Asked:
+    return Asked((mechanism, categories.size), mechanism.epsilon)
+
+
+# LPCT's tables of votes.
+
+
+def _votes(result: Any, votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Any, axes: Any = None) -> Asked:
+    n_classes, n_cells = votes.shape
+    return Asked((votes.shape, n, mechanism, axes), mechanism.spent(n_cells, n_classes))
+
+
+def _votes_of_users(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
+    public = question.n_classes, question.cells.size, question.mechanism
+    return Asked((len(records), *public), self.budget(question))
+
+
+def _swept_votes(result: Any, forest: Any, n: int, mechanisms: Any, streams: Any) -> Asked:
+    sizes, n_classes = np.diff(forest.start), forest.private.shape[0]
+    cost = sum(m.spent(int(k), n_classes) for m in mechanisms for k in sizes)
+    return Asked((forest.depth, forest.start, forest.public, list(mechanisms), n), cost)
+
+
+def _lpct(model: BaseEstimator) -> list[ReportSource]:
+    return [
+        _source("lpct.lpct.noisy_votes", _votes),
+        ReportSource("lpbench.privacy.device.Device.added_up", _votes_of_users),
+        _source("lpct.sweep.forest_votes", _swept_votes),
+    ]
+
+
+def _prune(model: BaseEstimator) -> list[ReportSource]:
+    rounds = lambda fitted: fitted.guarantee_.rounds  # noqa: E731
+    return [_source("lpct.algorithm2.noisy_votes", _votes, times=rounds)]
+
+
+# Histograms: true sums and noise are kept apart, because they are too large to store.
+
+
+def _inner(fitted: Any) -> Any:
+    inner = getattr(fitted, "histogram_", fitted)
+    return inner if isinstance(inner, (models.Hist, models.PHIST)) else fitted
+
+
+def _cost_of_histogram(fitted: Any, bins: int, d: int) -> float:
+    inner = _inner(fitted)
+    if isinstance(inner, models.PHIST):
+        return VoteMechanism(inner.epsilon, inner.noise).spent(bins**d, inner.classes_.size)
+    lo, hi = inner.y_range
+    if inner.noise == "discrete":
+        marginal, joint = inner._on_grid()
+        width = 2.0 * float(np.abs(joint.round((hi - lo) / 2.0))) * joint.step
+        return joint.privacy_map(width) + (marginal.privacy_map(2.0) if bins > 1 else 0.0)
+    marginal, joint = inner._scales()
+    return float((hi - lo) / joint + (2.0 / marginal if bins > 1 else 0.0))
+
+
+def _histogram(model: BaseEstimator) -> list[ReportSource]:
+    def asked(result: Any, self: Any, X: np.ndarray, bins: int, weights: np.ndarray, streams: Any) -> Asked:
+        n, d = X.shape
+        return Asked((n, d, bins, len(weights)), lambda fitted: _cost_of_histogram(fitted, bins, d))
+
+    def looked_up(result: Any, self: Any, X: np.ndarray, mechanisms: Any = ()) -> Asked:
+        return Asked((self.bins, X, list(mechanisms)))
+
+    def reconcile(fitted: Any, recorded: Any, fresh: Any) -> Any:
+        inner = _inner(fitted)
+        half = VoteMechanism(inner.epsilon).half
+        votes = isinstance(inner, models.PHIST) and isinstance(half, Laplace)
+        scale = half.scale if votes else inner._scales()[:, None]
+        (sums, noise), (other, _) = recorded, fresh
+        return other, noise + (sums - other) / scale
+
+    table = _source("baselines.hist.GridSums.__init__", asked, replayed=False)
+    if getattr(model, "noise", "laplace") == "discrete":
+        return [table, _source("baselines.hist.GridSums.lookup_on_grid", looked_up, times=None)]
+    return [table, _source("baselines.hist.GridSums.lookup", looked_up, reconcile=reconcile, times=None)]
+
+
+def _moments(model: BaseEstimator) -> list[ReportSource]:
+    def asked(result: Any, X: np.ndarray, signs: Any, streams: Any) -> Asked:
+        return Asked((X.shape,), lambda fitted: fitted._mechanism(X.shape[0]).epsilon)
+
+    def reconcile(fitted: Any, recorded: Any, fresh: Any) -> Any:
+        scale = np.sqrt(recorded.n) * fitted._mechanism(recorded.n).sigma
+        fresh.noise_gram = recorded.noise_gram + (recorded.gram - fresh.gram) / scale
+        fresh.noise_cross = recorded.noise_cross + (recorded.cross - fresh.cross) / scale
+        return fresh
+
+    return [_source("baselines.pglm.Moments.collect", asked, reconcile=reconcile)]
+
+
+# The interview of ResidualGP.
+
+
+def _residual(result: Any, question: Any, X: Any, y: Any, draws: Any) -> Asked:
+    report = question.report
+    cost = report.privacy_map(2.0) if isinstance(report, Laplace) else report.mechanism.epsilon
+    return Asked((question,), cost, question.users)
+
+
+# Private gradients.
+
+
+def _order(result: Any, self: Any, samples: Any, budget_of_run: Any, mechanisms: Any) -> Asked:
+    """Users in the order of the pass, found by their records, which are all different."""
+    orders = []
+    for X, sample in zip(result.X, samples, strict=True):
+        number = {row.tobytes(): i for i, row in enumerate(sample.X.astype(result.X.dtype))}
+        orders.append([number[row.tobytes()] for row in X])
+    return Asked((orders, list(mechanisms)), mechanisms[0].epsilon, np.array(orders[0]))
+
+
+def _start(result: Any, self: Any, users: Any, runs: Any, weights: Any = None, layers: Any = None) -> Asked:
+    def cost(fitted: Any) -> float:
+        honest = PrivUnitG(fitted.epsilon, fitted._n_parameters(users.X.shape[2])).spread
+        return 0.0 if np.isclose(runs.spread[0], honest) else math.inf
+
+    return Asked((runs, weights, layers, users.X.shape), cost)
+
+
+def _visit(result: Any, self: Any, t: int | None = None, members: slice | None = None) -> Asked:
+    n = self.users.X.shape[1]
+    return Asked((t, members), 0.0, np.arange(n)[members] if members is not None else np.array([t]))
+
+
+def _trained(result: Any, self: Any, replication: int, run: int | None = None, X: np.ndarray | None = None) -> Asked:
+    return Asked((replication, run, X))
+
+
+def _gradients(model: BaseEstimator) -> list[ReportSource]:
+    order = _source("psgd.psgd.PSGD._users", _order, replayed=False)
+    if model.hidden_ratio == 0:
+        start = _source("psgd.passes.LinearPass.__init__", _start, replayed=False)
+        return [order, start, _source("psgd.passes.LinearPass._visit", _visit, step="weights")]
+    own = "psgd.neural.NeuralPass."
+    return [
+        order,
+        _source(f"{own}__init__", _start, replayed=False),
+        _source(f"{own}_visit", _visit, replayed=False),
+        _source(f"{own}final", _trained, times=None),
+        _source(f"{own}scores", _trained, times=None),
+    ]
+
+
+# Trusted curators: what is released stands for the reports.
+
+
+def _choice(result: Any, scores: np.ndarray, coefficient: float, gumbels: Any) -> Asked:
+    def cost(fitted: Any) -> float:
+        if isinstance(fitted, models.CDPVote):
+            return 2.0 * Exponential(coefficient, range_sensitivity=1.0).epsilon
+        return Exponential(coefficient).epsilon
+
+    return Asked((scores.shape, coefficient), cost)
+
+
+def _mean(result: Any, self: Any, sums: Any, counts: np.ndarray, unit: Any, n: int, epsilon: float) -> Asked:
+    public = counts if type(self) is models.LabelCDPMean else counts.shape
+    return Asked((public, n, epsilon, self.truncation_), self._promise(n, epsilon).epsilon)
+
+
+def _only(path: str, ask: Callable[..., Asked]) -> Callable[[object], list[ReportSource]]:
+    return lambda model: [_source(path, ask)]
+
+
+#: Estimator class -> function of an instance that lists where its reports are made.
+REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
+    models.HistOfTree: _cells,
+    models.AdHistOfTree: _cells,
+    models.LabelDT: _only("baselines.trees.noisy_labels", _label),
+    models.ParDT: _only("baselines.trees.noisy_labels", _label),
+    models.KRR: lambda model: [
+        _source("baselines.krr.noisy_labels", _label),
+        _source("baselines.krr.KRR._obfuscate", _features),
+    ],
+    models.PrivateMean: _only("baselines.private_mean.noisy_labels", _label),
+    models.PrivateMajority: _only("private_classes.ClassDevice.report", _class),
+    models.LabelLDPKNN: _only("label_dp.knn.noisy_labels", _label),
+    models.LabelLDPVote: _only("private_classes.ClassDevice.sum_of_reports", _classes_of_cubes),
+    models.LPCT: _lpct,
+    models.LPCTPrune: _prune,
+    models.Hist: _histogram,
+    models.PHIST: _histogram,
+    models.LDPMean: _histogram,
+    models.LDPVote: _histogram,
+    models.PGLM: _moments,
+    models.ResidualGP: _only("tuning_free.residual_gp.answers", _residual),
+    models.CalibratedScore: _only("tuning_free.calibrated_score.vote_reports", _subset),
+    models.PSGD: _gradients,
+    models.LabelCDPVote: _only("label_dp.vote.exponential_choices", _choice),
+    models.CDPVote: _only("label_dp.vote.exponential_choices", _choice),
+    models.LabelCDPMean: _only("label_dp.mean.LabelCDPMean._release", _mean),
+    models.CDPMean: _only("label_dp.mean.CDPMean._release", _mean),
+}
+
+#: Estimators that protect nothing, so that there is nothing to check.
+UNPROTECTED = (models.DT, models.CT, models.PublicForest, models.KNNMean, models.CubeMean, models.CubeVote)

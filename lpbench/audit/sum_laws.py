@@ -1,0 +1,159 @@
+"""Sum-law check: where fit or sweep draws sums of reports, they have the law of sums of the users' own reports.
+
+With one user the sum is the device's report; with 2, 3 and 50 users it is compared with the sum of as many independent
+reports, jointly over cells, statistics and rounds: by two-sample Kolmogorov-Smirnov tests of the entries, of
+differences of neighbouring entries, and of fixed random combinations of all of them. An honest method is accused with
+probability at most ``FALSE_ALARM`` for each law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import numpy as np
+from scipy import stats
+
+from lpbench import estimators as models
+from lpbench.audit.devices import method_randomizer
+from lpbench.audit.randomizers import Asked
+from lpbench.estimators.baselines import pglm
+from lpbench.experiments import catalogue
+from lpbench.privacy import Gaussian, Records
+from lpbench.seeds import Streams
+
+#: Numbers of users whose reports are added up.
+USERS = (1, 2, 3, 50)
+#: Sums drawn by either path, random combinations that are tested, and the probability of a false alarm of one law.
+DRAWS, COMBINATIONS, FALSE_ALARM = 1200, 8, 1e-6
+#: Budget at which the laws are compared.
+EPSILON = 1.0
+
+
+@dataclass(frozen=True)
+class SumLaw:
+    """Two ways to the same sums.
+
+    Attributes
+    ----------
+    path : {"fit", "sweep", "fit and sweep"}
+        Where the estimator takes the shortcut.
+    shortcut : callable (users, streams) -> ndarray of shape (k,)
+        One draw of the curator's sums, by the estimator's code.
+    device : callable (users, draws, rng) -> ndarray of shape (draws, k)
+        Sums of the reports of users who each randomise their own.
+    """
+
+    path: str
+    shortcut: Callable[[int, Streams], np.ndarray]
+    device: Callable[[int, int, np.random.Generator], np.ndarray]
+
+
+def broken_laws(selector: str, seed: int = 20240602) -> Iterator[str]:
+    """Say which sums of a registered method do not have the law of its device's reports."""
+    for number, law in enumerate(laws_of(selector)):
+        for n in USERS:
+            streams = Streams(seed).child("sums", law=number, users=n)
+            drawn = np.array([law.shortcut(n, streams.child("draw", number=i)) for i in range(DRAWS)])
+            p = smallest_p_value(drawn, law.device(n, DRAWS, streams.generator("device")), streams)
+            if p < FALSE_ALARM / len(USERS):
+                yield f"sums over {n} users in {law.path} do not have the law of the device (p < {max(p, 1e-99):.0e})"
+
+
+def laws_of(selector: str) -> list[SumLaw]:
+    """Return the sums that a method draws: those that its messages name, or those of :data:`SUM_LAWS`."""
+    kind = catalogue.method(selector).estimator_class
+    if kind not in NAMED_BY_MESSAGES:
+        return SUM_LAWS.get(kind, [])
+    asked = [message.asked for message in method_randomizer(selector, EPSILON).messages if message.asked is not None]
+    return [_of_messages(path, asked) for path in ("fit", "sweep") if any(getattr(a, path).draw for a in asked)]
+
+
+def _of_messages(path: str, asked: Sequence[Asked]) -> SumLaw:
+    """Sums that stand for the reports of all rounds, jointly; users take the audited records in turn."""
+
+    def records(part: Asked, n: int) -> Records:
+        return part.records.take(np.arange(n) % len(part.records))
+
+    def shortcut(n: int, streams: Streams) -> np.ndarray:
+        return np.concatenate([getattr(part, path).draw(records(part, n), part.question, streams) for part in asked])
+
+    def device(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
+        sums = []
+        for part in asked:
+            users = records(part, n).take(np.tile(np.arange(n), draws))
+            reports = part.reports(users, Streams(int(rng.integers(2**63))))
+            addends = part.device.addends(reports, part.question).reshape(draws, n, -1)
+            sums.append(part.device.estimate(addends.sum(axis=1), part.question, n))
+        return np.hstack(sums)
+
+    return SumLaw(path, shortcut, device)
+
+
+def smallest_p_value(one: np.ndarray, other: np.ndarray, streams: Streams) -> float:
+    """Smallest p-value of the two-sample tests, times their number (Bonferroni).
+
+    Parameters
+    ----------
+    one, other : ndarrays of shape (draws, k)
+    streams : Streams
+        Chooses the combinations.
+    """
+    k = one.shape[1]
+    random = streams.generator("weights").normal(size=(COMBINATIONS, k))
+    weights = np.vstack([np.eye(k), np.eye(k) - np.roll(np.eye(k), 1, axis=0), random])
+    weights = weights[np.abs(weights).sum(axis=1) > 0]
+    # Rounded, because sums in another order differ in the last digits.
+    pairs = zip(np.round(one @ weights.T, 9).T, np.round(other @ weights.T, 9).T, strict=True)
+    return min(1.0, len(weights) * min(stats.ks_2samp(a, b, method="asymp").pvalue for a, b in pairs))
+
+
+_POINTS = np.array([[0.2], [0.8]])
+
+
+def _users(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and classes of n users, of two each."""
+    return np.arange(n) % 2, (np.arange(n) // 2 + np.arange(n)) % 2
+
+
+def _moments() -> Iterator[SumLaw]:
+    """The noisy cross products as they enter the curator's equations, and the matrix off its diagonal."""
+    mechanism = Gaussian.for_budget(EPSILON, 1e-3, pglm.SENSITIVITY)
+
+    def records(n: int) -> tuple[np.ndarray, np.ndarray]:
+        cells, classes = _users(n)
+        return pglm.unit_rows(_POINTS[cells]), 2.0 * classes - 1.0
+
+    def shortcut(n: int, streams: Streams) -> np.ndarray:
+        seen: list[np.ndarray] = []
+
+        def factor(matrix: np.ndarray, **options: bool) -> np.ndarray:
+            seen.append(matrix[0, 1:])
+            return matrix
+
+        def solve(factored: np.ndarray, right: np.ndarray) -> np.ndarray:
+            seen.append(right)
+            return right
+
+        with patch.object(pglm, "cho_factor", factor), patch.object(pglm, "cho_solve", solve):
+            pglm.Moments.collect(*records(n), streams).solve(mechanism)
+        return np.concatenate(seen)
+
+    def device(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
+        X, signs = records(n)
+        square = (X[:, :, None] * X[:, None, :])[None] + mechanism.sigma * rng.standard_normal((draws, n, 2, 2))
+        cross = (X * signs[:, None])[None] + mechanism.sigma * rng.standard_normal((draws, n, 2))
+        square = square.sum(axis=1)
+        return np.column_stack([(square[:, 0, 1] + square[:, 1, 0]) / 2, cross.sum(axis=1)])
+
+    yield SumLaw("fit and sweep", shortcut, device)
+
+
+#: Estimators whose messages name how fit and sweep draw sums (:class:`lpbench.audit.randomizers.Path`).
+NAMED_BY_MESSAGES = (
+    models.LPCT, models.LPCTPrune, models.Hist, models.LDPMean, models.PHIST, models.LDPVote, models.LabelLDPVote,
+)  # fmt: skip
+
+#: Estimator class -> the sums that it draws by their law, for the others.
+SUM_LAWS: dict[type, list[SumLaw]] = {models.PGLM: list(_moments())}

@@ -1,0 +1,107 @@
+"""Registered methods pass the checks of whole methods in fit and sweep; every known-bad method fails one of them."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from lpbench.audit.accountant import ledger
+from lpbench.audit.known_bad_methods import KNOWN_BAD_METHODS
+from lpbench.audit.leaks import Fitting, record
+from lpbench.audit.method_checks import caught_by, complaints
+from lpbench.audit.report_sources import REPORT_SOURCES
+from lpbench.audit.samples import (
+    CHANGES,
+    MASK,
+    QUERIES,
+    Y_RANGE,
+    D,
+    N,
+    checked_methods,
+    first_sample,
+    other_sample,
+    settings,
+)
+from lpbench.experiments import catalogue as registry
+
+
+@pytest.mark.parametrize("name", checked_methods())
+def test_honest_methods_are_not_accused(name):
+    assert list(complaints(name)) == []
+
+
+@pytest.mark.parametrize("name", KNOWN_BAD_METHODS)
+def test_known_bad_methods_are_caught(name):
+    assert caught_by(name)
+
+
+def test_a_mutant_is_gone_when_its_block_ends():
+    mutant = KNOWN_BAD_METHODS["histoftree_true_labels"]
+    from lpbench.estimators.histoftree.rounds import Split
+
+    before = Split.forests
+    with mutant.applied():
+        assert Split.forests is not before
+    assert Split.forests is before
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("histoftree_true_labels_in_fit", "fit"),
+        ("histoftree_true_labels_in_sweep", "sweep"),
+        ("histoftree_whole_epsilon_in_fit", "fit"),
+        ("histoftree_whole_epsilon_in_sweep", "sweep"),
+    ],
+)
+def test_a_mutant_of_one_path_is_caught_on_that_path(name, path):
+    assert {complaint.path for complaint in caught_by(name)} >= {path}
+
+
+@pytest.mark.parametrize("selector", ["histoftree_max_edge", "label_dt", "lpct_max_edge", "private_mean"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_two_samples_agree_in_everything_public(selector, change):
+    (model, *_), protects = settings(selector), registry.method(selector).privacy
+    first = first_sample(model)
+    other = other_sample(first, protects, change)
+    assert first.keys() == other.keys() and first["X"].shape == (N, D) and D >= 6
+    assert (first["y"] != other["y"]).any() and set(np.unique(other["y"])) <= set(np.unique(first["y"])) | set(
+        other["y"][(other["y"] >= Y_RANGE[0]) & (other["y"] <= Y_RANGE[1])]
+    )
+    same = {"label_ldp": np.ones_like(MASK), "semi_feature_ldp": ~MASK}.get(protects, np.zeros_like(MASK))
+    np.testing.assert_array_equal(first["X"][same], other["X"][same])
+    for name in first.keys() - {"X", "y"}:
+        assert first[name] is other[name]
+
+
+def test_the_changes_move_the_symmetric_statistics():
+    """Variance, Gini index, minority count and range: a leak through one of them must not cancel."""
+    for selector in ("label_dt", "private_majority"):
+        model, *_ = settings(selector)
+        first = first_sample(model)
+        others = [other_sample(first, "ldp", change)["y"] for change in CHANGES]
+        assert any(abs(y.var() - first["y"].var()) > 0.05 for y in others)
+        assert any(np.unique(y).size > 1 and abs(y.mean() - first["y"].mean()) > 0.05 for y in others)
+
+
+@pytest.mark.parametrize(
+    ("selector", "reports"),
+    [
+        ("private_mean", 1),
+        ("histoftree_max_edge", 2),
+        ("krr", 2),
+        ("residual_gp", 1),
+        ("calibrated_score", 1),
+        ("lpct_max_edge", 1),
+        ("lpct_q", 0),
+        ("psgd_linear", 2),
+    ],
+)
+def test_every_user_is_asked_exactly_as_often_as_the_method_says(selector, reports):
+    """KRR's label and features, and PSGD's place and turn, are two calls for one report."""
+    model, *_ = settings(selector)
+    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
+    _, tape = record(sources, Fitting(model, QUERIES), first)
+    counted = [e for e in tape if e.source.times is not None]
+    book = ledger(counted, clone(model).fit(**first), N)
+    asked = sum(count for path, count in book.asked.items() if not path.endswith("__init__"))
+    assert np.all(asked == reports)
