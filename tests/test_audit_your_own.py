@@ -9,9 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from lpbench.audit.black_box import Claim, power
+from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.paths import ROOT
+from lpbench.seeds import Streams
 
 PAGE = ROOT / "docs" / "audit_your_own.md"
 #: Seconds of processor time that a command may take.
@@ -52,3 +56,29 @@ def test_the_picture_is_drawn(run):
 
 def test_a_command_takes_seconds(run):
     assert run[2] < SECONDS
+
+
+def rows() -> list[str]:
+    return re.findall(r"^\| `\w+` \|.*\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_known_bad_mechanism_is_caught_by_the_audit_with_as_few_reports_as_by_others():
+    table = [re.findall(r"\d+|–", row.split("`")[2]) for row in rows()]
+    assert [row.split("`")[1] for row in rows()] == list(KNOWN_BAD)
+    for audit, *others in table:
+        assert all(other == "–" or int(audit) <= int(other) for other in others)
+
+
+@pytest.mark.parametrize("name", ["bits_at_epsilon", "grr_truth_squared"])
+def test_the_table_of_power_is_that_of_the_code(name):
+    assert power.table([name]).splitlines()[-1] in rows()
+
+
+@pytest.mark.parametrize("tester", power.TESTERS)
+def test_no_tester_accuses_an_honest_mechanism_and_each_sees_an_open_secret(tester):
+    randomizer, claim = KNOWN_GOOD["doubled_noise"][1](1.0), Claim(1.0)
+    honest = [randomizer.sample(v, 2000, Streams(0).child("honest", value=v)) for v in (0, 1)]
+    assert not power.TESTERS[tester](*honest, claim, 1e-7)
+    rng = np.random.default_rng(0)
+    plain = [v + 0.01 * rng.random((2000, 1)) for v in (0, 1)]
+    assert power.TESTERS[tester](*plain, claim, 1e-7)
