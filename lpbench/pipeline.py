@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.errors import LpbenchError
@@ -20,12 +18,13 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.engines import engine
+from lpbench.experiments.estimate import writing_seconds
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan, by_name, registered_methods
-from lpbench.experiments.records import environment, record_of, stamp_of
+from lpbench.experiments.records import environment, record_of, stamp_of, worker_count
 from lpbench.experiments.results import RECORD, Artefact, Results
-from lpbench.experiments.run import RunReport, run_blocks
+from lpbench.experiments.run import RunReport, progress_bar, run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import timing_table
 from lpbench.paths import DOWNLOAD
@@ -68,11 +67,13 @@ def run_jobs(
     """
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
-    result = Result(run=_execute(jobs, plan, runner, store, progress), plan=plan)
+    workers = worker_count(runner)
+    writing = sum(map(writing_seconds, jobs)) * workers / min(workers, _WRITERS, max(len(jobs), 1))
+    result = Result(run=_execute(jobs, plan, runner, store, progress, writing), plan=plan)
     lost = {o.key for o in result.run.failed}
     jobs = [j for j in jobs if not (j.is_cell and (j.plan.missing or lost & {b.key for b in j.plan.blocks}))]
     log = _Tracking(results_dir, tracking or Tracking())
-    for job, changed, problem in _write_all(jobs, results_dir, runner, store, progress):
+    for job, changed, problem in _write_all(jobs, results_dir, runner, store, progress, result.run.work / workers):
         if problem:
             result.problems.append(f"{job.name}: {problem}")
             print(f"error: {job.name}: {problem}", file=sys.stderr)
@@ -107,7 +108,9 @@ class _Tracking:
             raise self._error
 
 
-def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, progress: bool) -> RunReport:
+def _execute(
+    jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, progress: bool, writing: float
+) -> RunReport:
     timeouts: dict[str, float] = {}
     for job in jobs:
         limit = job.experiment.cell_timeout
@@ -117,11 +120,11 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, prog
                 cells = max(len(entry.epsilons), len(entry.block.budgets))
                 whole = min(limit, runner.cell_timeout) * cells
                 timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
-    return run_blocks(plan.blocks, store, runner, progress=progress, timeouts=timeouts)
+    return run_blocks(plan.blocks, store, runner, progress=progress, timeouts=timeouts, afterwards=writing)
 
 
 def _write_all(
-    jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, progress: bool
+    jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, progress: bool, computed: float
 ) -> Iterator[tuple[Job, bool, str]]:
     """Write the artefacts that are not up to date, those with the most fits first; yield each when it is done.
 
@@ -137,12 +140,15 @@ def _write_all(
     calls = {job.folder: (job, stamps[job.folder], results_dir, runner) for job in by_size}
     # artefacts are written on this machine, wherever blocks are computed
     local = "loky" if runner.backend != "serial" and len(calls) > 1 else "serial"
+    writers = min(runner.workers or os.cpu_count() or 1, _WRITERS)
+    seconds = {folder: writing_seconds(job) / min(writers, len(todo)) for folder, job in todo.items()}
     with (
-        engine(local, min(runner.workers or os.cpu_count() or 1, _WRITERS)) as mapping,
-        tqdm(total=len(calls), unit="artefact", disable=not progress or None, dynamic_ncols=True) as bar,
+        engine(local, writers) as mapping,
+        # goes on where the bar of the blocks has ended
+        progress_bar(computed + sum(seconds.values()), computed, progress and bool(todo)) as bar,
     ):
         for folder, problem in mapping(_try_to_write, list(calls.values())):
-            bar.update()
+            bar.update(seconds[folder])
             del calls[folder]
             yield todo[folder], not problem, problem
     for call in calls.values():  # what a worker did not live to write

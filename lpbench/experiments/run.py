@@ -18,7 +18,7 @@ from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import CorruptBlockError, Store
 
-#: Blocks differ too much for a rate: the bar shows the share of the work, the time taken and the time left.
+#: Blocks differ too much for a rate: the bar shows the share of the expected time, the time taken and the time left.
 _BAR = "{percentage:3.0f} %|{bar}| {elapsed}, {remaining} left"
 
 
@@ -30,6 +30,8 @@ class RunReport:
     reused: int = 0
     recomputed: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    #: Expected seconds, in one worker, of the blocks that were not there.
+    work: float = 0.0
 
     @property
     def failed(self) -> list[Outcome]:
@@ -42,6 +44,11 @@ class RunReport:
         return sum(o.fits for o in self.outcomes if o.status == "ok")
 
 
+def progress_bar(total: float, done: float, shown: bool) -> tqdm:
+    """A bar of expected seconds, of which some are done; the time left is by the average since it was opened."""
+    return tqdm(total=total, initial=done, smoothing=0, bar_format=_BAR, disable=not shown or None, dynamic_ncols=True)
+
+
 def run_blocks(
     blocks: Sequence[Block],
     store: Store,
@@ -49,6 +56,7 @@ def run_blocks(
     *,
     progress: bool = True,
     timeouts: Mapping[str, float] | None = None,
+    afterwards: float = 0.0,
 ) -> RunReport:
     """Run the blocks that the store does not hold yet.
 
@@ -63,6 +71,8 @@ def run_blocks(
         Show a progress bar with the time left and a line per block.
     timeouts : mapping of str to float, optional
         Limit of a whole block by its key, where it is not ``cell_timeout`` times its budgets.
+    afterwards : float
+        Expected seconds, in one worker, of what follows; the time left on the bar counts them.
     """
     runner = runner or Runner()
     check_backend(runner.backend)
@@ -76,9 +86,10 @@ def run_blocks(
         else:
             pending.append(block)
     pending = _ordered(pending, runner.order)
+    report.work = sum(map(expected_seconds, pending))
     if pending:
         with engine(runner.backend, runner.workers or os.cpu_count() or 1, runner.address) as mapping:
-            _Pending(pending, store, mapping, limits).run(report, progress)
+            _Pending(pending, store, mapping, limits).run(report, progress, report.work + afterwards)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -114,10 +125,9 @@ class _Pending:
         #: Keys of waiting blocks that another process is computing.
         self._busy: set[str] = set()
 
-    def run(self, report: RunReport, progress: bool) -> None:
-        """Compute all of them."""
-        work = sum(expected_seconds(b) for b in self.waiting.values())
-        with tqdm(total=work, smoothing=0, bar_format=_BAR, disable=not progress or None, dynamic_ncols=True) as bar:
+    def run(self, report: RunReport, progress: bool, total: float) -> None:
+        """Compute all of them; the bar ends at ``total`` expected seconds."""
+        with progress_bar(total, 0.0, progress) as bar:
             while self.waiting:
                 for outcome in self._round():
                     report.outcomes.append(outcome)

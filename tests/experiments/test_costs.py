@@ -11,6 +11,7 @@ import pytest
 
 from lpbench.experiments.costs import Size
 from lpbench.experiments.estimate import Costs
+from lpbench.experiments.run import progress_bar
 
 WORKERS = 2
 
@@ -51,3 +52,8 @@ def test_a_slow_machine_is_known_by_what_it_stored(recorded):
 def test_an_estimator_that_nobody_measured_costs_more_on_more_data():
     size = Size("Unheard", 10, 1000, 5)
     assert replace(size, numbers=10**6).seconds > size.seconds > 0
+
+
+def test_the_bar_of_writing_goes_on_where_that_of_the_blocks_ended():
+    with progress_bar(30.0, 20.0, False) as bar:
+        assert (bar.n, bar.total) == (20.0, 30.0)

@@ -31,11 +31,12 @@ def summary_tables(table: pd.DataFrame) -> list[PlainTable]:
         for r in table[["mean", "se", "significant"]].itertuples()
     ]
     if table["x"].notna().any():
+        table = table[table["x"].notna()]  # a curve without any number has no place on the axis
         rows = ["method"] if table["x"].equals(table["epsilon"]) else ["method", "epsilon"]
         keys, columns = ["panel", "dataset", "mask"], "x"
     else:
         keys, rows, columns = ["panel", "mask", "epsilon"], ["method"], "dataset"
-    parts = []
+    parts: list[PlainTable] = []
     for key, part in table.groupby(keys, sort=False, dropna=False):
         place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
         wide = part.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
