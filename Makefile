@@ -11,6 +11,7 @@ REPLICATIONS ?=
 RESULTS      ?= results
 SEED         ?=
 WORKERS      ?=
+PORT         ?=
 LEVEL        ?= bitwise
 
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
@@ -87,8 +88,8 @@ datasets: $(STAMP) ## Download what the mirror does not hold; say what is there 
 report: $(STAMP) ## Rewrite the report from the results folder
 	$(BIN)/lpbench report --results $(RESULTS)
 
-ui: $(STAMP) ## Browse the runs in MLflow on 127.0.0.1:5000
-	$(BIN)/lpbench ui --results $(RESULTS)
+ui: $(STAMP) ## Browse the runs in MLflow on 127.0.0.1:5000 (PORT)
+	$(BIN)/lpbench ui --results $(RESULTS)$(if $(PORT), --port $(PORT))
 
 lock: $(STAMP) ## Write requirements.lock from the installed versions
 	$(BIN)/python scripts/make_lock.py

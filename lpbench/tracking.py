@@ -1,8 +1,10 @@
 """MLflow: the only module that imports it. Everything logged can be rebuilt from the results folder.
 
-One MLflow experiment per artefact; a parent run holds tables, figures and the configuration; one child run per
-data set x mask x method (and panel) holds the numbers. Logging is idempotent: a parent run carries the hash of what it
-logs, and is replaced only when that changes. Only the parent process logs, after the results are complete.
+One MLflow experiment a paper (``single`` for single cells), of the kind that opens as model training. In it one parent
+run an artefact with its table as description, its figures, its data and the average rank of every method; below it one
+child run for each data set x mask x method x ε (and panel) with the numbers. A saved view of each artefact compares its
+methods. Logging is idempotent: a parent run carries the hash of what it logs, and is replaced only when that changes.
+Only the parent process logs, after the results are complete.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -21,10 +24,18 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.errors import ConfigurationError
+from lpbench.reporting.paper import paper_of
 
-#: Numbers of a summary row that become metrics.
+#: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
 METRICS = ("mean", "std", "se", "ratio", "rank")
 _BATCH = 900
+#: The longest value of a run's tag.
+_TAG = 8000
+#: Suffixes of files that are shown at the top of a parent run; the others are in its folder ``data``.
+_SHOWN = (".svg", ".png", ".md")
+#: Tags of an experiment by which the interface opens it as model training, and finds a saved view.
+_KIND = ("mlflow.experimentKind", "custom_model_development")
+_VIEW = "mlflow.sharedViewState."
 #: Runs that a search returns at once.
 _PAGE = 5000
 #: Requests to a tracking server in flight at once.
@@ -34,6 +45,17 @@ _REQUESTS = 8
 def tracking_uri(uri: str | None, results_dir: Path) -> str:
     """Address of the tracking store: the given one, or an absolute sqlite file in the results folder."""
     return uri or f"sqlite:///{results_dir.resolve() / 'mlflow.db'}"
+
+
+def page_of(experiment_id: str) -> str:
+    """Return where the interface shows an experiment's runs, as model training in a browser without settings too."""
+    return f"#/experiments/{experiment_id}/runs?workflowType=machine_learning"
+
+
+def experiment_pages(uri: str) -> dict[str, str]:
+    """Return where the interface shows the runs of each logged experiment, by its name."""
+    found = _client(uri).search_experiments(order_by=["name"])
+    return {e.name: page_of(e.experiment_id) for e in found if _KIND in e.tags.items()}
 
 
 def log_artefact(uri: str, folder: Path, results_dir: Path, record: Mapping) -> int:
@@ -75,12 +97,12 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
     client, written = _client(uri), 0
     by_name: dict[str, list[tuple[Path, Mapping]]] = {}
     for folder, record in records:
-        by_name.setdefault(record["name"], []).append((folder, record))
+        by_name.setdefault(record["name"].partition("/")[0], []).append((folder, record))
     # a server answers several requests at once, a local file does not
     with ThreadPoolExecutor(_REQUESTS if uri.startswith("http") else 1) as pool:
         for name, artefacts in by_name.items():
             experiment_id = _experiment_id(client, uri, name, results_dir)
-            known = _known(client, experiment_id)
+            known = _known(client, experiment_id, artefacts)
             todo = [a for a in artefacts if not _is_logged(client, known, *a)]
             if len(todo) == 1:
                 written += _log(client, experiment_id, *todo[0], pool.map)
@@ -94,31 +116,89 @@ def _log(client, experiment_id: str, folder: Path, record: Mapping, mapping: Cal
     """Write the runs of one artefact, those of its cells by ``mapping``; returns their number."""
     summary = pd.read_csv(folder / "summary.csv", dtype={"panel": str})
     summary["panel"] = summary["panel"].fillna("")
-    artefact = record.get("group", record["name"])
+    artefact = _artefact(record)
     tags = _tags(record) | {"lpbench.content": _digest(folder, record), "lpbench.artefact": artefact}
-    keys = ["panel", "dataset", "mask", "method"]
+    keys = ["panel", "dataset", "mask", "method", "epsilon"]
     cells = [(dict(zip(keys, values, strict=True)), rows) for values, rows in summary.groupby(keys, sort=True)]
     alone = "group" in record and len(cells) == 1
-    cell_tags = _searchable(cells[0][0]) if alone else {}
-    parent = client.create_run(experiment_id, run_name=artefact, tags=tags | cell_tags).info.run_id
+    end = int((folder / "summary.csv").stat().st_mtime * 1000)
+
+    def create(name: str, seconds: float, tags: Mapping) -> str:
+        start = end - int(seconds * 1000)
+        return str(client.create_run(experiment_id, start_time=start, run_name=name, tags=tags).info.run_id)
 
     def log_child(cell: Mapping, rows: pd.DataFrame) -> None:
-        name = " ".join(v for v in cell.values() if v)
+        name = " ".join(str(cell[k]) for k in keys[:-1] if cell[k]) + f" ε={cell['epsilon']:g}"
         child_tags = {**tags, "mlflow.parentRunId": parent, **_searchable(cell)}
-        child = client.create_run(experiment_id, run_name=name, tags=child_tags).info.run_id
+        child = create(name, _seconds(record, cell), child_tags)
         _log_cell(client, child, cell, rows, record)
-        client.set_terminated(child)
+        client.set_terminated(child, end_time=end)
 
     if alone:
         # one cell: one run holds the numbers and the files
+        parent = create(artefact, _seconds(record, cells[0][0]), tags | _searchable(cells[0][0]))
         _log_cell(client, parent, *cells[0], record, {"config": record["config"]})
     else:
+        _save_view(client, experiment_id, artefact, str(summary["metric"].iloc[0]), end)
+        note = {"mlflow.note.content": _note(folder, record, experiment_id)}
+        parent = create(artefact, sum(record.get("seconds", {}).values()), tags | note)
         for _ in mapping(log_child, *zip(*cells, strict=True)):
             pass
-        client.log_batch(parent, params=_params(record["config"]))
-    client.log_artifacts(parent, str(folder))
-    client.set_terminated(parent)
+        metrics = _metrics({**_overview(summary), "seconds": sum(record.get("seconds", {}).values())}, end)
+        client.log_batch(parent, metrics=metrics, params=_params(record["config"]))
+    for file in sorted(folder.iterdir()):
+        if file.is_file():
+            client.log_artifact(parent, str(file), None if file.suffix in _SHOWN else "data")
+    client.set_terminated(parent, end_time=end)
     return 1 if alone else 1 + len(cells)
+
+
+def _artefact(record: Mapping) -> str:
+    return str(record.get("group", record["name"]))
+
+
+def _seconds(record: Mapping, cell: Mapping) -> float:
+    """Seconds of the computation that a cell comes from: one pass, for all budgets."""
+    return float(record.get("seconds", {}).get("|".join(cell[k] for k in ("panel", "dataset", "mask", "method")), 0.0))
+
+
+def _overview(summary: pd.DataFrame) -> dict[str, float]:
+    """Average rank of every method over the cells of an artefact, by oracle selection."""
+    ranked = summary[(summary["selection"] == "oracle") & summary["rank"].notna()]
+    ranks = ranked.groupby("method", sort=True)["rank"].mean()
+    return {"rank/" + re.sub(r"[^\w./ -]", " ", str(method)): float(rank) for method, rank in ranks.items()}
+
+
+def _note(folder: Path, record: Mapping, experiment_id: str) -> str:
+    """Description of an artefact in Markdown: a link to the comparison of its methods, title, notes, its table."""
+    leaf = record["name"].rpartition("/")[2]
+    experiment = record["config"].get("experiment", {})
+    head = f"[Compare the methods]({page_of(experiment_id)}&viewStateShareKey={leaf})\n\n"
+    table = folder / f"{leaf}.md"
+    if table.is_file():
+        text = table.read_text(encoding="utf-8")
+    else:
+        notes = "\n".join(f"- {note}" for note in experiment.get("notes", ()))
+        text = f"# {experiment.get('title') or record['name']}\n\nThe figures are under Artifacts.\n\n{notes}\n"
+    if len(head + text) <= _TAG:
+        return head + text
+    more = f"\n\nThe rest is in `{table.name}` under Artifacts.\n"
+    return head + text[: _TAG - len(head + more)].rpartition("\n")[0] + more
+
+
+def _save_view(client, experiment_id: str, artefact: str, metric: str, now: int) -> None:
+    """Save a view of the runs that lists an artefact's cells, the methods of a data set beside each other."""
+    # no averages over methods: the interface averages over the runs that it has loaded, at first a hundred
+    columns = [f"params.`{p}`" for p in ("dataset", "method", "mask")]
+    columns += [f"metrics.`{m}`" for m in (metric, "se", "rank", "ratio", f"tuning_free/{metric}", "epsilon")]
+    state: dict[str, object] = {
+        "searchFilter": f"tags.`lpbench.artefact` = '{artefact}' and tags.`lpbench.method` != ''",
+        "orderByKey": "params.`dataset`",
+        "orderByAsc": True,
+        "selectedColumns": columns,
+    }
+    view = {"name": f"Methods of {artefact}", "createdAt": now, "updatedAt": now, "state": json.dumps(state)}
+    client.set_experiment_tag(experiment_id, _VIEW + artefact.rpartition("/")[2], json.dumps(view))
 
 
 def _client(uri: str):
@@ -155,9 +235,10 @@ def _experiment_id(client, uri: str, name: str, results_dir: Path) -> str:
     if found is not None:
         if found.lifecycle_stage == "deleted":
             client.restore_experiment(found.experiment_id)
-        return found.experiment_id
+        return str(found.experiment_id)
     location = (results_dir.resolve() / "mlartifacts" / name).as_uri() if uri.startswith("sqlite:") else None
-    return client.create_experiment(name, artifact_location=location)
+    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": paper_of(name).title}
+    return str(client.create_experiment(name, artifact_location=location, tags=tags))
 
 
 def _digest(folder: Path, record: Mapping) -> str:
@@ -166,12 +247,13 @@ def _digest(folder: Path, record: Mapping) -> str:
     return digest.hexdigest()[:32]
 
 
-def _known(client, experiment_id: str) -> dict[str, list]:
-    """All runs of an experiment by their artefact."""
+def _known(client, experiment_id: str, artefacts: list[tuple[Path, Mapping]]) -> dict[str, list]:
+    """Runs of artefacts by their artefact, from one search."""
     found: dict[str, list] = {}
+    query = f"tags.`lpbench.artefact` = '{_artefact(artefacts[0][1])}'" if len(artefacts) == 1 else ""
     token = None
     while True:
-        page = client.search_runs([experiment_id], "", max_results=_PAGE, page_token=token)
+        page = client.search_runs([experiment_id], query, max_results=_PAGE, page_token=token)
         for run in page:
             found.setdefault(run.data.tags.get("lpbench.artefact", ""), []).append(run)
         token = page.token
@@ -181,7 +263,7 @@ def _known(client, experiment_id: str) -> dict[str, list]:
 
 def _is_logged(client, known: Mapping[str, list], folder: Path, record: Mapping) -> bool:
     """Whether a complete parent run with this content is there; outdated ones of the artefact are removed."""
-    runs = known.get(record.get("group", record["name"]), [])
+    runs = known.get(_artefact(record), [])
     digest = _digest(folder, record)
     parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
     kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status == "FINISHED"][:1]
@@ -206,29 +288,29 @@ def _params(config: Mapping) -> list:
     return [Param(k, v[:5900]) for k, v in sorted(flat.items())]
 
 
+def _metrics(values: Mapping[str, object], now: int, step: int = 0) -> list:
+    """Metrics of one step, without those that are no number."""
+    from mlflow.entities import Metric
+
+    numbers = {k: float(v) for k, v in values.items() if isinstance(v, (int, float)) and math.isfinite(v)}
+    return [Metric(key, value, now, step) for key, value in numbers.items()]
+
+
 def _log_cell(client, run_id: str, keys: Mapping, rows: pd.DataFrame, record: Mapping, more: Mapping = {}) -> None:
-    """Log the numbers of one data set x mask x method in one batch (several if there are very many)."""
-    from mlflow.entities import Dataset, DatasetInput, Metric
+    """Log the numbers of one data set x mask x method x ε, a step for each ``x``, in one batch (several if many)."""
+    from mlflow.entities import Dataset, DatasetInput
 
     now = int(time.time() * 1000)
     oracle = rows[rows["selection"] == "oracle"]
-    params = {**keys, "epsilon": sorted(set(rows["epsilon"])), "seed": record["config"].get("seed"), **more}
+    params = {**keys, "seed": record["config"].get("seed"), **more}
     if len(oracle) == 1:
         params["selected"] = oracle["params"].iloc[0]
-    if oracle["x"].notna().any():
-        params["x"] = oracle["x"].tolist()
-    metrics = []
+    metrics = _metrics({"epsilon": keys["epsilon"], "seconds": _seconds(record, keys)}, now)
     for selection, part in rows.groupby("selection", sort=True):
-        prefix = "" if selection == "oracle" else f"{selection}."
+        prefix = "" if selection == "oracle" else f"{selection}/"
         for step, row in enumerate(part.to_dict("records")):
-            metrics += [
-                Metric(prefix + key, float(row[key]), now, step)
-                for key in METRICS
-                if isinstance(row[key], (int, float)) and math.isfinite(row[key])
-            ]
-    seconds = record.get("seconds", {}).get("|".join(keys.values()))
-    if seconds is not None:
-        metrics.append(Metric("seconds", float(seconds), now, 0))
+            values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in METRICS}
+            metrics += _metrics(values if prefix else {**values, "x": row["x"]}, now, step)
     for start in range(0, max(len(metrics), 1), _BATCH):
         client.log_batch(run_id, metrics=metrics[start : start + _BATCH], params=[] if start else _params(params))
     info = record.get("datasets", {}).get(keys["dataset"])
@@ -244,4 +326,4 @@ def _log_cell(client, run_id: str, keys: Mapping, rows: pd.DataFrame, record: Ma
 
 
 def _searchable(keys: Mapping) -> dict[str, str]:
-    return {f"lpbench.{k}": v for k, v in keys.items()}
+    return {f"lpbench.{k}": str(v) for k, v in keys.items() if k != "epsilon"}

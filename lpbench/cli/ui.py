@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import click
 
 from lpbench.cli import options
+from lpbench.errors import LpbenchError
+
+_HOST = "127.0.0.1"
+#: Seconds that the server may take until it answers.
+_PATIENCE = 180.0
+#: Nothing is sent to MLflow's makers; background jobs serve features that are not used here, and cost gigabytes.
+_SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    "MLFLOW_ENABLE_AI_GATEWAY": "false",
+}
 
 
 @click.command()
@@ -19,9 +35,54 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     """Browse the runs in MLflow, on 127.0.0.1."""
     from lpbench import tracking
 
+    if _is_taken(port):
+        way_out = "choose another: lpbench ui --port N, or make ui PORT=N"
+        print(f"error: port {port} of {_HOST} is taken; {way_out}", file=sys.stderr)
+        return 1
     uri = tracking.tracking_uri(tracking_uri, results)
-    server = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", "127.0.0.1"]
-    print(f"http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True)
-    # the server's background job runners serve features that are not used here, and cost gigabytes
-    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    os.execve(sys.executable, [*server, "--port", str(port)], environment)
+    server = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", _HOST, "--workers", "1"]
+    server += ["--uvicorn-opts", "--log-level=warning"]
+    print("MLflow is starting (its telemetry is switched off) ...", flush=True)
+    # a terminated command takes the server with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    process = subprocess.Popen([*server, "--port", str(port)], env={**os.environ, **_SETTINGS})
+    try:
+        _wait(process, port)
+        address = f"http://{_HOST}:{port}/"
+        for name, page in tracking.experiment_pages(uri).items():
+            print(f"{name:<12} {address}{page}")
+        print(f"{address}#/experiments?workflowType=machine_learning (Ctrl-C ends it)", flush=True)
+        return process.wait()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            return True
+    return False
+
+
+def _wait(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return when the server answers.
+
+    Raises
+    ------
+    LpbenchError
+        It ended, or did not answer in time.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise LpbenchError(f"MLflow's server ended with exit code {process.returncode}")
+        try:
+            with urllib.request.urlopen(f"http://{_HOST}:{port}/health", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise LpbenchError(f"MLflow's server did not answer on port {port} within {_PATIENCE:g} s")

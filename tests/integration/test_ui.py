@@ -1,0 +1,146 @@
+"""``lpbench ui`` in a real browser: Chromium, driven by its DevTools protocol."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lpbench.analysis import SUMMARY_COLUMNS
+from lpbench.cli.main import main
+from lpbench.paths import ROOT
+from lpbench.tracking import log_artefact, tracking_uri
+
+PUBLISHED = "results/reproduced/histoftree/table1"
+QUERY = "workflowType=machine_learning"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1600,1000 --remote-allow-origins=*"
+).split()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+class Page:
+    """One tab of a headless Chromium."""
+
+    def __init__(self, program: str, profile: Path):
+        import websocket
+
+        command = [program, *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        chosen = profile / "DevToolsActivePort"
+        wait_for(lambda: chosen.is_file() and "\n" in chosen.read_text(), "the browser")
+        address = f"http://127.0.0.1:{chosen.read_text().split()[0]}/json"
+        with urllib.request.urlopen(address) as answer:
+            tab = next(t for t in json.load(answer) if t["type"] == "page")
+        self._socket, self._sent = websocket.create_connection(tab["webSocketDebuggerUrl"], timeout=60), 0
+
+    def call(self, method: str, **params):
+        self._sent += 1
+        self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
+        while (answer := json.loads(self._socket.recv())).get("id") != self._sent:
+            pass
+        return answer["result"]
+
+    def show(self, url: str, *words: str) -> str:
+        """Open a page, wait until its text has all words, and return the text."""
+        self.call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url=url)
+        wait_for(lambda: all(w in self.text() for w in words), f"{words} at {url}", self.text)
+        return self.text()
+
+    def text(self) -> str:
+        found = self.call("Runtime.evaluate", expression="document.body ? document.body.innerText : ''")
+        return found["result"].get("value", "")
+
+    def picture(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
+    def close(self) -> None:
+        self._socket.close()
+        self.process.terminate()
+        self.process.wait()
+
+
+def wait_for(condition, what: str, seen=lambda: "", seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what}: {seen()[:3000]}"
+        time.sleep(0.2)
+
+
+def start(results: Path, port: int) -> tuple[subprocess.Popen, str]:
+    """Start ``lpbench ui``; returns the process and the URL it prints when it answers."""
+    command = [sys.executable, "-m", "lpbench", "ui", "--results", str(results), "--port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ui = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, process_group=0
+    )
+    assert "telemetry is switched off" in ui.stdout.readline()
+    url = next(line for line in ui.stdout if line.endswith("(Ctrl-C ends it)\n")).split()[0]
+    with urllib.request.urlopen(url.partition("#")[0] + "health", timeout=5) as answer:
+        assert answer.status == 200
+    return ui, url
+
+
+def stop(ui: subprocess.Popen) -> None:
+    os.killpg(ui.pid, signal.SIGINT)
+    ui.wait(60)
+
+
+def test_taken_port_is_an_error(tmp_path, capsys):
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        assert main(["ui", "--results", str(tmp_path), "--port", str(port)]) == 1
+    error = capsys.readouterr().err
+    assert f"port {port}" in error and "make ui PORT=N" in error
+
+
+@pytest.mark.slow
+def test_browser_shows_the_table_and_the_metric(tmp_path):
+    from mlflow import MlflowClient
+
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    pytest.importorskip("websocket", reason="websocket-client is not installed")
+    folder = tmp_path / "histoftree" / "table1"
+    shutil.copytree(ROOT / PUBLISHED, folder)
+    summary = pd.read_csv(folder / "summary.csv")
+    assert list(summary.columns) == list(SUMMARY_COLUMNS)
+    record = {"name": "histoftree/table1", "config": {"seed": 1}, "config_hash": "abc"}
+    uri = tracking_uri(None, tmp_path)
+    log_artefact(uri, folder, tmp_path, record)
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name("histoftree").experiment_id
+    (parent,) = client.search_runs([experiment], "attributes.run_name = 'histoftree/table1'")
+    ui, url = start(tmp_path, free_port())
+    page = Page(program, tmp_path / "profile")
+    try:
+        home = url.partition("#")[0]
+        text = page.show(url, "histoftree")
+        assert "Model training" in text and "Prompts" not in text
+        page.show(f"{home}#/experiments/{experiment}/runs/{parent.info.run_id}?{QUERY}", "Rank sum, reproduced", "ABA")
+        text = page.show(f"{home}#/experiments/{experiment}/runs?{QUERY}&viewStateShareKey=table1", "mse", "par_dt")
+        assert "Methods of histoftree/table1" in text
+    finally:
+        page.close()
+        stop(ui)
