@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lpbench.cli import black_box, options
+from lpbench.cli import black_box, code_audit, options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import ROOT_SEED
 
@@ -46,6 +46,11 @@ class _Audit(click.Command):
 @click.argument("subject", nargs=-1)
 @click.option("--method", type=options.NameOf("method"), multiple=True, metavar="NAME", help=_ONLY)
 @click.option("--command", "program", metavar="LINE", help="Reads a value, writes a report a line.")
+@click.option("--learner", metavar="CLASS", help="Code with fit(X, y): module:Class; see docs/audit_code.md.")
+@click.option("--protects", type=click.Choice(["label", "record"]), default="label", hidden=True)
+@click.option("--reports", multiple=True, metavar="FUNCTION", hidden=True)
+@click.option("--library", metavar="NAME", hidden=True)
+@click.option("--released", metavar="NAME", hidden=True)
 @click.option("--epsilon", type=float, metavar="X", help="Claim about SUBJECT.")
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
@@ -64,11 +69,18 @@ class _Audit(click.Command):
 @options.count("--workers", "Processes.", 2)
 @options.results()
 def command(
-    subject: Sequence[str], method: Sequence[str], program: str | None, epsilon: float | None, delta: float,
+    subject: Sequence[str], method: Sequence[str], program: str | None, learner: str | None, protects: str,
+    reports: Sequence[str], library: str | None, released: str | None, epsilon: float | None, delta: float,
     renyi: float, values: Sequence[str], samples: int, confidence: float, seed: int, timeout: float,
     figure: Path | None, workers: int, results: Path,
 ) -> int:  # fmt: skip
     """Check the privacy of your code, or of every method, exactly and by sampling."""
+    kinds = {"--learner": learner, "--library": library, "--released": released}
+    asked_for = [option for option, name in kinds.items() if name]
+    if asked_for:
+        if len(asked_for) > 1 or subject or program or method:
+            raise ConfigurationError(f"{asked_for[0]} audits one thing; SUBJECT or another option asks for a second")
+        return code_audit.run(learner, library, released, 1.0 if epsilon is None else epsilon, protects, reports, seed)
     if subject or program:
         if method:
             raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: one of the two")

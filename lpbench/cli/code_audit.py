@@ -1,0 +1,73 @@
+"""What ``lpbench audit`` does with ``--learner``, ``--library`` and ``--released``: audits of other people's code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lpbench.errors import ConfigurationError
+
+
+def run(
+    learner: str | None,
+    library: str | None,
+    released: str | None,
+    epsilon: float,
+    protects: str,
+    reports: Sequence[str],
+    seed: int,
+) -> int:
+    """Audit the one of the three that is named, at the claimed epsilon, and return the exit code."""
+    if not 0 < epsilon < float("inf"):
+        raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
+    if learner:
+        return _learner(learner, epsilon, protects, reports, seed)
+    if library:
+        return _library(library, epsilon, seed)
+    return _released(released or "", epsilon, seed)
+
+
+def _learner(name: str, epsilon: float, protects: str, reports: Sequence[str], seed: int) -> int:
+    """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
+    from lpbench.audit.learner import PROVES, Protects, canary_audit, inference_audit, leak_test, load_learner
+
+    make = load_learner(name)
+    kind: Protects = "record" if protects == "record" else "label"
+    violated = False
+    if reports:
+        leak = leak_test(make, epsilon, reports, kind, seed=seed)
+        print(f"leak: {leak or 'no difference found'}; {PROVES['leak']}")
+        violated = leak is not None
+    else:
+        print("leak: not tested; name the functions that make the reports with --reports")
+    for audit in (canary_audit, inference_audit):
+        bound = audit(make, epsilon, kind, seed=seed)
+        print(bound)
+        violated |= bound.epsilon > epsilon
+    print(f"{name}: {'VIOLATED' if violated else 'no violation found'}; claims {kind} privacy at epsilon {epsilon:g}")
+    return int(violated)
+
+
+def _library(name: str, epsilon: float, seed: int) -> int:
+    """Audit ``library/name``, or every randomizer of a library, and return 1 if one exceeds epsilon."""
+    from lpbench.audit.adapters import LIBRARIES, RANDOMIZERS, audit_library
+
+    keys = [key for key in RANDOMIZERS if key.startswith(f"{name}/")] if name in LIBRARIES else [name]
+    rows = [audit_library(key, epsilon, seed=seed) for key in keys]
+    for row in rows:
+        print(
+            f"{row.library} {row.version} {row.name}: {row.verdict}; claims epsilon {row.epsilon:g}, loses at least "
+            f"{row.lower_bound:.4g} (confidence {100 * (1 - row.failure):.6g} %)"
+            + (f"; {row.note}" if row.note else "")
+        )
+    return int(any(row.verdict == "exceeds" for row in rows))
+
+
+def _released(name: str, epsilon: float, seed: int) -> int:
+    """Show an entry of the registry of released code, audit its re-implementation, and return 1 if it leaks."""
+    from lpbench.papers.released import release, show_leak
+
+    entry = release(name)
+    leaks, evidence = show_leak(entry, epsilon, seed)
+    print(f"{entry.paper}, {entry.repository} ({entry.commit}), {entry.place}: {entry.fact}")
+    print(f"{entry.leak}: {'VIOLATED' if leaks else 'no violation found'}; {evidence}")
+    return int(leaks)

@@ -1,0 +1,126 @@
+"""Audits of training code: bounds hold, leaks are found, bad input is told in a sentence."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.neighbors import KNeighborsClassifier
+
+from lpbench.audit.empirical import lower_bound
+from lpbench.audit.exact import Channel, exact_loss
+from lpbench.audit.learner import canary_audit, inference_audit, leak_test, load_learner, one_run_epsilon
+from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.seeds import Streams
+
+
+def reported(y, epsilon, rng):
+    """Randomised response."""
+    return np.where(rng.random(len(y)) < 1 / (1 + math.exp(-epsilon)), y, 1 - y)
+
+
+class Nearest:
+    """Nearest neighbour on randomised labels; it memorises every report, and so spends epsilon exactly."""
+
+    def __init__(self, epsilon=1.0, random_state=0):
+        self.epsilon, self.random_state = epsilon, random_state
+
+    def fit(self, X, y):
+        labels = reported(y, self.epsilon, np.random.default_rng(self.random_state))
+        self.model = KNeighborsClassifier(1).fit(X, labels)
+        return self
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+class NearestOfRawLabels(Nearest):
+    def fit(self, X, y):
+        reported(y, self.epsilon, np.random.default_rng(self.random_state))
+        self.model = KNeighborsClassifier(1).fit(X, y)
+        return self
+
+
+class Unseeded(Nearest):
+    def fit(self, X, y):
+        labels = reported(y, self.epsilon, np.random.default_rng(self.random_state))
+        self.model = KNeighborsClassifier(1).fit(X + np.random.default_rng().normal(size=X.shape), labels)
+        return self
+
+
+REPORTS = [f"{__name__}.reported"]
+
+
+def test_one_run_bound_is_the_inverse_of_the_binomial_tail():
+    epsilon = one_run_epsilon(80, 100, 0.01)
+    assert binom.sf(79, 100, 1 / (1 + math.exp(-epsilon))) == pytest.approx(0.01)
+    assert one_run_epsilon(50, 100, 0.01) == 0
+    assert one_run_epsilon(80, 100, 0.01, delta=1e-5) < epsilon
+    n, failure = 100, 0.01
+    perfect = failure ** (1 / n)
+    assert one_run_epsilon(n, n, failure) == pytest.approx(math.log(perfect / (1 - perfect)))
+
+
+def test_bounds_of_one_run_fail_as_rarely_as_stated():
+    """True loss 1 and every coin guessed: the bound is above it in at most a tenth of the runs."""
+    right = np.random.default_rng(0).binomial(200, 1 / (1 + math.exp(-1.0)), 2000)
+    wrong = sum(one_run_epsilon(int(r), 200, 0.1) > 1.0 for r in right)
+    assert binom.sf(wrong - 1, 2000, 0.1) > 1e-6
+
+
+@pytest.mark.parametrize("audit", [canary_audit, inference_audit])
+@pytest.mark.parametrize("protects", ["label", "record"])
+def test_a_private_learner_is_bounded_below_its_epsilon_and_a_raw_one_above(audit, protects):
+    good = audit(Nearest, 1.0, protects, seed=3)
+    assert (0.4 if protects == "label" else 0.0) <= good.epsilon <= 1.0
+    bad = audit(NearestOfRawLabels, 1.0, protects, seed=3)
+    assert bad.epsilon > 2.0 and bad.advantage > 0.9
+    assert "lower bound" in str(bad)
+
+
+def test_the_leak_test_sees_raw_labels_only_where_there_are_some():
+    assert leak_test(Nearest, 1.0, REPORTS) is None
+    assert "every report is the same" in leak_test(NearestOfRawLabels, 1.0, REPORTS)
+
+
+def test_bad_input_is_told():
+    with pytest.raises(DataError, match="random_state"):
+        leak_test(Unseeded, 1.0, REPORTS)
+    with pytest.raises(ConfigurationError, match="needs a function"):
+        leak_test(Nearest, 1.0, [])
+    with pytest.raises(DataError, match="called none"):
+        leak_test(Nearest, 1.0, ["lpbench.audit.released_leaks.noisy_labels"])
+    with pytest.raises(ConfigurationError, match="must be 'label' or 'record'"):
+        canary_audit(Nearest, 1.0, "features")
+    with pytest.raises(ConfigurationError, match="module:Class"):
+        load_learner("nothing.here:Class")
+    with pytest.raises(ConfigurationError, match="no fit"):
+        load_learner("builtins:dict")
+
+    class Fails(Nearest):
+        def fit(self, X, y):
+            raise ValueError("no")
+
+    with pytest.raises(DataError, match="fit failed on 1000 records: ValueError: no"):
+        canary_audit(Fails, 1.0)
+
+
+def test_learners_get_epsilon_and_seed_where_they_take_them():
+    assert load_learner(f"{__name__}:Nearest")(2.0, 5).epsilon == 2.0
+    assert load_learner("sklearn.neighbors:KNeighborsClassifier")(2.0, 5).fit is not None
+
+
+def test_two_hundred_honest_mechanisms_are_not_accused():
+    """Random tables of probabilities, each held to its exact epsilon at failure probability 1e-3."""
+    rng = np.random.default_rng(0)
+    for number in range(200):
+        table = rng.dirichlet(np.full(rng.integers(2, 6), 2.0), size=2) + 0.02
+        mechanism = Channel(table / table.sum(axis=1, keepdims=True))
+
+        def send(value, n, streams, mechanism=mechanism):
+            return mechanism.randomize(np.full(n, value), streams.generator("report"))
+
+        randomizer = Randomizer("", "ldp", 1.0, [Message(mechanism, np.arange(2), send)], 2)
+        bound = lower_bound(randomizer, 2000, Streams(number), 1e-3, pair=(0, 1))
+        assert bound.epsilon <= exact_loss(randomizer).epsilon

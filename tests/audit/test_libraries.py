@@ -1,0 +1,50 @@
+"""Adapters of other libraries: the table covers them all, its page is current, and installed ones work."""
+
+import csv
+
+import pytest
+
+from lpbench.audit.adapters import EPSILONS, LIBRARIES, RANDOMIZERS, audit_library, page
+from lpbench.errors import ConfigurationError
+from lpbench.paths import ROOT
+
+TABLE = ROOT / "results" / "reproduced" / "libraries.csv"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    with TABLE.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_table_has_every_randomizer_at_every_budget(rows):
+    assert {(f"{row['library']}/{row['name']}", float(row["epsilon"])) for row in rows} == {
+        (key, epsilon) for key in RANDOMIZERS for epsilon in EPSILONS
+    }
+
+
+def test_what_exceeds_its_budget_is_explained(rows):
+    exceeding = [row for row in rows if row["verdict"] == "exceeds"]
+    assert exceeding and all(row["note"] for row in exceeding)
+    assert all((float(row["lower_bound"]) > float(row["epsilon"])) == (row in exceeding) for row in rows)
+
+
+def test_the_page_is_current(rows):
+    assert (ROOT / "docs" / "library_audit.md").read_text(encoding="utf-8") == page(rows)
+
+
+@pytest.mark.parametrize(
+    "key", ["diffprivlib/Binary", "opendp/randomized_response_bool", "pure-ldp/DE", "multi-freq-ldpy/GRR"]
+)
+def test_one_randomizer_of_each_library(key):
+    assert key.partition("/")[0] in LIBRARIES
+    try:
+        row = audit_library(key, 1.0, samples=4000)
+    except ConfigurationError as error:
+        pytest.skip(str(error))
+    assert 0.4 < row.lower_bound <= 1.0 and row.verdict == "within"
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ConfigurationError, match="must be one of diffprivlib/Laplace"):
+        audit_library("nothing", 1.0)
