@@ -204,8 +204,8 @@ def _histogram(model: BaseEstimator) -> list[ReportSource]:
     def reconcile(fitted: Any, recorded: Any, fresh: Any) -> Any:
         inner = _inner(fitted)
         half = VoteMechanism(inner.epsilon).half
-        votes = isinstance(inner, models.PHIST) and isinstance(half, Laplace)
-        scale = half.scale if votes else inner._scales()[:, None]
+        votes = isinstance(inner, models.PHIST)
+        scale: Any = half.scale if votes and isinstance(half, Laplace) else inner._scales()[:, None]
         (sums, noise), (other, _) = recorded, fresh
         return other, noise + (sums - other) / scale
 
