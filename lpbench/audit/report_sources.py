@@ -89,7 +89,8 @@ def _declared_width(fitted: Any) -> float:
 
 def _round_1(result: Any, self: Any, budget: float) -> Asked:
     cost = lambda fitted: budget * _declared_width(fitted) / self.label_range  # noqa: E731
-    noise = (result - self.y) * budget / self.label_range
+    with np.errstate(invalid="ignore"):  # a range that was observed on constant labels is 0
+        noise = (result - self.y) * budget / self.label_range
     return Asked((budget, self.label_range, self.y.size, self.mask), cost, noise=noise)
 
 

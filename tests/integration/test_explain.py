@@ -106,7 +106,7 @@ def test_show_falls_back_to_the_published_table_and_says_what_next(tmp_path, cap
     table.write_text(f"{head}\n,email,all_private,lpdt,2.0,,oracle,0.75,0.01,true\n")
     assert main(["show", "lpct/table2", "--results", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^lpdt +0.75 ±0.01\*$", out, re.MULTILINE) and "lpbench explain" in out.splitlines()[-1]
+    assert re.search(r"^ *lpdt +0.75 ±0.01\* *$", out, re.MULTILINE) and "lpbench explain" in out.splitlines()[-1]
     assert main(["show", "lpct/table3", "--results", str(tmp_path)]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("Next: lpbench plan lpct/table3") and "lpbench experiment=lpct/table3" in last
