@@ -45,6 +45,7 @@ def _environment() -> jinja2.Environment:
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",)),
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"inline": inline, "entry": _entry}
