@@ -25,6 +25,8 @@ import pandas as pd
 
 from lpbench.errors import ConfigurationError
 from lpbench.reporting.paper import paper_of
+from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.tables.text import tables_of
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
 METRICS = ("mean", "std", "se", "ratio", "rank")
@@ -32,7 +34,7 @@ _BATCH = 900
 #: The longest value of a run's tag.
 _TAG = 8000
 #: Suffixes of files that are shown at the top of a parent run; the others are in its folder ``data``.
-_SHOWN = (".svg", ".png", ".md")
+_SHOWN = (".svg", ".png")
 #: Tags of an experiment by which the interface opens it as model training, and finds a saved view.
 _KIND = ("mlflow.experimentKind", "custom_model_development")
 _VIEW = "mlflow.sharedViewState."
@@ -170,20 +172,27 @@ def _overview(summary: pd.DataFrame) -> dict[str, float]:
 
 
 def _note(folder: Path, record: Mapping, experiment_id: str) -> str:
-    """Description of an artefact in Markdown: a link to the comparison of its methods, title, notes, its table."""
+    """Description of an artefact in Markdown: a link to the comparison of its methods, deviations, tables, notes."""
     leaf = record["name"].rpartition("/")[2]
     experiment = record["config"].get("experiment", {})
-    head = f"[Compare the methods]({page_of(experiment_id)}&viewStateShareKey={leaf})\n\n"
-    table = folder / f"{leaf}.md"
-    if table.is_file():
-        text = table.read_text(encoding="utf-8")
-    else:
-        notes = "\n".join(f"- {note}" for note in experiment.get("notes", ()))
-        text = f"# {experiment.get('title') or record['name']}\n\nThe figures are under Artifacts.\n\n{notes}\n"
-    if len(head + text) <= _TAG:
-        return head + text
-    more = f"\n\nThe rest is in `{table.name}` under Artifacts.\n"
-    return head + text[: _TAG - len(head + more)].rpartition("\n")[0] + more
+    parts = [
+        f"[Compare the methods]({page_of(experiment_id)}&viewStateShareKey={leaf})",
+        f"# {experiment.get('title') or record['name']}",
+        *(f"**Not as registered:** {text}" for text in record.get("deviations", ())),
+        *map(_in_markdown, tables_of(record["name"], folder)),
+        *(f"- {note}" for note in experiment.get("notes", ())),
+    ]
+    text = "\n\n".join(parts) + "\n"
+    if len(text) <= _TAG:
+        return text
+    more = "\n\nThe rest is in `data/summary.csv` under Artifacts.\n"
+    return text[: _TAG - len(more)].rpartition("\n")[0] + more
+
+
+def _in_markdown(table: PlainTable) -> str:
+    rows = [table.heads, ["---"] * len(table.heads), *table.rows]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([f"**{table.legend}**", "", *lines, "", table.remark]).rstrip()
 
 
 def _save_view(client, experiment_id: str, artefact: str, metric: str, now: int) -> None:
@@ -278,6 +287,8 @@ def _tags(record: Mapping) -> dict[str, str]:
     environment = record.get("environment", {})
     tags = {f"lpbench.{k}": str(v) for k, v in environment.items() if k != "versions"}
     tags |= {f"version.{k}": str(v) for k, v in environment.get("versions", {}).items()}
+    if deviations := record.get("deviations"):
+        tags["lpbench.deviations"] = "; ".join(deviations)
     return tags | {"lpbench.config_hash": record["config_hash"]}
 
 

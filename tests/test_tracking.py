@@ -54,7 +54,7 @@ def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
         for s in ("oracle", "tuning_free")
     ]
     pd.DataFrame(rows, columns=COLUMNS).to_csv(folder / "summary.csv", index=False)
-    (folder / "table9.md").write_text("| a |\n")
+    (folder / "table9.svg").write_text("<svg/>")
     record = {
         "name": "paper/table9",
         "config": {"seed": 1, "experiment": {"name": "paper/table9"}},
@@ -62,6 +62,7 @@ def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
         "environment": {"commit": "deadbeef", "versions": {"numpy": "2"}},
         "seconds": {"|abalone|aligned|krr": 2.5},
         "datasets": {"abalone": {"fingerprint": "f" * 64, "n_train": 10, "n_features": 2}},
+        "deviations": ["replications: 50 → 2"],
     }
     return folder, record
 
@@ -89,10 +90,13 @@ def test_parent_holds_files_and_children_numbers(logged):
     client, _, _ = logged
     (parent,), runs = children(client)
     assert parent.info.status == "FINISHED" and parent.info.end_time - parent.info.start_time == 2500
-    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.md"}
+    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg"}
     assert {f.path for f in client.list_artifacts(parent.info.run_id, "data")} == {"data/summary.csv"}
     assert parent.data.tags["lpbench.commit"] == "deadbeef" and parent.data.tags["version.numpy"] == "2"
-    assert "| a |" in parent.data.tags["mlflow.note.content"]
+    note = parent.data.tags["mlflow.note.content"]
+    assert "| method | abalone |" in note and "| krr | 1 ±0.01 |" in note and "| hist | 2 ±0.01 |" in note
+    assert "**Not as registered:** replications: 50 → 2" in note
+    assert parent.data.tags["lpbench.deviations"] == "replications: 50 → 2"
     assert parent.data.metrics == {"rank/krr": 1.0, "rank/hist": 1.0, "seconds": 2.5}
     krr = {r.data.params["epsilon"]: r for r in runs if r.data.tags["lpbench.method"] == "krr"}
     assert set(krr) == {"1.0", "2.0"}
@@ -118,15 +122,13 @@ def test_experiment_opens_as_model_training_with_a_view_of_the_methods(logged):
 def test_a_long_table_is_cut_at_a_row(tmp_path):
     from mlflow import MlflowClient
 
-    folder, record = artefact(tmp_path)
-    row = "| a |\n"
-    (folder / "table9.md").write_text(row * 3000)
+    folder, record = artefact(tmp_path, epsilons=[float(k) for k in range(1, 200)])
     uri = tracking_uri(None, tmp_path)
     log_artefact(uri, folder, tmp_path, record)
     (parent,), _ = children(MlflowClient(uri))
     note = parent.data.tags["mlflow.note.content"]
-    assert len(note) <= 8000 and note.endswith("The rest is in `table9.md` under Artifacts.\n")
-    assert note.count("| a |") == note.count(row)
+    assert len(note) <= 8000 and note.endswith("The rest is in `data/summary.csv` under Artifacts.\n")
+    assert note.count("| krr | 1 ±0.01 |") == note.count("| krr |") > 10
 
 
 def test_logging_again_writes_nothing(logged):
@@ -196,7 +198,7 @@ def test_remote_server(tmp_path):
         client = MlflowClient(address)
         (parent,), cells = children(client)
         assert len(cells) == 20
-        assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {"data", "table9.md"}
+        assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {"data", "table9.svg"}
         results = f"results_dir={tmp_path / 'cell'}"
         options = [
             "runner=serial",
