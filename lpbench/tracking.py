@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
+from threading import Lock
 
 import pandas as pd
 
@@ -35,6 +36,8 @@ _BATCH = 900
 _TAG = 8000
 #: Suffixes of files that are shown at the top of a parent run; the others are in its folder ``data``.
 _SHOWN = (".svg", ".png")
+#: One request at a time names a data set: a server that is told twice at once of a new one refuses the second.
+_DATASETS = Lock()
 #: Tags of an experiment by which the interface opens it as model training, and finds a saved view.
 _KIND = ("mlflow.experimentKind", "custom_model_development")
 _VIEW = "mlflow.sharedViewState."
@@ -333,7 +336,8 @@ def _log_cell(client, run_id: str, keys: Mapping, rows: pd.DataFrame, record: Ma
             source=json.dumps({"dataset": keys["dataset"]}),
             profile=json.dumps(info),
         )
-        client.log_inputs(run_id, [DatasetInput(data)])
+        with _DATASETS:
+            client.log_inputs(run_id, [DatasetInput(data)])
 
 
 def _searchable(keys: Mapping) -> dict[str, str]:
