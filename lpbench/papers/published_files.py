@@ -27,7 +27,7 @@ def read(name: str) -> pd.DataFrame:
 
 @cache
 def names(kind: str, letter: str) -> dict[tuple[str, str], str]:
-    """Map (published name, rule) to our name; ``kind`` is dataset, method or series."""
+    """Map (published name, rule) to our name; ``kind`` is dataset, method, series or range."""
     rows = read("names.csv")
     rows = rows[(rows["kind"] == kind) & (rows["paper"] == letter)]
     return {(r.published, r.rule): r.ours for r in rows.itertuples()}

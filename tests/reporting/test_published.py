@@ -13,7 +13,9 @@ from lpbench.reporting.published import published_cells, published_rank_sums
 
 TABLES = {f"histoftree/table{k}": 120 for k in (1, 2, 3)}
 COUNTS = TABLES | {"lpct/table1": 33, "lpct/table2": 363, "lpct/table3": 121}
-COUNTS |= {"lpct/figure4a": 24, "lpct/figure5a": 35, "lpct/figure7c": 50}
+FIGURES = {"4a": 24, "4b": 24, "4c": 30, "5a": 35, "5b": 49, "5c": 42, "6a": 120, "6b": 135}
+FIGURES |= {"7a": 35, "7b": 35, "7c": 50, "8": 48, "9": 90, "10": 30}
+COUNTS |= {f"lpct/figure{figure}": count for figure, count in FIGURES.items()}
 
 
 @pytest.mark.parametrize(("name", "count"), COUNTS.items())
@@ -23,10 +25,16 @@ def test_every_published_cell_is_there_once(name, count):
     assert not cells.duplicated(["panel", "dataset", "mask", "method", "epsilon", "x"]).any()
 
 
-def test_the_figures_file_has_no_other_figure():
-    assert sum(len(published_cells(n)) for n in ("lpct/figure4a", "lpct/figure5a", "lpct/figure7c")) == len(
-        read("lpct_figures.csv")
-    )
+def test_every_point_of_the_figures_file_belongs_to_an_experiment():
+    assert sum(len(published_cells(f"lpct/figure{figure}")) for figure in FIGURES) == len(read("lpct_figures.csv"))
+
+
+def test_a_curve_without_a_budget_of_its_own_has_the_smallest_of_its_panel():
+    budgets = published_cells("lpct/figure5b").groupby("method")["epsilon"].unique().map(list)
+    assert budgets["lpct_q"] == [1.0] and budgets["lpct_p"] == [1.0, 4.0, 8.0]
+    ranges = published_cells("lpct/figure8")
+    assert set(zip(ranges["panel"], ranges["epsilon"], strict=True)) == {("b", 0.5), ("c", 8.0)}
+    assert set(ranges["dataset"]) == {"range_known", "range_estimated", "range_unknown"}
 
 
 def test_cells_carry_printed_values_stars_and_notes():

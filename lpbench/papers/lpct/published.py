@@ -16,6 +16,13 @@ COLUMNS = (
     *("ct_w", "lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "ct_q"),
     *("phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
 )
+#: Experiments whose curves are published.
+FIGURES = tuple(
+    f"lpct/figure{number}"
+    for number in ("4a", "4b", "4c", "5a", "5b", "5c", "6a", "6b", "7a", "7b", "7c", "8", "9", "10")
+)
+#: Budgets of the panels with one budget, which is not the axis.
+BUDGETS = {"figure8b": 0.5, "figure8c": 8.0, "figure10a": 8.0, "figure10b": 1000.0}
 
 
 def sizes() -> pd.DataFrame:
@@ -75,26 +82,43 @@ def _cells(
     )
 
 
-def points(figure: str) -> pd.DataFrame:
-    """Points read off a figure; a series is ``METHOD`` or ``METHOD eps=E``, x is epsilon in the first case."""
+def points(experiment: str) -> pd.DataFrame:
+    """Points read off a figure's curves.
+
+    A series is ``METHOD`` or ``METHOD eps=E``. Without a budget the axis is the budget, or the method does not read it
+    (LPCT-Q) or has only one: then the panel's smallest stands for all.
+    """
     rows = read("lpct_figures.csv")
-    rows = rows[rows["figure"] == figure]
-    series = names("series", "L")
-    method, _, epsilon = zip(*(s.partition(" eps=") for s in rows["series"]), strict=True)
+    number = experiment.removeprefix("lpct/")
+    panels = {"": number} if number in set(rows["figure"]) else {p: number + p for p in _panels(number)}
+    parts = [_panel(panel, rows[rows["figure"] == figure]) for panel, figure in panels.items()]
+    return with_notes(experiment, pd.concat(parts, ignore_index=True))
+
+
+def _panels(number: str) -> list[str]:
+    """Letters of the panels that one of our experiments holds together."""
+    return sorted({f.removeprefix(number) for f in read("lpct_figures.csv")["figure"] if f[:-1] == number})
+
+
+def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
+    figure = rows["figure"].iloc[0]
+    series, datasets = names("series", "L"), names("range", "L")
+    method, _, budget = zip(*(s.partition(" eps=") for s in rows["series"]), strict=True)
     x = rows["x"].astype(float).tolist()
-    table = pd.DataFrame(
+    given = [float(b) for b in budget if b]
+    single = min(given) if given else BUDGETS.get(figure)
+    return pd.DataFrame(
         {
-            "panel": "",
-            "dataset": "",
+            "panel": panel,
+            "dataset": [datasets.get((m, ""), "") for m in method],
             "mask": "",
             "method": [series[m, ""] for m in method],
-            "epsilon": [float(e) if e else place for e, place in zip(epsilon, x, strict=True)],
+            "epsilon": [float(b) if b else single or place for b, place in zip(budget, x, strict=True)],
             "x": x,
             "published": rows["accuracy"].astype(float).tolist(),
             "starred": False,
         }
     )
-    return with_notes(f"lpct/{figure}", table)
 
 
 def rank_sums() -> pd.DataFrame:
@@ -116,7 +140,7 @@ PUBLISHED: dict[str, Callable[[], pd.DataFrame]] = {
     "lpct/table1": sizes,
     "lpct/table2": accuracies,
     "lpct/table3": seconds,
-    **{f"lpct/{figure}": partial(points, figure) for figure in ("figure4a", "figure5a", "figure7c")},
+    **{name: partial(points, name) for name in FIGURES},
 }
 LAYOUTS = {
     "lpct/table2": TableLayout(
