@@ -32,6 +32,7 @@ EXTRA = (
     "histoftree_max_edge[bins=1,constants=tight]",
     "adhistoftree_max_edge[bins_offset=-9]",
     "adhistoftree_max_edge[bins_offset=-9,constants=tight]",
+    "krr[budget=halves]",
     "krr[variant=per_attribute]",
     "lpct_max_edge[mechanism=rr]",
     "lpct_max_edge[noise=discrete]",

@@ -62,7 +62,7 @@ def randomised_features(model: models.KRR) -> Randomizer:
     every = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     features, labels = every[:-1].T, every[-1]
     parts = 1 + columns.size
-    split = parts if model.budget == "composed" else 1
+    of_label, split = (int(part) for part in model._divide(np.array(columns.size)))
 
     def send_feature(j):
         # One call of the client code draws all features; each is a mechanism of its own.
@@ -76,12 +76,12 @@ def randomised_features(model: models.KRR) -> Randomizer:
 
     mechanism = GRR(model.epsilon / split, model.bins)
     bins = np.floor(features * model.bins).astype(int)
-    messages = [label_message(model, labels, split=split)]
+    messages = [label_message(model, labels, split=of_label)]
     fields = (Integers(model.bins),)
     messages += [
         Message(mechanism, bins[:, j], send_feature(j), fields, client="KRR._obfuscate") for j in range(columns.size)
     ]
-    claimed = model.epsilon * (1 if model.budget == "composed" else parts)
+    claimed = model.epsilon * (parts if model.budget == "per_attribute" else 1)
     public = REAL_BITS * float((~USER_MASK).sum())
     return Randomizer("", "semi_feature_ldp", claimed, messages, labels.size, public_bits=public)
 

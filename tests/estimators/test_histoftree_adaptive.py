@@ -72,6 +72,20 @@ def test_extreme_budgets_choose_something(epsilon):
     assert choose_partition(mask[:1], epsilon)[1] == 1
 
 
+def test_with_depth_zero_allowed_the_rule_may_leave_the_tree_uncut():
+    """At p = 0 the bound is log n / (n epsilon^2) + C for every s; the noise of any cut exceeds what C = 0.01 gains."""
+    mask = make_mask("aligned", 500, 8, np.random.default_rng(0), {"n_protected": 2})
+    assert choose_partition(mask, 1.0, 0.01, min_depth=0) == (0, 0, 1)
+    assert choose_partition(mask, 1.0, 0.01)[1] >= 1
+    # where a cut pays, allowing none changes nothing
+    assert choose_partition(mask, 64.0, 1.0, min_depth=0) == choose_partition(mask, 64.0, 1.0)
+    X, y = np.random.default_rng(1).random((500, 8)), np.linspace(0, 1, 500)
+    model = AdHistOfTree(1.0, constant=0.01, min_depth=0, y_range=(0, 1), random_state=0).fit(X, y, mask=mask)
+    assert np.ptp(model.predict(X)) == 0
+    with pytest.raises(ConfigurationError, match="min_depth"):
+        AdHistOfTree(min_depth=-1, y_range=(0, 1)).fit(X, y, mask=mask)
+
+
 def test_it_is_histoftree_at_the_chosen_setting():
     rng = np.random.default_rng(0)
     X, mask = rng.random((400, 5)), make_mask("power_law", 400, 5, rng, {"gamma": 2.0})

@@ -63,6 +63,21 @@ def test_per_attribute_says_that_it_spends_more():
     assert whole.epsilon == 3 * 2.0 and "each attribute" in whole.note
 
 
+def test_halves_give_the_label_the_same_noise_under_every_mask():
+    """Half of the budget for the label, whoever protects how much; the protected features share the other half."""
+    shown, labels, guarantee = messages(bins=2, budget="halves")
+    unit = noisy_labels(Y, LabelQuestion((-1.0, 1.0), 2.0), Streams(7)) - Y
+    np.testing.assert_allclose(labels - Y, 2 * unit, rtol=1e-9)
+    assert guarantee.epsilon == 2.0
+    for count in np.unique(MASK.sum(axis=1)):
+        users = MASK.sum(axis=1) == count
+        protected = MASK & users[:, None]
+        kept = np.mean(np.floor(2 * shown[protected]) == np.floor(2 * X[protected]))
+        expected = GRR(2.0 / (2 * count), 2).channel()[0, 0]
+        assert abs(kept - expected) < 6 * np.sqrt(expected * (1 - expected) / protected.sum())
+    assert messages(mask=np.zeros_like(MASK), budget="halves")[2].epsilon == 1.0
+
+
 def test_nothing_protected_leaves_the_features():
     shown, _, _ = messages(mask=np.zeros_like(MASK))
     np.testing.assert_array_equal(shown, X)

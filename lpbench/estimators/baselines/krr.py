@@ -14,7 +14,7 @@ from lpbench.privacy import grr_reports
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
 
-BUDGETS = ("composed", "per_attribute")
+BUDGETS = ("composed", "halves", "per_attribute")
 
 
 class KRR(TreeRegressor):
@@ -29,10 +29,11 @@ class KRR(TreeRegressor):
         Budget of one user; inf: no noise (features are still binned).
     bins : int
         k >= 2.
-    budget : {"composed", "per_attribute"}
+    budget : {"composed", "halves", "per_attribute"}
         The paper does not say how epsilon is divided. ``composed``: the label and each of the s_i features that user i
-        protects get epsilon / (s_i + 1), which is epsilon-semi-feature LDP by composition. ``per_attribute``: each
-        gets the whole epsilon, which is *not*; ``guarantee_`` then states (1 + max s_i) epsilon.
+        protects get epsilon / (s_i + 1), which is epsilon-semi-feature LDP by composition, and so is ``halves``: every
+        label gets epsilon / 2, each protected feature epsilon / (2 s_i). ``per_attribute``: each gets the whole
+        epsilon, which is *not*; ``guarantee_`` then states (1 + max s_i) epsilon.
     max_depth : int or None
     min_samples_leaf : int
         As in scikit-learn.
@@ -77,10 +78,18 @@ class KRR(TreeRegressor):
     def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
         check_choice("budget", self.budget, BUDGETS)
         check_whole("bins", self.bins, least=2)
-        messages = 1 + mask.sum(axis=1)
-        split = messages if self.budget == "composed" else np.ones_like(messages)
-        labels = noisy_labels(y, self._label_question(split), streams)
-        return self._obfuscate(X, mask, self.epsilon / split, streams), labels, self._guarantee(mask, messages)
+        of_label, of_feature = self._divide(mask.sum(axis=1))
+        labels = noisy_labels(y, self._label_question(of_label), streams)
+        return self._obfuscate(X, mask, self.epsilon / of_feature, streams), labels, self._guarantee(mask)
+
+    def _divide(self, protected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By how much epsilon is divided for the label and for a feature of users who protect that many features."""
+        one = np.ones_like(protected)
+        return {
+            "composed": (1 + protected, 1 + protected),
+            "halves": (2 * one, 2 * np.maximum(protected, 1)),
+            "per_attribute": (one, one),
+        }[self.budget]
 
     def _obfuscate(self, X: np.ndarray, mask: np.ndarray, epsilon: np.ndarray, streams: Streams) -> np.ndarray:
         """Replace protected entries by the centre of the reported bin; ``epsilon`` (n,) is what each entry gets.
@@ -96,10 +105,12 @@ class KRR(TreeRegressor):
         shown[mask] = (reported + 0.5) / self.bins
         return shown
 
-    def _guarantee(self, mask: np.ndarray, messages: np.ndarray) -> Guarantee:
+    def _guarantee(self, mask: np.ndarray) -> Guarantee:
         epsilon, note = float(self.epsilon), self._leak_note
+        if self.budget == "halves" and not mask.any():
+            epsilon /= 2
         if self.budget == "per_attribute":
-            epsilon *= float(messages.max())
+            epsilon *= 1.0 + float(mask.sum(axis=1).max())
             spent = f"each attribute gets the whole {float(self.epsilon):g}; the sum over a user's attributes is stated"
             note = "; ".join(filter(None, (note, spent)))
         reports = float(mask.sum(axis=1).mean()) * np.log2(self.bins)

@@ -32,11 +32,13 @@ def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndar
     return np.einsum("sh,shp->sp", PublicMask.of(mask).users_by_hidden / n, np.exp2(share[:, :, None] * depths))
 
 
-def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: float = 1.0) -> tuple[int, int, int]:
+def choose_partition(
+    mask: np.ndarray | PublicMask, epsilon: float, constant: float = 1.0, min_depth: int = 1
+) -> tuple[int, int, int]:
     """Minimise the bound (15) over the number of grid features and the depth, by brute force.
 
     The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
-    p = 1, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has more
+    p = min_depth, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has more
     non-empty leaves). Ties go to the smaller s, then the smaller p.
 
     Parameters
@@ -46,6 +48,8 @@ def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: fl
         Whole budget.
     constant : float
         C, multiplier of the second term (HistOfTree C.1).
+    min_depth : int
+        Smallest p; 0 allows an uncut tree.
 
     Returns
     -------
@@ -53,14 +57,15 @@ def choose_partition(mask: np.ndarray | PublicMask, epsilon: float, constant: fl
         s*, p* and t* = round(2^(p*/(d - s*))), at least 1.
     """
     public = PublicMask.of(mask)
-    return public.remembered(("partition", epsilon, constant), lambda: _minimise_bound(public, epsilon, constant))
+    key = ("partition", epsilon, constant, min_depth)
+    return public.remembered(key, lambda: _minimise_bound(public, epsilon, constant, min_depth))
 
 
-def _minimise_bound(mask: PublicMask, epsilon: float, constant: float) -> tuple[int, int, int]:
+def _minimise_bound(mask: PublicMask, epsilon: float, constant: float, min_depth: int) -> tuple[int, int, int]:
     n, d = mask.shape
-    s, depths = np.arange(d)[:, None], np.arange(1, max(1, math.ceil(math.log2(n))) + 1)
+    s, depths = np.arange(d)[:, None], np.arange(min_depth, max(1, min_depth, math.ceil(math.log2(n))) + 1)
     with np.errstate(over="ignore"):
-        delta = mask.remembered("inflation", lambda: mean_inflation(mask, depths))
+        delta = mask.remembered(("inflation", min_depth), lambda: mean_inflation(mask, depths))
         noise = math.log(n) / n * np.exp2(depths * (d + s) / (d - s)) * delta
         noise = np.zeros_like(noise) if math.isinf(epsilon) else noise / epsilon**2
     bound = noise + constant * np.exp2(-2.0 * depths / (d - s))
@@ -85,6 +90,8 @@ class AdHistOfTree(CellRegressor):
         Added to t* (HistOfTree C.1 searches -1, 0 and 1); the result is at least 1.
     label_share : float, default 0.5
         Share of the budget spent on the label, rho.
+    min_depth : int, default 1
+        Smallest depth that the rule may choose. HistOfTree (15) does not say where p begins; 0 allows an uncut tree.
     rule, mechanism, split_score, noise, constants, y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
     """
@@ -96,6 +103,7 @@ class AdHistOfTree(CellRegressor):
         constant: float = 1.0,
         bins_offset: int = 0,
         label_share: float = 0.5,
+        min_depth: int = 1,
         rule: str = "max_edge",
         mechanism: str = "grr",
         split_score: str = "weighted",
@@ -110,6 +118,7 @@ class AdHistOfTree(CellRegressor):
         self.constant = constant
         self.bins_offset = bins_offset
         self.label_share = label_share
+        self.min_depth = min_depth
         self.rule = rule
         self.mechanism = mechanism
         self.split_score = split_score
@@ -121,10 +130,11 @@ class AdHistOfTree(CellRegressor):
         self.random_state = random_state
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
-        constant, offset = params["constant"], params["bins_offset"]
+        constant, offset, min_depth = params["constant"], params["bins_offset"], params["min_depth"]
         check_number("constant", constant, above=0)
         check_whole("bins_offset", offset, least=None)
-        n_grid_features, depth, bins = choose_partition(mask, epsilon, constant)
+        check_whole("min_depth", min_depth)
+        n_grid_features, depth, bins = choose_partition(mask, epsilon, constant, min_depth)
         names = ("label_share", "rule", "mechanism", "split_score")
         setting = Setting(
             n_grid_features=n_grid_features,
