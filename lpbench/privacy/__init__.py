@@ -14,6 +14,9 @@ from lpbench.privacy.mechanism import (
     check_epsilon,
     exact_epsilon,
 )
+from lpbench.privacy.number_channel import NumberChannel, optimal_unbiased, rr_on_bins
+from lpbench.privacy.piecewise import Hybrid, Piecewise
+from lpbench.privacy.prior_response import PriorResponse, prior_reports, ranked_classes
 from lpbench.privacy.privunit import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
 from lpbench.privacy.randomized_response import (
     GRR,
@@ -24,6 +27,7 @@ from lpbench.privacy.randomized_response import (
     grr_weights,
     rr_reports,
 )
+from lpbench.privacy.staircase import Staircase
 from lpbench.privacy.subset_selection import SubsetSelection, subset_reports
 
 __all__ = [
@@ -38,11 +42,16 @@ __all__ = [
     "FiniteMechanism",
     "Gaussian",
     "Guarantee",
+    "Hybrid",
     "Laplace",
     "Mechanism",
+    "NumberChannel",
+    "Piecewise",
+    "PriorResponse",
     "PrivUnitG",
     "RandomizedResponse",
     "Records",
+    "Staircase",
     "SubsetSelection",
     "cell_noise",
     "check_epsilon",
@@ -56,8 +65,12 @@ __all__ = [
     "grr_reports",
     "grr_weights",
     "hashed_uniforms",
+    "optimal_unbiased",
+    "prior_reports",
     "privunit_reports",
+    "ranked_classes",
     "report_coefficients",
+    "rr_on_bins",
     "rr_reports",
     "subset_reports",
     "sum_of_laplace",

@@ -1,0 +1,121 @@
+"""Randomised response among the classes that a prior makes probable; each user may have a prior of their own.
+
+Source: Ghazi et al. (2021), Deep learning with label differential privacy (RRWithPrior).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lpbench.errors import ConfigurationError
+from lpbench.privacy.mechanism import CategoryMechanism
+from lpbench.privacy.randomized_response import grr_probabilities, grr_reports
+
+
+def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Order classes by prior probability and choose how many are reported.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n, K)
+        Public; one row a user.
+    epsilon : float
+
+    Returns
+    -------
+    order : int ndarray of shape (n, K)
+        Classes, the most probable first; ties by index.
+    size : int ndarray of shape (n,)
+        k that maximises (sum of the k largest) e^epsilon / (e^epsilon + k - 1), the probability of a true report.
+    """
+    prior = np.asarray(prior, dtype=np.float64)
+    order = np.argsort(-prior, axis=1, kind="stable")
+    mass = np.cumsum(np.take_along_axis(prior, order, axis=1), axis=1)
+    keep, _ = grr_probabilities(np.arange(1, prior.shape[1] + 1), epsilon)
+    return order, 1 + np.argmax(mass * keep, axis=1)
+
+
+def prior_reports(
+    truth: np.ndarray, order: np.ndarray, size: np.ndarray, epsilon: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Client: a class among the user's ``size`` most probable ones, by randomised response if the own is one of them.
+
+    Parameters
+    ----------
+    truth : int ndarray of shape (n,)
+    order, size
+        See :func:`ranked_classes`.
+    epsilon : float
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int64 ndarray of shape (n,)
+    """
+    truth = np.asarray(truth, dtype=np.int64)
+    rank = np.argmax(order == truth[:, None], axis=1)
+    anything = np.floor(rng.random(truth.size) * size).astype(np.int64)
+    answer = grr_reports(np.minimum(rank, size - 1), size, epsilon, rng.random(truth.size), rng.random(truth.size))
+    shown = np.where(rank < size, answer, anything)
+    return np.take_along_axis(order, shown[:, None], axis=1)[:, 0].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class PriorResponse(CategoryMechanism):
+    """Randomised response among listed categories; all other categories report one of them at random.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report.
+    n_categories : int
+    shown : tuple of int
+        The categories that are reported, different ones; with one alone nothing is told and epsilon is 0.
+    """
+
+    shown: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        different = sorted(set(self.shown)) == sorted(self.shown)
+        if not self.shown or not different or min(self.shown) < 0 or max(self.shown) >= self.n_categories:
+            raise ConfigurationError(
+                f"shown={self.shown!r} must be different numbers in 0, ..., {self.n_categories - 1}"
+            )
+
+    @classmethod
+    def for_prior(cls, epsilon: float, prior: ArrayLike) -> PriorResponse:
+        """Return the mechanism that most often tells the truth to those who believe the prior, shape (K,)."""
+        order, size = ranked_classes(np.asarray(prior)[None], epsilon)
+        return cls(epsilon, order.shape[1], tuple(int(c) for c in order[0, : size[0]]))
+
+    def privacy_map(self, distance: float = 1) -> float:
+        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
+        return float(self.budget) if distance and len(self.shown) > 1 else 0.0
+
+    @property
+    def bits(self) -> float:
+        """log2 of the number of categories that are reported."""
+        return math.log2(len(self.shown))
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reported categories, for categories of shape (n,)."""
+        values = self.check_values(values)
+        rest = [c for c in range(self.n_categories) if c not in self.shown]
+        order = np.broadcast_to([*self.shown, *rest], (values.size, self.n_categories))
+        return prior_reports(values, order, np.full(values.size, len(self.shown)), self.budget, rng)
+
+    def log_channel(self) -> np.ndarray:
+        """Channel of shape (K, K), -inf for categories that are not reported."""
+        k, listed = len(self.shown), list(self.shown)
+        table = np.full((self.n_categories,) * 2, -math.inf)
+        table[:, listed] = -math.log(k)
+        log_keep = -math.log1p((k - 1) * math.exp(-self.budget))
+        for own in listed:
+            table[own, listed] = log_keep - (self.budget if k > 1 else 0.0)
+            table[own, own] = log_keep
+        return table

@@ -1,0 +1,107 @@
+"""Staircase noise, the additive noise of least variance for a pure budget.
+
+Source: Geng and Viswanath (2015), The optimal noise-adding mechanism in differential privacy. The density is constant
+on steps of the length of the sensitivity; one step down costs the whole budget.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_sensitivity
+
+#: Relative error of a distance below which it counts as a whole number of steps.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Staircase(ContinuousMechanism):
+    """Add staircase noise to a number; the place of the steps minimises the variance.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report.
+    sensitivity : float
+        Largest distance of two users' numbers; public.
+    """
+
+    budget: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.budget, "budget")
+        check_sensitivity(self.sensitivity)
+
+    @classmethod
+    def for_budget(cls, epsilon: float, sensitivity: float = 1.0) -> Staircase:
+        """Return the mechanism that spends exactly ``epsilon``."""
+        return cls(epsilon, sensitivity)
+
+    @cached_property
+    def high_share(self) -> float:
+        """Share gamma of a step of length ``sensitivity`` that lies before the fall, of least variance."""
+        b = math.exp(-self.budget)
+        root = math.exp(-self.budget / 3.0) * ((1.0 + b) / 2.0) ** (1.0 / 3.0)
+        return (root - b) / -math.expm1(-self.budget)
+
+    def privacy_map(self, distance: float) -> float:
+        """Exact epsilon between two inputs at the given distance: the budget for each step begun."""
+        return math.ceil(distance / self.sensitivity - _ROUNDING) * self.budget if distance > 0 else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map(self.sensitivity)
+
+    @property
+    def bits(self) -> float:
+        """One real number."""
+        return 64.0
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise."""
+        return self.sensitivity**2 * noise_variance(self.budget, self.high_share)
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return values + noise; shape of ``values``."""
+        values = np.asarray(values, dtype=np.float64)
+        if math.isinf(self.budget):
+            return values
+        b, gamma = math.exp(-self.budget), self.high_share
+        sign = np.where(rng.random(values.shape) < 0.5, -1.0, 1.0)
+        step = rng.geometric(-math.expm1(-self.budget), size=values.shape) - 1.0
+        low = rng.random(values.shape) >= gamma / (gamma + (1.0 - gamma) * b)
+        u = rng.random(values.shape)
+        return values + sign * self.sensitivity * (step + np.where(low, gamma + (1.0 - gamma) * u, gamma * u))
+
+    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Log-density of scalar reports given scalar values (needs a finite budget)."""
+        place = np.abs(np.subtract(reports, values)) / self.sensitivity
+        step = np.floor(place)
+        gamma = self.high_share
+        lower = step + (place - step >= gamma)
+        log_mass = np.logaddexp(math.log(gamma), math.log1p(-gamma) - self.budget)
+        log_top = math.log(-math.expm1(-self.budget)) - math.log(2.0 * self.sensitivity) - log_mass
+        return log_top - lower * self.budget
+
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
+        """Supremum over the reports of the log-density ratio between two numbers."""
+        return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
+
+
+def noise_variance(epsilon: float, high_share: float) -> float:
+    """Variance of staircase noise at sensitivity 1 for any share of a step before the fall."""
+    b, gamma = math.exp(-epsilon), high_share
+    rest = -math.expm1(-epsilon)
+    mean, second = b / rest, b * (1.0 + b) / rest**2
+    high = second + gamma * mean + gamma**2 / 3.0
+    low = second + (1.0 + gamma) * mean + (1.0 + gamma + gamma**2) / 3.0
+    weight = (1.0 - gamma) * b
+    return (gamma * high + weight * low) / (gamma + weight)
