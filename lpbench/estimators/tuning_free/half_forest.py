@@ -10,6 +10,8 @@ import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
+from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid
+
 N_TREES = 50
 
 
@@ -36,8 +38,12 @@ class HalfForest:
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.
-        self._centre = np.average(y, weights=weight)
-        y = y - self._centre
+        centre = np.average(y, weights=weight)
+        # Features that cut the rows alike tie; errors of rounding, which differ between processors, must not choose.
+        bits = bits_of_exact_sums(n, factors=2)
+        step = grid_step(y - centre, bits)
+        self._centre = on_grid(centre, step)
+        y, weight = on_grid(y, step) - self._centre, on_grid(weight, grid_step(weight, bits))
         self._trees: list = []
         total, count = np.zeros(n), np.zeros(n)
         order = np.arange(n)

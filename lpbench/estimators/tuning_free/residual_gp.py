@@ -13,6 +13,7 @@ from sklearn.base import clone
 from lpbench.checks import check_choice
 from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
 from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.interview import REPORTS, Curator, Question, answers, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
@@ -198,7 +199,7 @@ class ResidualGP(LocalRegressor):
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
         spread = model.residual_variance + model.report_variance
         signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
-        leaf = math.ceil(2.0 * spread / signal)
+        leaf = math.ceil(settled(2.0 * spread / signal))
         if self.learner == "gp" or seen.size < max(2 * leaf, _FEWEST_FOR_FOREST) or sample.shown.columns.size == 0:
             return
         targets, noise = curator.targets[seen], curator.noise[seen]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from lpbench.estimators.stable import grid_step, on_grid, settled
 from lpbench.privacy import SubsetSelection
 
 #: Most bins of the score for two classes.
@@ -19,6 +20,8 @@ LEAVES = (2, 4, 8, 16, 32)
 _MAX_NOISE, _FEWEST_USERS = 0.05, 20
 #: Weight of the features' spread beside that of the labels in the tree, and principal axes that stand for them.
 SPREAD, _AXES = 0.5, 8
+#: Bits of the targets of that tree: their sums over any public sample are without error.
+_TARGET_BITS = 24
 
 
 class ScoreCells:
@@ -58,7 +61,7 @@ class ScoreCells:
         seed: int,
         spread: float = SPREAD,
     ) -> None:
-        n_classes = probabilities.shape[1]
+        n_classes, probabilities = probabilities.shape[1], settled(probabilities)
         self._bins, self._top = n_bins, n_classes > 2
         top, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
         if self._top:
@@ -72,12 +75,15 @@ class ScoreCells:
             least = max(3, codes.size // (4 * n_leaves))
             self._tree = DecisionTreeRegressor(max_leaf_nodes=n_leaves, min_samples_leaf=least, random_state=seed)
             deviations = np.eye(n_classes)[codes] - probabilities
-            self._tree.fit(X, np.hstack([deviations, spread * deviations.std() * principal_axes(X)]))
+            targets = np.hstack([deviations, spread * deviations.std() * principal_axes(X)])
+            # Features that cut the rows alike tie; errors of rounding, which processors do not share, must not choose.
+            self._tree.fit(X, on_grid(targets, grid_step(targets, _TARGET_BITS)))
             self._leaves = np.unique(self._tree.apply(X))
         self.n_cells = n_bins * self._leaves.size
 
     def locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Cells of rows with the given scores (m, n_classes) and features (m, d), shape (m,)."""
+        probabilities = settled(probabilities)
         if not self._top:
             bins = np.searchsorted(self._edges, probabilities[:, -1], side="right")
         else:
