@@ -34,7 +34,7 @@ class NotRunError(LpbenchError):
 
 
 class CellTimeout(LpbenchError):
-    """A block ran longer than ``runner.cell_timeout``, or would have by its projected run time."""
+    """A block ran longer than its clock allows, or would have by its projected run time."""
 
 
 class PrivacyLeakWarning(UserWarning):

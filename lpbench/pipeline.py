@@ -21,6 +21,7 @@ from lpbench.experiments.engines import engine
 from lpbench.experiments.estimate import writing_seconds
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
+from lpbench.experiments.limits import SECONDS_OF_WORK
 from lpbench.experiments.plan import Plan, by_name, registered_methods
 from lpbench.experiments.records import environment, record_of, stamp_of, worker_count
 from lpbench.experiments.results import RECORD, Artefact, Results
@@ -49,8 +50,8 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """0 unless a block failed or an artefact could not be written (missing data and time limits are no failure)."""
-        return int(bool(self.problems) or any(o.status == "failed" for o in self.run.outcomes))
+        """0 if complete: every planned block has a result and every artefact is written."""
+        return int(bool(self.problems or self.run.failed))
 
 
 def run_jobs(
@@ -71,7 +72,7 @@ def run_jobs(
     writing = sum(map(writing_seconds, jobs)) * workers / min(workers, _WRITERS, max(len(jobs), 1))
     result = Result(run=_execute(jobs, plan, runner, store, progress, writing), plan=plan)
     lost = {o.key for o in result.run.failed}
-    jobs = [j for j in jobs if not (j.is_cell and (j.plan.missing or lost & {b.key for b in j.plan.blocks}))]
+    jobs = [j for j in jobs if not (j.is_cell and (not j.plan.blocks or lost & {b.key for b in j.plan.blocks}))]
     log = _Tracking(results_dir, tracking or Tracking())
     for job, changed, problem in _write_all(jobs, results_dir, runner, store, progress, result.run.work / workers):
         if problem:
@@ -113,12 +114,9 @@ def _execute(
 ) -> RunReport:
     timeouts: dict[str, float] = {}
     for job in jobs:
-        limit = job.experiment.cell_timeout
-        for entry in job.plan.entries if limit is not None else ():
-            if entry.block is not None and limit is not None:
-                # a block serves one cell for each budget
-                cells = max(len(entry.epsilons), len(entry.block.budgets))
-                whole = min(limit, runner.cell_timeout) * cells
+        for entry in job.plan.entries:
+            if entry.block is not None:
+                whole = SECONDS_OF_WORK * job.experiment.work_limit * entry.cells
                 timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
     return run_blocks(plan.blocks, store, runner, progress=progress, timeouts=timeouts, afterwards=writing)
 
@@ -282,6 +280,12 @@ def floor_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str
 def _name_and_params(selector: str) -> tuple[str, Mapping[str, Any]]:
     parsed = Selector.parse(selector)
     return parsed.name, parsed.params
+
+
+def describe_left_out(left_out: Mapping[str, str]) -> str:
+    """A paragraph that lists the cells over the work limit of their experiments."""
+    lines = [f"{len(left_out)} cell(s) left out by plan, on every machine:"] if left_out else []
+    return "\n".join(lines + [f"  {cell}: {reason}" for cell, reason in left_out.items()])
 
 
 def describe_missing(missing: Mapping[str, str]) -> str:

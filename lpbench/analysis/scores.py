@@ -1,7 +1,8 @@
 """The tidy table of scores: its columns, what it must satisfy, and how tables are written to disk.
 
 A summary of a table with holes averages over unequal sets and cannot be reproduced, so holes are refused here; what
-did not run on purpose (``skipped``, ``timeout``, ``failed``) is said in the ``status`` column and stays visible.
+was not run on purpose (``skipped``, ``left_out``) or did not finish (``timeout``, ``failed``) is said in the ``status``
+column and stays visible.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CELL = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
 #: A grid point of a cell, in the order in which :func:`normalise` sorts.
 POINT = [*CELL, "metric", "params"]
 SCORE_COLUMNS = [*CELL, "params", "replication", "metric", "value", "status", "reason", "seconds"]
-STATUSES = ("ok", "failed", "skipped", "timeout")
+STATUSES = ("ok", "failed", "skipped", "left_out", "timeout")
 #: For each metric, True where a larger value is better; seconds are measured, not scored.
 LARGER_IS_BETTER = {**METRICS, "seconds": False}
 _TEXT = ["experiment", "panel", "dataset", "mask", "method", "params", "metric", "status", "reason"]
@@ -138,7 +139,7 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
     if len(bad):
         raise DataError(
             f"{len(bad)} scores with status ok are not finite, the first one: {_describe(bad.iloc[0])}; "
-            "a fit that gives no number must carry status failed, skipped or timeout and a reason"
+            "a fit that gives no number must carry one of the other statuses and a reason"
         )
     rows, numbers = frame, point_numbers(frame)
     if (frame["replication"] < 0).any():

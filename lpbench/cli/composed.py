@@ -13,7 +13,7 @@ from lpbench.experiments.job import Job, job_from
 from lpbench.experiments.records import worker_count
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
-from lpbench.pipeline import Result, describe_missing, run_jobs, track_results
+from lpbench.pipeline import Result, describe_left_out, describe_missing, run_jobs, track_results
 
 #: File in a job's folder of a multirun that names the folder of the cell's results.
 _CELL = "cell.txt"
@@ -44,7 +44,7 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     if not job.is_cell:
         _conclude(job, result, results_dir)
         return result.exit_code
-    if job_folder and not result.plan.missing:
+    if job_folder and result.plan.blocks:
         (Path(job_folder) / _CELL).write_text(job.folder, encoding="utf-8")
     return _conclude_cell(job, result, results_dir, config.selection)
 
@@ -60,10 +60,12 @@ def _print_plan(job: Job, results_dir: Path, runner: Runner) -> int:
         print(estimate([job], store, workers))
     else:
         print("nothing can be run without these data")
-    limit = min(filter(None, (job.experiment.cell_timeout, runner.cell_timeout)))
+    if plan.left_out:
+        print(describe_left_out(plan.left_out))
     print(
         f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner.backend}, {workers} at "
-        f"once, {runner.order}, {limit:g} s for a cell; results in {results_dir / job.folder}"
+        f"once, {runner.order}, work limit {job.experiment.work_limit:g} for a cell; "
+        f"results in {results_dir / job.folder}"
     )
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
@@ -85,6 +87,9 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
 def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
     """Print the numbers of a cell, or why there are none; returns the exit code."""
     if result.plan.missing:
+        return 1
+    for cell, reason in result.plan.left_out.items():
+        print(f"error: {cell}: {reason}; raise experiment.work_limit", file=sys.stderr)
         return 1
     for outcome in result.run.failed:
         failure = Store(results_dir / "store").root / "failures" / f"{outcome.key}.json"

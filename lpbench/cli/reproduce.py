@@ -13,16 +13,16 @@ import click
 from lpbench.cli import options
 from lpbench.errors import unknown_name
 from lpbench.experiments import catalogue
-from lpbench.experiments.config import CELL_TIMEOUT, ORDERS, Runner, Tracking
-from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.config import ORDERS, Runner, Tracking
+from lpbench.experiments.experiment import WORK_LIMIT, Experiment
 from lpbench.paths import CONF
 
 if TYPE_CHECKING:
     from lpbench.pipeline import Result
 
 QUICK_REPLICATIONS = 2
-#: Seconds that a quick run gives a cell.
-QUICK_CELL_TIMEOUT = 10.0
+#: Work that a cell of a quick run may cost.
+QUICK_WORK_LIMIT = 10.0
 #: What a quick run is of, unless experiments are named: a few of each kind, without download.
 QUICK = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
@@ -40,10 +40,10 @@ _TRACKING = ("mlflow", "none")
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
 @click.option(
-    "--cell-timeout",
+    "--work-limit",
     type=click.FloatRange(0, min_open=True),
-    metavar="S",
-    help=f"Seconds for a cell.  [default: {CELL_TIMEOUT:g}]",
+    metavar="W",
+    help=f"Work that a cell may cost.  [default: the experiment's own, {WORK_LIMIT:g}]",
 )
 @options.choice("--order", ORDERS, "longest_first")
 @options.choice("--tracking", _TRACKING, "mlflow")
@@ -57,7 +57,7 @@ def command(
     backend: str,
     workers: int | None,
     address: str | None,
-    cell_timeout: float | None,
+    work_limit: float | None,
     order: str,
     tracking: str,
     tracking_uri: str | None,
@@ -71,15 +71,16 @@ def command(
     chosen = select_experiments(experiments or (QUICK if quick else ()))
     from lpbench.experiments.job import job_of
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import describe_missing, publish, run_jobs
+    from lpbench.pipeline import describe_left_out, describe_missing, publish, run_jobs
 
-    limit = QUICK_CELL_TIMEOUT if quick else CELL_TIMEOUT
-    runner = Runner(backend, workers, address, limit if cell_timeout is None else cell_timeout, order)
-    replications = QUICK_REPLICATIONS if quick and replications is None else replications
-    jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
-    missing = sum((job.plan for job in jobs), Plan(())).missing
-    if missing:
-        print(describe_missing(missing), flush=True)
+    runner = Runner(backend, workers, address, order)
+    if quick:
+        replications, work_limit = replications or QUICK_REPLICATIONS, work_limit or QUICK_WORK_LIMIT
+    jobs = [job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in chosen]
+    plan = sum((job.plan for job in jobs), Plan(()))
+    missing = plan.missing
+    for text in filter(None, (describe_missing(missing), describe_left_out(plan.left_out))):
+        print(text, flush=True)
     result = run_jobs(jobs, results, runner, Tracking(tracking, tracking_uri))
     target = publish(results, missing, [job.name for job in jobs] if quick else None)
     _print_result(result, time.perf_counter() - start, [job.name for job in jobs], results, quick)
@@ -110,6 +111,8 @@ def _print_result(result: Result, seconds: float, names: Sequence[str], results:
     )
     for outcome in run.failed:
         print(outcome.line())
+    if result.exit_code:
+        print("INCOMPLETE: what is named above has no result; the same command tries it again")
     if len(names) == 1:
         print_tables(tables_of(names[0], results / names[0]))
     if not quick:

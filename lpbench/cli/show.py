@@ -23,7 +23,7 @@ def command(experiment: str, results: Path) -> int:
     from lpbench.experiments.plan import plan_experiment
     from lpbench.experiments.results import Artefact
     from lpbench.experiments.store import Store
-    from lpbench.pipeline import describe_missing
+    from lpbench.pipeline import describe_left_out, describe_missing
     from lpbench.reporting.tables.text import tables_of
 
     plan = plan_experiment(content)
@@ -31,6 +31,8 @@ def command(experiment: str, results: Path) -> int:
     done = sum(store.has(b.key) for b in plan.blocks)
     if plan.missing:
         print(describe_missing(plan.missing))
+    if plan.left_out:
+        print(describe_left_out(plan.left_out))
     print(f"{content.name}: {content.title}")
     print(
         f"  {content.kind}, {content.replications} replications, "

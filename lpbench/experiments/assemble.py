@@ -26,9 +26,9 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
 
     (Nothing relies on the order. Sorting the rows of a block is a tenth of the work of sorting them all.)
 
-    An entry without data gives one row a budget with status ``skipped`` and the way to get the data; an entry whose
-    block failed or ran over its time gives one row a budget with that status and the reason. Such rows have
-    ``replication`` -1 and no value.
+    An entry without data gives one row a budget with status ``skipped`` and the way to get the data, one over the work
+    limit with status ``left_out``; an entry whose block failed or ran over its time gives one row a budget with that
+    status and the reason. Such rows have ``replication`` -1 and no value.
     """
     parts = [part for entry in entries for part in _by_budget(entry, _entry_table(entry, store))]
     if not parts:
@@ -39,7 +39,9 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
 
 
 def _entry_table(entry: Entry, store: Store) -> pa.Table:
-    if entry.block is None:
+    if entry.left_out:
+        table = _placeholder(entry, "left_out", entry.left_out)
+    elif entry.block is None:
         table = _placeholder(entry, "skipped", f"data not at hand: {entry.missing}")
     elif store.has(entry.block.key):
         table = _shown(store.read(entry.block.key)[0], entry)

@@ -12,8 +12,6 @@ from lpbench.experiments.method import Method
 
 #: Root seed of the committed results.
 ROOT_SEED = 2025
-#: Seconds that a cell may take: all replications of one method on one scenario at one budget.
-CELL_TIMEOUT = 3600.0
 #: Value of ``runner.backend`` -> module that it needs beyond lpbench's own requirements; the extra has the same name.
 BACKENDS = {"loky": None, "serial": None, "dask": "distributed", "ray": "ray"}
 #: Orders of execution.
@@ -41,8 +39,6 @@ class Runner(Frozen):
         Blocks computed at once; None: one per core.
     address : str or None
         Of a running cluster, for ``dask`` and ``ray``.
-    cell_timeout : float
-        Seconds that a cell may take.
     order : {"plan", "longest_first", "shuffle"}
         Order of execution; it never changes a number.
     """
@@ -50,7 +46,6 @@ class Runner(Frozen):
     backend: str = "loky"
     workers: int | None = None
     address: str | None = None
-    cell_timeout: float = CELL_TIMEOUT
     order: str = "longest_first"
 
     def __post_init__(self) -> None:

@@ -1,11 +1,15 @@
-"""What a block costs, by its estimator and size: the order of execution and the progress bar go by it."""
+"""Work of a block by its estimator and size: deterministic, in seconds of one core of the machine that was measured.
+
+It decides what is left out (``work_limit``) and in which order blocks run; the progress bar goes by it. Nothing here is
+measured while blocks run, so that every machine leaves out the same cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from lpbench.experiments.plan import Block
+from typing import Any
 
 #: Estimator -> microseconds for a replication, a number read (table size x replications) and a fit, as they were
 #: measured in a full run on two cores. What a store holds corrects them for the machine.
@@ -14,7 +18,7 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "CDPMean": (3100, 0.083, 120),
     "CDPVote": (2600, 0.077, 840),
     "CT": (36000, 0.048, 0),
-    "CalibratedScore": (0, 58, 0),
+    "CalibratedScore": (0, 0.4, 250000),
     "CubeMean": (1600, 0.046, 0),
     "CubeVote": (3100, 0.043, 0),
     "DT": (0, 1, 310),
@@ -44,6 +48,10 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
 _OTHER = (1500.0, 0.1, 250.0)
 
 
+#: Microseconds of updating a hidden layer of one unit by one number read, of methods that send a user's gradient.
+_WEIGHT = 6e-5
+
+
 @dataclass(frozen=True)
 class Size:
     """What the cost of a block depends on.
@@ -56,26 +64,26 @@ class Size:
     numbers : int
         Read in all replications: rows x features x replications.
     fits : int
+    weights : float
+        Updates of hidden weights by all fits: rows x features x hidden units each.
     """
 
     estimator: str
     replications: int
     numbers: int
     fits: int
-
-    @classmethod
-    def of(cls, block: Block) -> Size:
-        """Size of a planned block."""
-        name = block.estimator.rpartition(".")[2]
-        return cls(name, block.replications, block.replications * block.table_size, block.fits)
+    weights: float = 0
 
     @property
     def seconds(self) -> float:
         """Seconds by the listed costs."""
         replication, number, fit = COSTS.get(self.estimator, _OTHER)
-        return 1e-6 * (replication * self.replications + number * self.numbers + fit * self.fits)
+        listed = replication * self.replications + number * self.numbers + fit * self.fits
+        return 1e-6 * (listed + _WEIGHT * self.weights)
 
 
-def expected_seconds(block: Block) -> float:
-    """Seconds that a block takes in one worker by the listed costs."""
-    return Size.of(block).seconds
+def hidden_units(params: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], n_features: int) -> int:
+    """Hidden units of a network with ``hidden_ratio`` of them per feature, added up over the grid points."""
+    ratios = grid.get("hidden_ratio", [params.get("hidden_ratio", 0)])
+    others = math.prod(len(values) for name, values in grid.items() if name != "hidden_ratio")
+    return others * sum(max(1, math.floor(ratio * n_features)) for ratio in ratios if ratio)

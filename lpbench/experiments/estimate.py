@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lpbench.datasets import describe
 from lpbench.errors import LpbenchError
-from lpbench.experiments.costs import Size
+from lpbench.experiments.costs import Size, hidden_units
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.store import Store
@@ -64,7 +64,8 @@ def _stored(store: Store, key: str) -> tuple[Size, float] | None:
         return None
     replications = config["replications"]
     numbers = replications * (facts.n_train or 0) * facts.n_features
-    return Size(config["estimator"].rpartition(".")[2], replications, numbers, rows), float(seconds)
+    units = hidden_units(config["params"], config["grid"], facts.n_features) * len(config["budgets"])
+    return Size(config["estimator"].rpartition(".")[2], replications, numbers, rows, numbers * units), float(seconds)
 
 
 def writing_seconds(job: Job) -> float:
@@ -103,7 +104,7 @@ def estimate(jobs: Sequence[Job], store: Store, workers: int) -> Estimate:
     """Estimate what jobs cost with a number of workers."""
     blocks = sum((job.plan for job in jobs), Plan(())).blocks
     todo, costs = [b for b in blocks if not store.has(b.key)], Costs.of(store)
-    seconds = [costs.seconds(Size.of(b)) for b in todo]
+    seconds = [costs.seconds(b.size) for b in todo]
     computing = max(sum(seconds) / workers, max(seconds, default=0.0))
     writing = sum(map(writing_seconds, jobs)) / min(workers, len(jobs)) if todo else 0.0
     return Estimate(len(blocks), len(todo), sum(b.fits for b in todo), computing, writing)

@@ -9,6 +9,9 @@ from typing import Any
 
 from lpbench.experiments.frozen import MISSING, Frozen
 
+#: Work that a cell may cost, unless its experiment says otherwise.
+WORK_LIMIT = 3600.0
+
 
 @dataclass
 class Group(Frozen):
@@ -57,9 +60,9 @@ class Experiment(Frozen):
     kind : {"table", "figure", "drawing", "timing", "single"}
     title : str
     replications : int
-    cell_timeout : float or None
-        Seconds that a cell (one method on one scenario at one budget, all replications) may take; None: no limit but
-        the runner's.
+    work_limit : float
+        Work that a cell (one method on one scenario at one budget, all replications) may cost by
+        :mod:`lpbench.experiments.costs`. What costs more is left out by plan, on every machine alike.
     groups : tuple of Group
     notes : tuple of str
         Shown below the table or figure.
@@ -72,16 +75,17 @@ class Experiment(Frozen):
     kind: str = "table"
     title: str = ""
     replications: int = 1
-    cell_timeout: float | None = None
+    work_limit: float = WORK_LIMIT
     groups: tuple[Group, ...] = ()
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Experiment:
-        """Build the experiment that ``run.json`` holds."""
+        """Build the experiment that ``run.json`` holds; keys that experiments no longer have are passed over."""
         groups = tuple(Group(**group) for group in record.get("groups", ()))
-        return cls(**{**record, "groups": groups})
+        known = {f.name for f in fields(cls)}
+        return cls(**{key: value for key, value in record.items() if key in known} | {"groups": groups})
 
     @property
     def methods(self) -> list[str]:

@@ -27,7 +27,7 @@ _DESCRIPTIONS = {
 #: Keys of a single cell, which the other experiments fix themselves.
 _CELL_KEYS = ("dataset", "mask", "method", "epsilon")
 #: Keys of an experiment that a drawing, which computes no scores, has no use for.
-_NOT_DRAWN = ("replications", "experiment.replications", "experiment.cell_timeout", "experiment.groups")
+_NOT_DRAWN = ("replications", "experiment.replications", "experiment.work_limit", "experiment.groups")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,13 @@ class Job:
         return plan_experiment(self.experiment, seed=self.seed, methods=self.methods)
 
 
-def job_of(experiment: Experiment, *, replications: int | None = None, seed: int = ROOT_SEED) -> Job:
+def job_of(
+    experiment: Experiment,
+    *,
+    replications: int | None = None,
+    work_limit: float | None = None,
+    seed: int = ROOT_SEED,
+) -> Job:
     """Job of an experiment, registered or derived from a registered one, with what deviates from it.
 
     Parameters
@@ -88,6 +94,8 @@ def job_of(experiment: Experiment, *, replications: int | None = None, seed: int
     experiment : Experiment
     replications : int, optional
         Replaces the experiment's own number.
+    work_limit : float, optional
+        Replaces the experiment's own limit.
     seed : int
         Root seed.
     """
@@ -95,6 +103,8 @@ def job_of(experiment: Experiment, *, replications: int | None = None, seed: int
         raise ConfigurationError(f"seed={seed} must be >= 0")
     if replications is not None and experiment.kind != "drawing":
         experiment = replace(experiment, replications=replications)
+    if work_limit is not None and experiment.kind != "drawing":
+        experiment = replace(experiment, work_limit=work_limit)
     found = []
     if experiment.name in catalogue.experiment_names():
         found = deviations(experiment, catalogue.experiment(experiment.name))

@@ -1,4 +1,8 @@
-"""Time limit of a block: interrupted when it runs longer, aborted early when its projected run time is longer."""
+"""The clock of a block, a safety net: interrupted when it runs longer, aborted early when it is projected to.
+
+What is too much work is left out by plan (:mod:`lpbench.experiments.costs`); a block that the clock stops has no
+result, and the run is incomplete.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from contextvars import ContextVar
 
 from lpbench.errors import CellTimeout
 
+#: Seconds that the clock allows for a unit of work, which is a second where costs were measured.
+SECONDS_OF_WORK = 10.0
 #: Seconds before run time is projected, and by which a projection must miss the limit.
 LEAST = 5.0
 #: Factor by which a projection must miss the limit.
@@ -71,7 +77,7 @@ class Projection:
 
 
 def _exceeded(seconds: float) -> str:
-    return f"over the time limit of {seconds:g} s for all budgets and replications (cell_timeout)"
+    return f"over the time limit of {seconds:g} s, {SECONDS_OF_WORK:g} times the work limit (raise work_limit)"
 
 
 @contextmanager

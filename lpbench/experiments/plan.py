@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
+from lpbench.experiments.costs import Size, hidden_units
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.method import Method, import_object
@@ -39,7 +40,8 @@ class Block:
     budgets: tuple[float, ...]
     replications: int
     seed: int
-    table_size: int = 0
+    n_train: int = 0
+    n_features: int = 0
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -78,6 +80,18 @@ class Block:
         """Fits that a naive loop would do."""
         return self.n_points * len(self.budgets) * self.replications
 
+    @cached_property
+    def size(self) -> Size:
+        """What the cost of the block depends on."""
+        numbers = self.replications * self.n_train * self.n_features
+        units = hidden_units(self.params, self.grid, self.n_features) * len(self.budgets)
+        return Size(self.estimator.rpartition(".")[2], self.replications, numbers, self.fits, numbers * units)
+
+    @property
+    def work(self) -> float:
+        """Seconds that the block takes in one worker by the listed costs."""
+        return self.size.seconds
+
     @property
     def label(self) -> str:
         """One line for people."""
@@ -90,7 +104,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """Where a block's rows appear in an experiment's results."""
+    """Where a block's rows appear in an experiment's results; without a block, why: ``missing`` or ``left_out``."""
 
     experiment: str
     panel: str
@@ -102,6 +116,12 @@ class Entry:
     x_value: float | None
     block: Block | None
     missing: str = ""
+    left_out: str = ""
+
+    @property
+    def cells(self) -> int:
+        """Cells that the block serves: one for each budget."""
+        return max(len(self.epsilons), len(self.block.budgets) if self.block else 0)
 
 
 @dataclass(frozen=True)
@@ -119,6 +139,11 @@ class Plan:
     def missing(self) -> dict[str, str]:
         """Data sets that are not at hand -> how to get them."""
         return {Selector.parse(e.dataset).name: e.missing for e in self.entries if e.missing}
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Cells that are too much work, ``method on data set`` -> by how much."""
+        return {f"{e.method} on {e.dataset}": e.left_out for e in self.entries if e.left_out}
 
     def __add__(self, other: Plan) -> Plan:
         return Plan(self.entries + other.entries)
@@ -189,7 +214,15 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
                 seed,
             )
             names = (name, group.panel, dataset, mask, methods[method].name)
-            yield Entry(*names, epsilons, group.x, value, block, missing)
+            entry = Entry(*names, epsilons, group.x, value, block, missing)
+            left_out = _left_out(entry, experiment.work_limit)
+            yield replace(entry, block=None, left_out=left_out) if left_out else entry
+
+
+def _left_out(entry: Entry, limit: float) -> str:
+    """Say how far a cell is over the work limit; empty if it is not."""
+    work = entry.block.work / entry.cells if entry.block else 0.0
+    return f"over the work limit of {limit:g} for a cell (work_limit): {work:.3g} by the cost model" * (work > limit)
 
 
 def _block(
@@ -228,7 +261,8 @@ def _block(
         budgets=budgets if cls.uses_epsilon else (math.inf,),
         replications=replications,
         seed=seed,
-        table_size=(info.n_train or 0) * info.n_features,
+        n_train=info.n_train or 0,
+        n_features=info.n_features,
     )
     return block, ""
 

@@ -37,7 +37,7 @@ def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
     """
     state = [
         [e.panel, e.dataset, e.mask, e.method, list(e.epsilons), e.x_axis, e.x_value]
-        + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing, False])
+        + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing or e.left_out, False])
         for e in job.plan.entries
     ]
     cards = method_cards(job.methods)

@@ -13,8 +13,9 @@ from tqdm import tqdm
 
 from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
-from lpbench.experiments.costs import expected_seconds
 from lpbench.experiments.engines import MapUnordered, check_backend, engine
+from lpbench.experiments.experiment import WORK_LIMIT
+from lpbench.experiments.limits import SECONDS_OF_WORK
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import CorruptBlockError, Store
 
@@ -65,28 +66,28 @@ def run_blocks(
     blocks : sequence of Block
     store : Store
     runner : Runner, optional
-        How they are executed. A block over the limit of its cells together is recorded as ``timeout`` and tried again
-        only under a larger limit.
+        How they are executed.
     progress : bool
         Show a progress bar with the time left and a line per block.
     timeouts : mapping of str to float, optional
-        Limit of a whole block by its key, where it is not ``cell_timeout`` times its budgets.
+        Seconds after which a block is stopped and recorded as ``timeout``, by its key (default: those of the largest
+        work limit for each of its budgets). Like one that failed, it is tried again by the next run.
     afterwards : float
         Expected seconds, in one worker, of what follows; the time left on the bar counts them.
     """
     runner = runner or Runner()
     check_backend(runner.backend)
     start = time.perf_counter()
-    limits = {b.key: (timeouts or {}).get(b.key, runner.cell_timeout * len(b.budgets)) for b in blocks}
+    limits = {b.key: SECONDS_OF_WORK * WORK_LIMIT * len(b.budgets) for b in blocks} | dict(timeouts or {})
     report = RunReport()
     pending = []
     for block in blocks:
-        if _is_done(block, store, limits[block.key], report):
+        if _is_done(block, store, report):
             report.reused += 1
         else:
             pending.append(block)
     pending = _ordered(pending, runner.order)
-    report.work = sum(map(expected_seconds, pending))
+    report.work = sum(b.work for b in pending)
     if pending:
         with engine(runner.backend, runner.workers or os.cpu_count() or 1, runner.address) as mapping:
             _Pending(pending, store, mapping, limits).run(report, progress, report.work + afterwards)
@@ -94,7 +95,7 @@ def run_blocks(
     return report
 
 
-def _is_done(block: Block, store: Store, limit: float, report: RunReport) -> bool:
+def _is_done(block: Block, store: Store, report: RunReport) -> bool:
     if store.has(block.key):
         try:
             store.read(block.key)
@@ -103,14 +104,12 @@ def _is_done(block: Block, store: Store, limit: float, report: RunReport) -> boo
             print(f"warning: {error}", file=sys.stderr)
             store.discard(block.key)
             report.recomputed.append(block.key)
-            return False
-    failure = store.read_failure(block.key)
-    return failure is not None and failure["status"] == "timeout" and failure.get("limit", 0) >= limit
+    return False
 
 
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
-        return sorted(blocks, key=lambda b: -expected_seconds(b))
+        return sorted(blocks, key=lambda b: -b.work)
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     return blocks
@@ -131,7 +130,7 @@ class _Pending:
             while self.waiting:
                 for outcome in self._round():
                     report.outcomes.append(outcome)
-                    bar.update(expected_seconds(self.waiting.pop(outcome.key)))
+                    bar.update(self.waiting.pop(outcome.key).work)
                     if progress:
                         bar.write(f"[{self._total - len(self.waiting)}/{self._total}] {outcome.line()}")
 

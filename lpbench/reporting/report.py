@@ -26,7 +26,11 @@ TOLERANCE = 0.1
 LARGEST = 8
 #: How many methods that did not run are named; more are counted.
 NAMED = 3
-_STATUS = {"timeout": "over the time limit"}
+_STATUS = {
+    "left_out": "over the work limit",
+    "timeout": "incomplete, stopped by the clock (run again)",
+    "failed": "incomplete, failed (run again)",
+}
 
 
 def write_report(

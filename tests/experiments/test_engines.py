@@ -60,9 +60,9 @@ def test_killed_worker_of_a_cluster_loses_only_its_block(tmp_path, backend):
 def test_time_limit_on_a_dask_worker(tmp_path):
     pytest.importorskip("distributed")
     plan = cell() + cell(params={"mode": "slow"}, replications=60)
-    report = run_blocks(
-        plan.blocks, Store(tmp_path), Runner(backend="dask", workers=2, cell_timeout=0.4), progress=False
-    )
+    seconds = {b.key: 0.4 for b in plan.blocks}
+    runner = Runner(backend="dask", workers=2)
+    report = run_blocks(plan.blocks, Store(tmp_path), runner, progress=False, timeouts=seconds)
     assert sorted(o.status for o in report.outcomes) == ["ok", "timeout"]
 
 

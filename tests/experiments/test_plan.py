@@ -12,6 +12,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
+from lpbench.experiments.costs import hidden_units
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.plan import plan_experiment
@@ -109,3 +110,25 @@ def test_every_experiment_can_be_planned(name):
 
 def test_single_cell_has_one_entry():
     assert len(cell().entries) == 1
+
+
+def test_a_cell_over_the_work_limit_is_left_out_by_plan_and_says_so(tmp_path):
+    both = experiment(method=["private_mean", "krr"], epsilon=[1.0, 2.0])
+    slow = max(plan_experiment(both).blocks, key=lambda b: b.work)
+    limit = slow.work / 2 * 0.999  # of a cell: the block serves two
+    plan = plan_experiment(replace(both, work_limit=limit))
+    assert list(plan.left_out) == ["krr on diabetes_progression"] and len(plan.blocks) == 1 and not plan.missing
+    assert not plan_experiment(replace(both, work_limit=limit * 1.01)).left_out
+    run_blocks(plan.blocks, Store(tmp_path), Runner(backend="serial"), progress=False)
+    scores = assemble(plan.entries, Store(tmp_path))
+    left = scores[scores["status"] == "left_out"]
+    assert list(left["epsilon"]) == [1.0, 2.0] and set(left["method"]) == {"krr"} and len(scores) > 2
+    (reason,) = set(left["reason"])
+    assert "over the work limit" in reason and " s " not in reason and not reason.endswith(" s")
+
+
+def test_the_work_of_a_network_grows_with_its_hidden_layers():
+    wide = {"grid": {"hidden_ratio": [0.5, 2], "learning_rate": [0.1, 1]}, "params": {}}
+    assert hidden_units(**wide, n_features=10) == 2 * (5 + 20)
+    assert hidden_units({"hidden_ratio": 0.01}, {"learning_rate": [1]}, 10) == 1
+    assert hidden_units({"hidden_ratio": 0}, {"learning_rate": [1]}, 10) == 0 == hidden_units({}, {"bins": [2]}, 10)

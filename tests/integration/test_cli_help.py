@@ -61,7 +61,7 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("reproduce --replicatons 3", "--replications"),
         ("reproduce --worker 2", "--workers"),
         ("reproduce --workers 0", "--workers"),
-        ("reproduce --cell-timeout 0", "--cell-timeout"),
+        ("reproduce --work-limit 0", "--work-limit"),
         ("list", "methods|datasets"),
         ("list methods twice", "twice"),
         ("report --results no_such_folder", "no_such_folder"),

@@ -79,5 +79,5 @@ def test_a_tracking_server_that_is_down_keeps_no_artefact_from_being_written(tmp
 @pytest.mark.parametrize("name", sorted(registry.experiment_names()))
 def test_every_experiment_runs(tmp_path, name):
     argv = ["reproduce", name, "--results", str(tmp_path), "--replications", "2", "--tracking", "none"]
-    assert main([*argv, "--cell-timeout", "60"]) == 0
+    assert main([*argv, "--work-limit", "60"]) == 0
     assert (tmp_path / name / "run.json").is_file()

@@ -79,7 +79,7 @@ def test_the_verdict_comes_first(pages):
     text = pages["index.html"][0].read_text(encoding="utf-8")
     first = (
         "claims hold",
-        "data not at hand: taxi; over the time limit: krr on building",
+        "data not at hand: taxi; incomplete, stopped by the clock (run again): krr on building",
         "By paper",
         "Ask the owner.",
     )
