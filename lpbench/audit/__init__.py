@@ -2,8 +2,9 @@
 
 from lpbench.audit.devices import audited_methods, builds, method_randomizer, randomizer_of
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
-from lpbench.audit.exact import Channel, ExactLoss, exact_loss
+from lpbench.audit.exact import ExactLoss, exact_loss
 from lpbench.audit.randomizers import Asked, Message, Path, Randomizer, asked_once, message_of
+from lpbench.privacy import Channel
 
 __all__ = [
     "Asked",

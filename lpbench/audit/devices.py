@@ -28,6 +28,7 @@ _BUILDERS: dict[type, Builder] = {}
 EXTRA = (
     "histoftree_max_edge[mechanism=rr]",
     "histoftree_max_edge[rule=random]",
+    "histoftree_max_edge[noise=discrete]",
     "histoftree_max_edge[bins=1]",
     "histoftree_max_edge[bins=1,constants=tight]",
     "adhistoftree_max_edge[bins_offset=-9]",

@@ -95,13 +95,15 @@ def _question(**changed: Callable[[Any, Any], Any]) -> Change:
     """ResidualGP's answers see another question than the honest curator asks."""
 
     def make(ask: Callable) -> Callable:
-        def asks(question: Any, X: np.ndarray, y: np.ndarray, draws: np.ndarray) -> np.ndarray:
-            new = {name: change(question, y) for name, change in changed.items()}
-            return ask(replace(question, **new), X, y, draws)
+        def asks(self: Any, records: Any, question: Any, draws: np.ndarray) -> np.ndarray:
+            new = {name: change(question, records.y) for name, change in changed.items()}
+            return ask(self, records, replace(question, **new), draws)
 
         return asks
 
-    return during("tuning_free.residual_gp.ResidualGP._fit", wrapped("tuning_free.residual_gp.answers", make))
+    return during(
+        "tuning_free.residual_gp.ResidualGP._fit", wrapped("tuning_free.interview.ResidualDevice.report", make)
+    )
 
 
 def _with_raw_labels(check: Callable) -> Callable:
@@ -219,7 +221,7 @@ def _exact_votes(noisy: Callable) -> Callable:
 
 
 def _halved_label(label: Callable) -> Callable:
-    return lambda self, budget: (self.y + label(self, budget)) / 2.0
+    return lambda self, records, question, draws: (records.y + label(self, records, question, draws)) / 2.0
 
 
 def _halved_noise(draw: Callable) -> Callable:
@@ -260,7 +262,7 @@ _NOISY = "lpct.algorithm2.noisy_votes"
 KNOWN_BAD_METHODS: dict[str, Mutant] = {
     "histoftree_label_scale_halved": Mutant(
         "histoftree_max_edge", "the label's noise has half the scale",
-        (wrapped("histoftree.rounds.Rounds.labels", _halved_label),),
+        (wrapped("private_labels.LabelDevice.report", _halved_label),),
     ),
     "histoftree_whole_epsilon_in_fit": Mutant(
         "histoftree_max_edge", "fit spends the whole budget on the label, and then the cell's share",
@@ -350,7 +352,7 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
         "calibrated_score", "every user is asked twice",
         (during(
             "tuning_free.calibrated_score.CalibratedScore._fit",
-            wrapped("tuning_free.calibrated_score.vote_reports", _twice),
+            wrapped("tuning_free.subset_device.SubsetDevice.hidden", _twice),
         ),),
     ),
     "calibrated_score_exact_shares": Mutant(

@@ -10,12 +10,11 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import Message, Path, Randomizer, message_of
 from lpbench.audit.world import LABELS, N_FEATURES, SHOWN, USER_MASK, Y_RANGE, repeat, unprotected
+from lpbench.estimators.baselines.krr import FEATURE
 from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.estimators.private_classes import CLASS
 from lpbench.estimators.private_labels import LABEL, REAL_BITS
-from lpbench.privacy import GRR, Records
-from lpbench.privacy.payload import Integers
-from lpbench.seeds import Streams
+from lpbench.privacy import Records
 
 #: Classes of the audited classification problems.
 N_CLASSES = 3
@@ -60,30 +59,16 @@ def randomised_features(model: models.KRR) -> Randomizer:
     centres = (np.arange(model.bins) + 0.5) / model.bins
     axes = [*[centres] * columns.size, LABELS[[0, -1]]]
     every = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
-    features, labels = every[:-1].T, every[-1]
-    parts = 1 + columns.size
-    of_label, split = (int(part) for part in model._divide(np.array(columns.size)))
-
-    def send_feature(j):
-        # One call of the client code draws all features; each is a mechanism of its own.
-        def send(value: int, n: int, streams: Streams) -> np.ndarray:
-            X = repeat(SHOWN, n)
-            X[:, columns] = features[value]
-            shown = model._obfuscate(X, repeat(USER_MASK, n), np.full(n, model.epsilon / split), streams)
-            return np.rint(shown[:, columns[j]] * model.bins - 0.5)
-
-        return send
-
-    mechanism = GRR(model.epsilon / split, model.bins)
-    bins = np.floor(features * model.bins).astype(int)
-    messages = [label_message(model, labels, split=of_label)]
-    fields = (Integers(model.bins),)
-    messages += [
-        Message(mechanism, bins[:, j], send_feature(j), fields, client="KRR._obfuscate") for j in range(columns.size)
-    ]
+    X, parts = repeat(SHOWN, every.shape[1]), 1 + columns.size
+    X[:, columns] = every[:-1].T
+    (of_label, split), records = (int(part) for part in model._divide(np.array(columns.size))), Records(X, every[-1])
+    model.y_range_ = Y_RANGE
+    asked = [model._feature_question(int(column), np.zeros(1, dtype=int), split, N_FEATURES) for column in columns]
+    messages = [message_of(LABEL, model._label_question(of_label), records)]
+    messages += [message_of(FEATURE, question, records) for question in asked]
     claimed = model.epsilon * (parts if model.budget == "per_attribute" else 1)
     public = REAL_BITS * float((~USER_MASK).sum())
-    return Randomizer("", "semi_feature_ldp", claimed, messages, labels.size, public_bits=public)
+    return Randomizer("", "semi_feature_ldp", claimed, messages, len(records), public_bits=public)
 
 
 @builds(models.PrivateMajority)

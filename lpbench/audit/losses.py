@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -14,10 +15,13 @@ from lpbench.privacy import (
     Gaussian,
     Mechanism,
     RandomizedResponse,
+    SubsetSelection,
 )
 
 #: Bit vectors up to this length are enumerated; longer ones use that their bits are independent.
 MOST_BITS = 12
+#: Subsets up to this number are enumerated.
+MOST_SUBSETS = 10_000
 
 
 def channel_losses(log_channel: np.ndarray) -> np.ndarray:
@@ -74,6 +78,9 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
         return mechanism.bit_epsilon * (bits[:, None] != bits).sum(axis=2)
     if isinstance(mechanism, BitVector):
         return message_losses(mechanism.response, np.eye(mechanism.n_categories, dtype=bool)[inputs])
+    if isinstance(mechanism, SubsetSelection) and math.comb(mechanism.n_categories, mechanism.size) > MOST_SUBSETS:
+        # Some subset holds the one category and not the other, and none has a larger ratio.
+        return np.where(inputs[:, None] == inputs, 0.0, mechanism.epsilon)
     if isinstance(mechanism, FiniteMechanism):
         return channel_losses(mechanism.log_channel()[inputs])
     if isinstance(mechanism, Exponential):

@@ -286,7 +286,7 @@ def asked_once(model: str, claimed: float, parts: Sequence[Message], **options: 
     # Fields are those of the longest report, which value 0 sends.
     first_part = parts[0]
     message = GroupMessage(
-        first_part.mechanism, np.arange(owner.size), send, first_part.fields, client=first_part.client, parts=parts
+        first_part.mechanism, np.arange(owner.size), send, first_part.fields, client=first_part.device, parts=parts
     )
     neighbours = (owner[:, None] == owner) & ~np.eye(owner.size, dtype=bool)
     return Randomizer("", model, claimed, [message], owner.size, neighbours=neighbours, **options)

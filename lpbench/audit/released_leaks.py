@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.exact import Channel
 from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.privacy import Channel
 from lpbench.seeds import Streams
 
 

@@ -79,19 +79,34 @@ def _source(path: str, ask: Callable[..., Asked], **options: Any) -> ReportSourc
     return ReportSource(f"lpbench.estimators.{path}", ask, **options)
 
 
-def _declared_width(fitted: Any) -> float:
-    lo, hi = fitted.y_range
-    return float(hi - lo)
+# Labels with Laplace noise.
 
 
-# HistOfTree: a label, then a cell.
+def _label(result: Any, self: Any, records: Any, question: LabelQuestion, draws: Any) -> Asked:
+    n = len(records)
+    parts, scale = np.broadcast_to(question.split, n), np.broadcast_to(question.scale, n)
+    cost = question.epsilon / parts if question.y_range[1] > question.y_range[0] else 0.0
+    added = result - np.clip(records.y - question.centre, *question.y_range)
+    noise = np.divide(added, scale, out=np.zeros(n), where=scale > 0)
+    return Asked((n, question, records.mask), cost, noise=noise)
 
 
-def _round_1(result: Any, self: Any, budget: float) -> Asked:
-    cost = lambda fitted: budget * _declared_width(fitted) / self.label_range  # noqa: E731
-    with np.errstate(invalid="ignore"):  # a range that was observed on constant labels is 0
-        noise = (result - self.y) * budget / self.label_range
-    return Asked((budget, self.label_range, self.y.size, self.mask), cost, noise=noise)
+_LABEL = _source("private_labels.LabelDevice.report", _label)
+
+
+def _labels(model: BaseEstimator) -> list[ReportSource]:
+    return [_LABEL]
+
+
+def _feature(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
+    return Asked((question,), question.epsilon / np.broadcast_to(question.split, len(records)), question.users)
+
+
+# HistOfTree's second round.
+
+
+def _category(result: Any, self: Any, places: Any, budget: float, draws: Any) -> Asked:
+    return _round_2(result, places.grid, places.leaves, budget)
 
 
 def _round_2(result: Any, grid: Any, leaves: Any, budget: float, **others: Any) -> Asked:
@@ -105,25 +120,10 @@ def _bits(result: Any, truth: Any, budget: float, seed: int, users: np.ndarray, 
 
 
 def _cells(model: BaseEstimator) -> list[ReportSource]:
-    label = _source("histoftree.rounds.Rounds.labels", _round_1)
     if model.mechanism == "grr":
-        return [label, _source("histoftree.rounds.category_reports", _round_2)]
+        return [_LABEL, _source("histoftree.cell_device.CellDevice.categories", _category)]
     sums = _source("histoftree.cell_reports.BitSums.__init__", _round_2, replayed=False)
-    return [label, sums, _source("histoftree.cell_reports.bit_reports", _bits, times=None)]
-
-
-# Labels with Laplace noise.
-
-
-def _label(result: Any, y: np.ndarray, question: LabelQuestion, streams: Any) -> Asked:
-    parts, scale = np.broadcast_to(question.split, y.shape), np.broadcast_to(question.scale, y.shape)
-    cost = question.epsilon / parts if question.y_range[1] > question.y_range[0] else 0.0
-    added = result - np.clip(y - question.centre, *question.y_range)
-    return Asked((y.size, question), cost, noise=np.divide(added, scale, out=np.zeros(y.size), where=scale > 0))
-
-
-def _features(result: Any, self: Any, X: Any, mask: np.ndarray, epsilon: np.ndarray, streams: Any) -> Asked:
-    return Asked((self.bins, mask, epsilon, X[~mask]), epsilon * mask.sum(axis=1))
+    return [_LABEL, sums, _source("histoftree.cell_reports.bit_reports", _bits, times=None)]
 
 
 # Classes.
@@ -137,8 +137,8 @@ def _classes_of_cubes(result: Any, self: Any, counts: np.ndarray, question: Any,
     return Asked((question, counts.sum(axis=1)), self.budget(question))
 
 
-def _subset(result: Any, categories: np.ndarray, mechanism: Any, streams: Any) -> Asked:
-    return Asked((mechanism, categories.size), mechanism.epsilon)
+def _subset(result: Any, self: Any, categories: np.ndarray, question: Any, draws: Any) -> Asked:
+    return Asked((question.mechanism, question.n_classes, categories.size), self.budget(question))
 
 
 # LPCT's tables of votes.
@@ -232,10 +232,8 @@ def _moments(model: BaseEstimator) -> list[ReportSource]:
 # The interview of ResidualGP.
 
 
-def _residual(result: Any, question: Any, X: Any, y: Any, draws: Any) -> Asked:
-    report = question.report
-    cost = report.privacy_map(2.0) if isinstance(report, Laplace) else report.mechanism.epsilon
-    return Asked((question,), cost, question.users)
+def _residual(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
+    return Asked((question,), self.budget(question), question.users)
 
 
 # Private gradients.
@@ -307,15 +305,12 @@ def _only(path: str, ask: Callable[..., Asked]) -> Callable[[object], list[Repor
 REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.HistOfTree: _cells,
     models.AdHistOfTree: _cells,
-    models.LabelDT: _only("baselines.trees.noisy_labels", _label),
-    models.ParDT: _only("baselines.trees.noisy_labels", _label),
-    models.KRR: lambda model: [
-        _source("baselines.krr.noisy_labels", _label),
-        _source("baselines.krr.KRR._obfuscate", _features),
-    ],
-    models.PrivateMean: _only("baselines.private_mean.noisy_labels", _label),
+    models.LabelDT: _labels,
+    models.ParDT: _labels,
+    models.KRR: lambda model: [_LABEL, _source("baselines.krr.FeatureDevice.report", _feature, times=None)],
+    models.PrivateMean: _labels,
     models.PrivateMajority: _only("private_classes.ClassDevice.report", _class),
-    models.LabelLDPKNN: _only("label_dp.knn.noisy_labels", _label),
+    models.LabelLDPKNN: _labels,
     models.LabelLDPVote: _only("private_classes.ClassDevice.sum_of_reports", _classes_of_cubes),
     models.LPCT: _lpct,
     models.LPCTPrune: _prune,
@@ -324,8 +319,8 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.LDPMean: _histogram,
     models.LDPVote: _histogram,
     models.PGLM: _moments,
-    models.ResidualGP: _only("tuning_free.residual_gp.answers", _residual),
-    models.CalibratedScore: _only("tuning_free.calibrated_score.vote_reports", _subset),
+    models.ResidualGP: _only("tuning_free.interview.ResidualDevice.report", _residual),
+    models.CalibratedScore: _only("tuning_free.subset_device.SubsetDevice.hidden", _subset),
     models.PSGD: _gradients,
     models.LabelCDPVote: _only("label_dp.vote.exponential_choices", _choice),
     models.CDPVote: _only("label_dp.vote.exponential_choices", _choice),

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
-from lpbench.audit.exact import Channel
-from lpbench.audit.randomizers import Message, Randomizer, asked_once
-from lpbench.audit.world import LABELS, N_OTHERS, OTHERS_MASK, PUBLIC, SHOWN, USER_MASK, Y_RANGE, real_message, repeat
+from lpbench.audit.randomizers import Message, Randomizer, asked_once, message_of
+from lpbench.audit.world import LABELS, N_OTHERS, OTHERS_MASK, PUBLIC, SHOWN, USER_MASK, Y_RANGE, repeat
 from lpbench.estimators.private_labels import REAL_BITS
-from lpbench.estimators.tuning_free.interview import Question, answers, effects_at
-from lpbench.privacy import Laplace
-from lpbench.privacy.payload import Integers
-from lpbench.seeds import Streams
+from lpbench.estimators.tuning_free.interview import RESIDUAL, Question
+from lpbench.privacy import Records
 
 #: Bins of the joint report, which is audited whether or not the method would ask for it at the audited budget.
 BINS = 2
@@ -39,29 +35,9 @@ def interview(model: models.ResidualGP) -> Randomizer:
 def _message(question: Question) -> Message:
     """Protected values: the audited labels in every bin of the protected feature that goes along."""
     own, labels = np.repeat(np.arange(question.bins), LABELS.size), np.tile(LABELS, question.bins)
-    records = repeat(SHOWN, labels.size)
-    records[:, max(question.column, 0)] = (own + 0.5) / question.bins
-    centre = question.centre + effects_at(records, question.effects)
-    residuals = np.clip((labels - centre) / question.half_width, -1.0, 1.0)
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        many = replace(
-            question,
-            users=np.arange(n),
-            centre=np.repeat(question.centre, n),
-            half_width=np.repeat(question.half_width, n),
-        )
-        draws = np.vstack([streams.generator("report").random((3, n)), streams.generator("label").laplace(size=n)])
-        return answers(many, repeat(records[value], n), np.full(n, labels[value]), draws)
-
-    if isinstance(question.report, Laplace):
-        return real_message(question.report, residuals, send, client="answers")
-    # Rounding to both neighbouring levels of the own bin, with the right mean, then the mechanism.
-    mechanism, levels = question.report.mechanism, question.report.levels
-    place = own * levels + (residuals + 1.0) / 2.0 * (levels - 1)
-    rounding = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(mechanism.n_categories)))
-    channel = Channel(rounding @ mechanism.channel())
-    return Message(channel, np.arange(labels.size), send, (Integers(mechanism.n_categories),), client="answers")
+    X = repeat(SHOWN, labels.size)
+    X[:, max(question.column, 0)] = (own + 0.5) / question.bins
+    return message_of(RESIDUAL, question, Records(X, labels))
 
 
 def _questions(model) -> Iterator[Question]:
@@ -75,6 +51,6 @@ def _questions(model) -> Iterator[Question]:
     for question in curator.questions():
         yield curator.question(audited, question.column, question.bins)
         users = question.users
-        curator.learn(question, answers(question, X[users], y[users], sample.draws[:, users]))
+        curator.learn(question, RESIDUAL.report(Records(X[users], y[users]), question, sample.draws[:, users]))
     if model.report == "levels" and model.ask_hidden:
         yield curator.question(audited, 0, BINS)

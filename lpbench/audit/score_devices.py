@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 import numpy as np
 
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
-from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.audit.world import N_FEATURES, silent
-from lpbench.estimators.tuning_free.calibrated_score import vote_reports
-from lpbench.privacy.payload import Integers
-from lpbench.seeds import Streams
+from lpbench.audit.randomizers import Randomizer, message_of
+from lpbench.audit.world import N_FEATURES, PUBLIC, silent
+from lpbench.estimators.tuning_free.subset_device import SUBSET
+from lpbench.privacy import Records
 
-#: Cells and classes of the audited world; the channel of the report depends on their product alone.
-N_CELLS, N_CLASSES = 4, 2
+#: Users, public rows and classes of the audited world.
+N_USERS, N_PUBLIC, N_CLASSES = 1000, 60, 2
 
 
 @builds(models.CalibratedScore)
 def calibrated_votes(model: models.CalibratedScore) -> Randomizer:
     """One subset of (cell, class) pairs; the score and the cells are public, and are broadcast as cuts."""
-    categories = np.arange(N_CELLS * N_CLASSES)
-    mechanism = model._mechanism(categories.size)
-
-    # The number of a subset, in the order of the channel.
-    places = categories.size ** np.arange(mechanism.size)[::-1]
-    subsets = np.array(list(combinations(categories, mechanism.size))) @ places
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return np.searchsorted(subsets, vote_reports(np.full(n, value), mechanism, streams) @ places)
-
-    message = Message(mechanism, categories, send, (Integers(subsets.size),), client="vote_reports")
+    rng = PUBLIC.generator("others")
+    X, codes = rng.random((N_USERS, N_FEATURES)), np.arange(N_USERS) % N_CLASSES
+    model.set_params(classes=range(N_CLASSES), random_state=PUBLIC)
+    sample = model._sample(X, codes, None, X[:N_PUBLIC], (X[:N_PUBLIC, 0] > 0.5).astype(int))
+    question = model._question(model._design(sample))
+    # One of the users in each cell in which there are any, with either class.
+    _, first = np.unique(question.categories(np.zeros_like(codes), sample.probabilities, X), return_index=True)
+    records = Records(np.repeat(X[first], N_CLASSES, axis=0), np.tile(np.arange(N_CLASSES), first.size))
     cut = 64.0 + math.ceil(math.log2(N_FEATURES))
     return Randomizer(
-        "", "ldp", model.epsilon, [message], categories.size, bits_down=(N_CELLS - 1) * cut, keep="counts"
-    )
+        "", "ldp", model.epsilon, [message_of(SUBSET, question, records)], len(records),
+        bits_down=(model.n_cells_ - 1) * cut, keep="counts",
+    )  # fmt: skip
 
 
 @builds(models.PublicForest)

@@ -7,8 +7,6 @@ finds its cell in them. Fed the same draws, the curator's model is that of ``fit
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +14,15 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.deployment.broadcast import Broadcast, campaign_of
-from lpbench.deployment.client import Answer, ClassList, Client, budget_of, features_of, fresh_generator
+from lpbench.deployment.client import Answer, ClassificationClient, ClassList, budget_of, fresh_generator
 from lpbench.deployment.collector import Collector, ProtocolError, Round
-from lpbench.deployment.ledger import Ledger
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import CalibratedScore
 from lpbench.estimators.tuning_free.calibrated_score import LEARNERS
 from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.estimators.tuning_free.score_cells import ScoreCells
-from lpbench.privacy import SubsetSelection, subset_reports
-from lpbench.privacy.payload import Field, Integers
+from lpbench.estimators.tuning_free.subset_device import SUBSET, SubsetQuestion
+from lpbench.privacy import Records, SubsetSelection
 
 NAME = "calibrated_score"
 #: Bins of the score and leaves of the tree beyond which a device does not answer.
@@ -34,51 +31,14 @@ MOST_BINS, MOST_LEAVES = 1 << 10, 1 << 12
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def subset_fields(mechanism: SubsetSelection) -> tuple[Field, ...]:
-    """Members of the subset, in increasing order."""
-    return (Integers(mechanism.n_categories, mechanism.size),)
-
-
-class CalibratedScoreClient(Client):
-    """A device with one record.
-
-    Parameters
-    ----------
-    user, token, limit
-        See :class:`~lpbench.deployment.client.Client`.
-    x : ndarray of shape (d,)
-        Features as the score takes them.
-    y : object
-        Class of the record, one of ``classes``.
-    classes : array-like of shape (n_classes,)
-        The public list of classes; a broadcast that names others is refused.
-    keep : float, optional
-        Uniform that decides whether the truth is sent. None: from ``rng``.
-    rng : Generator, optional
-        Chooses the other members. None: seeded by the operating system.
-    ledger
-        See :class:`~lpbench.deployment.client.Client`.
-    """
+class CalibratedScoreClient(ClassificationClient):
+    """A device with one record; ``draws``: a uniform of shape (1,) for the truth, a Generator for the other members."""
 
     protocol = NAME
 
-    def __init__(
-        self,
-        user: int,
-        token: bytes,
-        limit: float,
-        x: ArrayLike,
-        y: Any,
-        classes: ArrayLike,
-        keep: float | None = None,
-        rng: np.random.Generator | None = None,
-        ledger: Ledger | Path | str | None = None,
-    ):
-        super().__init__(user, token, limit, ledger)
-        self._x, self._classes = np.clip(features_of(x), -_LARGEST, _LARGEST), ClassList(classes)
-        self._code = self._classes.code_of(y)
-        self._rng = fresh_generator() if rng is None else rng
-        self._keep = np.array([self._rng.random() if keep is None else keep])
+    def _fresh_draws(self, n_features: int) -> tuple[np.ndarray, np.random.Generator]:
+        rng = fresh_generator()
+        return rng.random(1), rng
 
     def _plan(self, broadcast: Broadcast) -> Answer:
         settings, n_classes = broadcast.settings, self._classes.size
@@ -91,16 +51,10 @@ class CalibratedScoreClient(Client):
         learner = check_choice("learner", settings["learner"], LEARNERS)
         seed = check_whole("seed", settings["seed"], most=2**32 - 1)
         spread = check_number("spread", settings["spread"], least=0)
-        score, cells = _score_of(rows, self._x.size, n_classes, seed, learner, bins, leaves, spread)
-        n_cells = 1 if cells is None else cells.n_cells
-        mechanism = SubsetSelection(budget, n_cells * n_classes, size)
-
-        def values() -> np.ndarray:
-            cell = 0 if cells is None else int(cells.locate(score.predict_proba(self._x), self._x)[0])
-            category = np.array([cell * n_classes + self._code])
-            return subset_reports(category, mechanism.n_categories, size, budget, self._keep, self._rng)[0]
-
-        return Answer(budget, subset_fields(mechanism), values)
+        score, cells = _score_of(rows, self._record.X.size, n_classes, seed, learner, bins, leaves, spread)
+        mechanism = SubsetSelection(budget, (1 if cells is None else cells.n_cells) * n_classes, size)
+        record = Records(np.clip(self._record.X, -_LARGEST, _LARGEST), self._record.y)
+        return Answer.of(SUBSET, record, SubsetQuestion(score, cells, n_classes, mechanism), self._draws)
 
 
 def _check_cells(settings: dict, n_classes: int) -> tuple[int, int]:
@@ -178,7 +132,8 @@ class CalibratedScoreCurator:
 
     def collector(self, shard: int = 0, n_shards: int = 1) -> Collector:
         """Return an empty collector."""
-        rules = Round(1, campaign_of(self.first), subset_fields(self._mechanism), keep="counts")
+        fields = SUBSET.fields(self.model._question(self._mechanism))
+        rules = Round(1, campaign_of(self.first), fields, keep="counts")
         return Collector(rules, self._secret, shard, n_shards, possible=_is_subset)
 
     def fit(self, collector: Collector) -> CalibratedScore:

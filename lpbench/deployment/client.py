@@ -20,7 +20,7 @@ from lpbench.deployment.ledger import Ledger
 from lpbench.deployment.wire import seal
 from lpbench.errors import ConfigurationError
 from lpbench.privacy import Device, Records
-from lpbench.privacy.payload import LARGEST_REAL, Field, pack, payload_bytes
+from lpbench.privacy.payload import LARGEST_REAL, Field, Integers, Reals, pack, payload_bytes
 
 #: Bytes of the longest payload that a device sends.
 MOST_REPORT = 1 << 16
@@ -57,10 +57,34 @@ class Answer:
     promised: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, device: Device, records: Records, question: Any, draws: Any) -> Answer:
-        """Plan to ask an estimator's device for the report of one record; errors if the question is impossible."""
+    def of(
+        cls,
+        device: Device,
+        record: Records,
+        question: Any,
+        draws: Any,
+        shows: bool = False,
+        promised: tuple[float, ...] = (),
+    ) -> Answer:
+        """Plan to ask an estimator's device for the report of one record; errors if the question is impossible.
+
+        Parameters
+        ----------
+        device, record, question, draws
+            See :class:`lpbench.privacy.Device`.
+        shows : bool
+            Whether the features that the user does not protect go along.
+        promised : tuple of float
+        """
         device.check(question)
-        return cls(device.budget(question), device.fields(question), lambda: device.report(records, question, draws)[0])
+        fields = device.fields(question)
+
+        def values() -> np.ndarray:
+            report = np.ravel(device.report(record, question, draws)[0])
+            return np.concatenate([report, shown_values(record)]) if shows else report
+
+        shown = shown_fields(record.X.shape[1]) if shows else ()
+        return cls(device.budget(question), (*fields, *shown), values, promised)
 
 
 class Client(ABC):
@@ -74,6 +98,10 @@ class Client(ABC):
         Key given at enrolment, see :func:`lpbench.deployment.wire.user_token`.
     limit : float
         Largest epsilon that the user agrees to spend over all rounds (and protocols, if clients share a ledger).
+    record : Records
+        Of the user alone.
+    draws : object, optional
+        Randomness of the estimator's device; None: from the operating system.
     ledger : Ledger, Path or str, optional
         Where spending is entered before a report leaves. None: in memory, so that a restart would forget it.
     """
@@ -81,9 +109,12 @@ class Client(ABC):
     #: Name of the protocol that the client speaks.
     protocol: str
 
-    def __init__(self, user: int, token: bytes, limit: float, ledger: Ledger | Path | str | None = None):
+    def __init__(
+        self, user: int, token: bytes, limit: float, record: Records, draws: Any, ledger: Ledger | Path | str | None
+    ):
         self.user, self.limit = user, limit
-        self._token = token
+        self._token, self._record = token, record
+        self._draws = self._fresh_draws(record.X.shape[1]) if draws is None else draws
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
 
     @property
@@ -155,8 +186,74 @@ class Client(ABC):
         return self._ledger.progress(self.protocol).promised
 
     @abstractmethod
+    def _fresh_draws(self, n_features: int) -> Any:
+        """Draw the randomness of the device; it must never take a seed from anybody."""
+
+    @abstractmethod
     def _plan(self, broadcast: Broadcast) -> Answer:
         """Plan the answer from what is public; an error, whatever the protected values, if it makes no sense."""
+
+
+class RegressionClient(Client):
+    """A device with features, of which the user protects some, and a label.
+
+    Parameters
+    ----------
+    user, token, limit, draws, ledger
+        See :class:`Client`.
+    x : ndarray of shape (d,)
+        Clipped to [0, 1].
+    y : float
+        Clipped to the range that is announced.
+    protected : boolean ndarray of shape (d,)
+    """
+
+    def __init__(
+        self,
+        user: int,
+        token: bytes,
+        limit: float,
+        x: ArrayLike,
+        y: float,
+        protected: ArrayLike,
+        draws: Any = None,
+        ledger: Ledger | Path | str | None = None,
+    ):
+        X = np.clip(features_of(x), 0.0, 1.0)
+        label = np.clip([check_number("y", y)], -LARGEST_REAL, LARGEST_REAL)
+        record = Records(X, label, np.asarray(protected, dtype=bool).reshape(X.shape))
+        super().__init__(user, token, limit, record, draws, ledger)
+
+
+class ClassificationClient(Client):
+    """A device with features, all of which are protected, and a class.
+
+    Parameters
+    ----------
+    user, token, limit, draws, ledger
+        See :class:`Client`.
+    x : ndarray of shape (d,)
+        Features as the method takes them.
+    y : object
+        Class of the record, one of ``classes``.
+    classes : array-like of shape (n_classes,)
+        The public list of classes; a broadcast that names others is refused.
+    """
+
+    def __init__(
+        self,
+        user: int,
+        token: bytes,
+        limit: float,
+        x: ArrayLike,
+        y: Any,
+        classes: ArrayLike,
+        draws: Any = None,
+        ledger: Ledger | Path | str | None = None,
+    ):
+        self._classes = ClassList(classes)
+        record = Records(features_of(x), np.array([self._classes.code_of(y)]))
+        super().__init__(user, token, limit, record, draws, ledger)
 
 
 class ClassList:
@@ -192,6 +289,18 @@ class ClassList:
         """Position of a class in the list; ConfigurationError if it is not in it."""
         check_choice("y", label, self.values.tolist())
         return int(np.flatnonzero(self.values == label)[0])
+
+
+def shown_fields(n_features: int) -> tuple[Field, ...]:
+    """Which features a user protects, and the features (0 where protected)."""
+    return Integers(2, n_features), Reals(n_features)
+
+
+def shown_values(record: Records) -> np.ndarray:
+    """Values of :func:`shown_fields`, shape (2 d,)."""
+    if record.mask is None:
+        raise ConfigurationError("mask=None: the record protects every feature and shows nothing; pass its mask")
+    return np.concatenate([record.mask[0], np.where(record.mask, 0.0, record.X)[0]])
 
 
 def features_of(x: ArrayLike) -> np.ndarray:

@@ -7,8 +7,7 @@ refuses a broadcast that names others, whatever its record.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,64 +15,33 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice
 from lpbench.deployment.broadcast import Broadcast, campaign_of
-from lpbench.deployment.client import Answer, ClassList, Client, budget_of, features_of, fresh_generator
+from lpbench.deployment.client import Answer, ClassificationClient, ClassList, budget_of, fresh_generator
 from lpbench.deployment.collector import Collector, Round
-from lpbench.deployment.ledger import Ledger
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, regression_function
 from lpbench.partitions import TreeCells
-from lpbench.privacy import Records
 
 NAME = "lpct"
 #: Mechanisms of the wire: no report carries continuous noise.
 KINDS = ("rr", "discrete")
 
 
-class LPCTClient(Client):
-    """A device with one record.
-
-    Parameters
-    ----------
-    user, token, limit
-        See :class:`~lpbench.deployment.client.Client`.
-    x : ndarray of shape (d,)
-        Features as the partition takes them.
-    y : object
-        Class of the record, one of ``classes``.
-    classes : array-like of shape (n_classes,)
-        The public list of classes; a broadcast that names others is refused.
-    rng : Generator, optional
-        None: seeded by the operating system.
-    ledger
-        See :class:`~lpbench.deployment.client.Client`.
-    """
+class LPCTClient(ClassificationClient):
+    """A device with one record; ``draws`` is a Generator."""
 
     protocol = NAME
 
-    def __init__(
-        self,
-        user: int,
-        token: bytes,
-        limit: float,
-        x: ArrayLike,
-        y: Any,
-        classes: ArrayLike,
-        rng: np.random.Generator | None = None,
-        ledger: Ledger | Path | str | None = None,
-    ):
-        super().__init__(user, token, limit, ledger)
-        self._classes = ClassList(classes)
-        self._record = Records(features_of(x), np.array([self._classes.code_of(y)]))
-        self._rng = fresh_generator() if rng is None else rng
+    def _fresh_draws(self, n_features: int) -> np.random.Generator:
+        return fresh_generator()
 
     def _plan(self, broadcast: Broadcast) -> Answer:
         settings, tree = broadcast.settings, broadcast.partition
         self._classes.check(settings)
         budget, kind = budget_of(settings, "budget"), check_choice("kind", settings["kind"], KINDS)
         question = VoteQuestion(TreeCells(tree), self._classes.size, VoteMechanism(budget, kind))
-        return Answer.of(VOTE, self._record, question, self._rng)
+        return Answer.of(VOTE, self._record, question, self._draws)
 
 
 class Sums(Protocol):

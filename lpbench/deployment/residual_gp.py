@@ -11,69 +11,40 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from lpbench.checks import check_number, check_whole
 from lpbench.deployment.broadcast import Broadcast, campaign_of
-from lpbench.deployment.client import Answer, Client, bounded, budget_of, features_of, fresh_generator
+from lpbench.deployment.client import (
+    Answer,
+    RegressionClient,
+    bounded,
+    budget_of,
+    fresh_generator,
+    shown_fields,
+    shown_values,
+)
 from lpbench.deployment.collector import Collector, ProtocolError, Round
-from lpbench.deployment.ledger import Ledger
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import ResidualGP
-from lpbench.estimators.tuning_free.interview import Question, answers
+from lpbench.estimators.tuning_free.interview import RESIDUAL, Question
 from lpbench.estimators.tuning_free.level_reports import LevelReport
-from lpbench.privacy.payload import LARGEST_REAL, Field, Integers, Reals
+from lpbench.privacy.payload import LARGEST_REAL
 
 NAME = "residual_gp"
 #: Levels of the residual and bins of a protected feature beyond which a device does not answer.
 MOST_LEVELS, MOST_BINS = 1 << 10, 1 << 6
 
 
-def shown_fields(n_features: int) -> tuple[Field, ...]:
-    """Round 1: which features are protected, and the features (0 where protected)."""
-    return Integers(2, n_features), Reals(n_features)
-
-
-class ResidualGPClient(Client):
-    """A device with one record.
-
-    Parameters
-    ----------
-    user, token, limit
-        See :class:`~lpbench.deployment.client.Client`.
-    x : ndarray of shape (d,)
-        Clipped to [0, 1].
-    y : float
-    protected : boolean ndarray of shape (d,)
-    draws : ndarray of shape (3,), optional
-        Uniforms: rounding, keeping the truth, choosing another category. None: from the operating system.
-    ledger
-        See :class:`~lpbench.deployment.client.Client`.
-    """
+class ResidualGPClient(RegressionClient):
+    """A device with one record; ``draws``: uniforms of shape (3, 1) for rounding, truth and another category."""
 
     protocol = NAME
 
-    def __init__(
-        self,
-        user: int,
-        token: bytes,
-        limit: float,
-        x: ArrayLike,
-        y: float,
-        protected: ArrayLike,
-        draws: ArrayLike | None = None,
-        ledger: Ledger | Path | str | None = None,
-    ):
-        super().__init__(user, token, limit, ledger)
-        self._x = np.clip(features_of(x), 0.0, 1.0)
-        # A label beyond any range that may be asked about is clipped there, as the interval would.
-        self._y = np.clip([check_number("y", y)], -LARGEST_REAL, LARGEST_REAL)
-        self._mask = np.asarray(protected, dtype=bool).reshape(self._x.shape)
-        self._draws = (fresh_generator().random(3) if draws is None else np.asarray(draws))[:, None]
+    def _fresh_draws(self, n_features: int) -> np.ndarray:
+        return fresh_generator().random((3, 1))
 
     def _plan(self, broadcast: Broadcast) -> Answer:
         return (
@@ -81,13 +52,13 @@ class ResidualGPClient(Client):
         )
 
     def _show(self, settings: dict) -> Answer:
-        if settings["d"] != self._x.size:
+        d = self._record.X.size
+        if settings["d"] != d:
             raise ProtocolError(f"d={settings['d']!r} is not the device's number of features")
-        shown = np.concatenate([self._mask[0], np.where(self._mask, 0.0, self._x)[0]])
-        return Answer(0.0, shown_fields(self._x.size), lambda: shown)
+        return Answer(0.0, shown_fields(d), lambda: shown_values(self._record))
 
     def _residual(self, settings: dict) -> Answer:
-        d, budget = self._x.size, budget_of(settings, "budget")
+        d, budget = self._record.X.size, budget_of(settings, "budget")
         levels = check_whole("levels", settings["levels"], least=2, most=MOST_LEVELS)
         bins = check_whole("bins", settings["bins"], least=1, most=MOST_BINS)
         column = check_whole("column", settings["column"], least=-1 if bins == 1 else 0, most=d - 1)
@@ -98,7 +69,7 @@ class ResidualGPClient(Client):
             np.zeros(1, dtype=np.int64), np.array([bounded(settings, "centre")]), np.array([half]),
             LevelReport(budget, levels, bins), math.nan, column, effects,
         )  # fmt: skip
-        return Answer(budget, (Integers(levels * bins),), lambda: answers(question, self._x, self._y, self._draws))
+        return Answer.of(RESIDUAL, self._record, question, self._draws)
 
 
 def _effect(values: list) -> np.ndarray:
@@ -159,12 +130,8 @@ class ResidualGPCurator:
         for question in self._curator.questions():
             self._question = question
             contents = self._contents(question)
-            report = _levels(question)
-            rules = Round(
-                2,
-                {user: campaign_of(content) for user, content in contents.items()},
-                (Integers(report.levels * report.bins),),
-            )
+            campaigns = {user: campaign_of(content) for user, content in contents.items()}
+            rules = Round(2, campaigns, RESIDUAL.fields(question))
             yield contents, rules
 
     def collector(self, rules: Round, shard: int = 0, n_shards: int = 1) -> Collector:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
-from lpbench.privacy.payload import Field, Reals
+from lpbench.privacy.payload import Field, GridPoints, Reals, grid_reach
 from lpbench.seeds import Streams
 
 #: Bits of one real number in a report.
@@ -33,12 +34,18 @@ class LabelQuestion:
         Number of messages among which each user divides the budget (public).
     centre : float
         Subtracted from the label before it is clipped.
+    noise : {"laplace", "discrete"}
+        ``discrete``: on a grid, see :func:`discrete_labels`; the budget is not divided.
     """
 
     y_range: tuple[float, float]
     epsilon: float
     split: int | np.ndarray = 1
     centre: float = 0.0
+    noise: str = "laplace"
+
+    def __post_init__(self) -> None:
+        check_choice("noise", self.noise, NOISES)
 
     @property
     def scale(self) -> float | np.ndarray:
@@ -47,6 +54,12 @@ class LabelQuestion:
         if lo == hi or math.isinf(check_epsilon(self.epsilon)):
             return 0.0
         return self.split * Laplace.for_budget(self.epsilon, sensitivity=hi - lo).scale
+
+    @property
+    def on_grid(self) -> DiscreteLaplace | None:
+        """The randomizer of discrete noise; None: continuous noise, or a label that is public."""
+        lo, hi = self.y_range
+        return discrete_labels(hi - lo, self.epsilon) if self.noise == "discrete" and hi > lo else None
 
 
 class LabelDevice(Device[LabelQuestion]):
@@ -62,22 +75,32 @@ class LabelDevice(Device[LabelQuestion]):
 
     def report(self, records: Records, question: LabelQuestion, draws: np.ndarray) -> np.ndarray:
         """Noisy labels of shape (n,), in units of the label, about the centre."""
-        return np.clip(records.y - question.centre, *question.y_range) + question.scale * draws
+        labels = self._clipped(records, question)
+        if question.on_grid is not None:
+            return question.on_grid.randomize_by(labels, draws)
+        return labels + question.scale * draws
 
-    def law(self, question: LabelQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
+    def law(self, question: LabelQuestion, records: Records) -> tuple[Laplace | DiscreteLaplace, np.ndarray]:
         """Laplace noise on the clipped label; ``split`` is the same for all records."""
         lo, hi = question.y_range
-        mechanism = Laplace(float(np.max(question.scale)), hi - lo or 1.0)
-        return mechanism, np.clip(records.y - question.centre, lo, hi)
+        mechanism = question.on_grid or Laplace(float(np.max(question.scale)), hi - lo or 1.0)
+        return mechanism, self._clipped(records, question)
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
-        """One real number."""
-        return (Reals(1),)
+        """One real number, or a point of the grid."""
+        grid = question.on_grid
+        if grid is None:
+            return (Reals(1),)
+        return (GridPoints(grid.step, grid_reach(max(map(abs, question.y_range)) + grid.step, grid.scale, grid.step)),)
 
     def budget(self, question: LabelQuestion) -> float:
         """epsilon / split of the user who divides least; 0 where the label is public."""
         lo, hi = question.y_range
         return float(question.epsilon / np.min(question.split)) if hi > lo else 0.0
+
+    @staticmethod
+    def _clipped(records: Records, question: LabelQuestion) -> np.ndarray:
+        return np.clip(records.y - question.centre, *question.y_range)
 
 
 LABEL = LabelDevice()

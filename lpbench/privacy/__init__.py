@@ -8,6 +8,7 @@ from lpbench.privacy.guarantee import MODELS, Guarantee
 from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise, sum_of_laplace
 from lpbench.privacy.mechanism import (
     CategoryMechanism,
+    Channel,
     ContinuousMechanism,
     FiniteMechanism,
     Mechanism,
@@ -35,6 +36,7 @@ __all__ = [
     "MODELS",
     "BitVector",
     "CategoryMechanism",
+    "Channel",
     "ContinuousMechanism",
     "Device",
     "DiscreteLaplace",

@@ -8,10 +8,11 @@ from scipy.stats import binom
 from sklearn.neighbors import KNeighborsClassifier
 
 from lpbench.audit.empirical import lower_bound
-from lpbench.audit.exact import Channel, exact_loss
+from lpbench.audit.exact import exact_loss
 from lpbench.audit.learner import canary_audit, inference_audit, leak_test, load_learner, one_run_epsilon
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.privacy import Channel
 from lpbench.seeds import Streams
 
 

@@ -24,7 +24,15 @@ from lpbench.estimators import PrivateMean
 from lpbench.estimators.histoftree.rounds import Rounds
 from lpbench.experiments import catalogue as registry
 from lpbench.papers.lpct.deviations import DEVIATIONS
-from lpbench.privacy import BitVector, DiscreteLaplace, Exponential, FiniteMechanism, Laplace, RandomizedResponse
+from lpbench.privacy import (
+    BitVector,
+    DiscreteLaplace,
+    Exponential,
+    FiniteMechanism,
+    Laplace,
+    RandomizedResponse,
+    SubsetSelection,
+)
 from lpbench.seeds import Streams
 from tests.audit.test_leaks import MASK, Y_RANGE
 
@@ -82,7 +90,7 @@ def test_random_cuts_do_not_hide_the_mask():
     """HistOfTree 3.4 (ii) would not release W, but the cells with a nonzero entry of (8) differ (docs/privacy.md)."""
     X = np.full((2, 3), 0.3)
     masks = np.array([[True, False, False], [True, True, False]])
-    rounds = Rounds(X, np.zeros(2), masks, 1.0, Streams(0))
+    rounds = Rounds(X, np.zeros(2), masks, Streams(0))
     split = rounds.split(np.arange(3), 1)
     [(tree, depths)] = split.trees("random", "weighted", np.zeros(2), [2])
     [leaves] = split.leaves(tree, depths)
@@ -173,6 +181,10 @@ def p_values(message, value, sent, shifted):
         return bit_p_values(mechanism.response, np.eye(mechanism.n_categories, dtype=bool)[true], sent)
     if isinstance(mechanism, Exponential):
         return category_p_value(mechanism.channel(true[None])[0], sent, named=True)
+    if isinstance(mechanism, SubsetSelection):
+        members = [mechanism.probabilities[int(j != true)] for j in range(mechanism.n_categories)]
+        counts = np.bincount(sent.astype(int).ravel(), minlength=mechanism.n_categories)
+        return [stats.binomtest(int(k), len(sent), p).pvalue for k, p in zip(counts, members, strict=True)]
     if isinstance(mechanism, FiniteMechanism):
         law = mechanism.channel()[true]
         return category_p_value(law, sent, named=message.fields[0].size == law.size)

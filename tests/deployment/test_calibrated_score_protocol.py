@@ -44,7 +44,7 @@ def received(model, data, classes, streams, seed=0, shards=2):
     located = model._prepare(X)
     reports = [
         CalibratedScoreClient(
-            i, user_token(SECRET, i), model.epsilon, located[i], y[i], classes, keep[i], SomeUsers([others], [i])
+            i, user_token(SECRET, i), model.epsilon, located[i], y[i], classes, (keep[[i]], SomeUsers([others], [i]))
         ).answer(curator.first)
         for i in range(n)
     ]

@@ -30,7 +30,7 @@ def run(model, X, y, mask, draws=None, seed=0, shards=2, silent=()):
     curator = ResidualGPCurator(model, d, SECRET)
     clients = [
         ResidualGPClient(
-            i, user_token(SECRET, i), model.epsilon, X[i], y[i], mask[i], None if draws is None else draws[:, i]
+            i, user_token(SECRET, i), model.epsilon, X[i], y[i], mask[i], None if draws is None else draws[:, [i]]
         )
         for i in range(n)
     ]

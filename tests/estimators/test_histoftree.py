@@ -11,6 +11,7 @@ from lpbench.errors import ConfigurationError, PrivacyLeakWarning
 from lpbench.estimators import AdHistOfTree, HistOfTree
 from lpbench.estimators.base import LocalEstimator
 from lpbench.estimators.histoftree.rounds import Rounds
+from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.partitions import grid_digits
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -141,10 +142,10 @@ def test_a_sweep_with_discrete_labels_is_the_loop(rule):
 
 def test_discrete_labels_lie_on_the_grid():
     X, y, mask = sample()
-    rounds = Rounds(X, y, mask, RANGE[1] - RANGE[0], Streams(1), noise="discrete")
-    labels = rounds.labels(0.5)
+    rounds = Rounds(X, y, mask, Streams(1))
+    labels = rounds.labels(LabelQuestion(RANGE, 0.5, noise="discrete"))
     np.testing.assert_array_equal(labels % 2.0**-7, 0.0)
-    step = Rounds(X, y, mask, RANGE[1] - RANGE[0], Streams(1)).labels(0.5) - labels
+    step = rounds.labels(LabelQuestion(RANGE, 0.5)) - labels
     assert np.abs(step).max() <= 2 * 2.0**-7
     with pytest.raises(ConfigurationError, match="noise='gaussian'"):
         HistOfTree(noise="gaussian", y_range=RANGE).fit(X, y)

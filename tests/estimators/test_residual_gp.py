@@ -12,6 +12,7 @@ from lpbench.estimators.tuning_free import residual_gp as module
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.estimators.tuning_free.interview import ResidualDevice
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 
 Y_RANGE = (-2.0, 4.0)
@@ -29,13 +30,13 @@ def sample(n=600, signal=1.0, hidden=0.0, seed=0, d=4):
 
 def questions_of(model, X, y, mask, monkeypatch):
     """All questions of a fit."""
-    asked, original = [], module.answers
+    asked, original = [], ResidualDevice.report
 
-    def answers(question, *args):
+    def report(self, records, question, draws):
         asked.append(question)
-        return original(question, *args)
+        return original(self, records, question, draws)
 
-    monkeypatch.setattr(module, "answers", answers)
+    monkeypatch.setattr(ResidualDevice, "report", report)
     model.fit(X, y, mask=mask)
     return asked
 

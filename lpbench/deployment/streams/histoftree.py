@@ -19,14 +19,15 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_range
-from lpbench.deployment.histoftree import MOST_CELLS, UserDraws
+from lpbench.deployment.histoftree import UserDraws
 from lpbench.deployment.streams.exact import ExactSums
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import HistOfTree
-from lpbench.estimators.histoftree.cell_reports import category_reports
+from lpbench.estimators.histoftree.cell_device import CELL, MOST_CELLS, Places
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.rounds import Rounds, Setting, Split
 from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
+from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.partitions import SampleGroups, TreePartition, cell_keys, grid_digits, grow_max_edge
 from lpbench.privacy import grr_weights
 from lpbench.seeds import Streams
@@ -162,13 +163,14 @@ class Users:
 
     def __init__(self, design: Design, X: np.ndarray, y: np.ndarray, mask: np.ndarray, draws: ReportDraws):
         self._design, self.mask = design, mask
-        lo, hi = design.y_range
-        self._rounds = Rounds(X, np.clip(y, lo, hi), mask, design.label_range, Streams(0), draws, design.model.noise)
+        self._rounds = Rounds(X, y, mask, Streams(0), draws)
         self.shown = np.where(mask, 0.0, X)
 
     def labels(self) -> np.ndarray:
         """Round 1: privatised labels, shape (m,)."""
-        return self._rounds.labels(self._design.setting.budgets(self._design.model.epsilon)[0])
+        model = self._design.model
+        budget, _ = self._design.setting.budgets(model.epsilon)
+        return self._rounds.labels(LabelQuestion(self._design.y_range, budget, noise=model.noise))
 
     def cells(self, tree: TreePartition) -> np.ndarray:
         """Round 2: numbers of the reported cells, shape (m,)."""
@@ -176,7 +178,8 @@ class Users:
         split = Split(self._rounds, self._design.grid_columns, self._design.tree_columns)
         (leaves,) = split.leaves(tree, [setting.depth], setting.rule)
         budget = setting.budgets(self._design.model.epsilon)[1]
-        codes, leaf = category_reports(split.grid(setting.bins), leaves, budget, self._rounds.draws.keep)
+        places = Places(split.grid(setting.bins), leaves)
+        codes, leaf = CELL.categories(places, budget, self._rounds.draws)
         return codes * leaves.n_leaves + leaf
 
 
@@ -297,7 +300,7 @@ class CellStream:
     def _public(self, X: np.ndarray, mask: np.ndarray) -> tuple[UserGrid, UserLeaves]:
         """What public features tell about the cells of some users."""
         m, d = X.shape
-        rounds = Rounds(X, np.zeros(m), mask, 1.0, Streams(0), UserDraws.none(m, d))
+        rounds = Rounds(X, np.zeros(m), mask, Streams(0), UserDraws.none(m, d))
         split = Split(rounds, self.design.grid_columns, self.design.tree_columns)
         (leaves,) = split.leaves(self.tree, [self.design.setting.depth], self.design.setting.rule)
         return split.grid(self.design.setting.bins), leaves

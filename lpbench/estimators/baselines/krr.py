@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,71 @@ from lpbench.checks import check_choice, check_whole
 from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_labels import noisy_labels, public_message_bits
 from lpbench.partitions import grid_digits
-from lpbench.privacy import grr_reports
+from lpbench.privacy import GRR, Device, Records, grr_reports
 from lpbench.privacy.guarantee import Guarantee
+from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Seed, Streams
 
 BUDGETS = ("composed", "halves", "per_attribute")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureQuestion:
+    """What the curator asks of a protected feature.
+
+    Attributes
+    ----------
+    column, n_features : int
+        The feature, and how many there are.
+    bins : int
+        k equal bins.
+    epsilon : float
+        Budget of a user.
+    split : int or ndarray of shape (n,)
+        Number of messages among which each user divides the budget (public).
+    users : int ndarray of shape (n,)
+        Who is asked: those who protect the feature.
+    """
+
+    column: int
+    n_features: int
+    bins: int
+    epsilon: float
+    split: int | np.ndarray
+    users: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+
+
+class FeatureDevice(Device[FeatureQuestion]):
+    """Send the bin of one protected feature by k-ary randomised response."""
+
+    def draws(self, streams: Streams, n: int, question: FeatureQuestion) -> np.ndarray:
+        """Uniforms of all features, shape (2, n, d); they depend on neither k nor the budget."""
+        return streams.generator("features").random((2, n, question.n_features))
+
+    def report(self, records: Records, question: FeatureQuestion, draws: np.ndarray) -> np.ndarray:
+        """Reported bins, shape (n,)."""
+        u_keep, u_other = draws[:, :, question.column]
+        budgets = question.epsilon / np.broadcast_to(question.split, len(records))
+        return grr_reports(self._bins(records, question), question.bins, budgets, u_keep, u_other)
+
+    def law(self, question: FeatureQuestion, records: Records) -> tuple[GRR, np.ndarray]:
+        """K-ary randomised response; ``split`` is the same for all records."""
+        return GRR(self.budget(question), question.bins), self._bins(records, question)
+
+    def fields(self, question: FeatureQuestion) -> tuple[Field, ...]:
+        """One bin."""
+        return (Integers(question.bins),)
+
+    def budget(self, question: FeatureQuestion) -> float:
+        """epsilon / split of the user who divides least."""
+        return float(question.epsilon / np.min(question.split))
+
+    @staticmethod
+    def _bins(records: Records, question: FeatureQuestion) -> np.ndarray:
+        return grid_digits(records.X[:, question.column], question.bins)
+
+
+FEATURE = FeatureDevice()
 
 
 class KRR(TreeRegressor):
@@ -80,7 +141,7 @@ class KRR(TreeRegressor):
         check_whole("bins", self.bins, least=2)
         of_label, of_feature = self._divide(mask.sum(axis=1))
         labels = noisy_labels(y, self._label_question(of_label), streams)
-        return self._obfuscate(X, mask, self.epsilon / of_feature, streams), labels, self._guarantee(mask)
+        return self._obfuscated(X, mask, of_feature, streams), labels, self._guarantee(mask)
 
     def _divide(self, protected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By how much epsilon is divided for the label and for a feature of users who protect that many features."""
@@ -91,19 +152,20 @@ class KRR(TreeRegressor):
             "per_attribute": (one, one),
         }[self.budget]
 
-    def _obfuscate(self, X: np.ndarray, mask: np.ndarray, epsilon: np.ndarray, streams: Streams) -> np.ndarray:
-        """Replace protected entries by the centre of the reported bin; ``epsilon`` (n,) is what each entry gets.
-
-        The uniforms depend on neither k nor the budget.
-        """
-        rng = streams.generator("features")
-        u_keep, u_other = rng.random(X.shape), rng.random(X.shape)
-        users, _ = np.nonzero(mask)
-        truth = grid_digits(X[mask], self.bins)
-        reported = grr_reports(truth, self.bins, epsilon[users], u_keep[mask], u_other[mask])
-        shown = X.copy()
-        shown[mask] = (reported + 0.5) / self.bins
+    def _obfuscated(self, X: np.ndarray, mask: np.ndarray, split: np.ndarray, streams: Streams) -> np.ndarray:
+        """Replace protected entries by the centre of the reported bin; one question for each protected feature."""
+        records, shown = Records(X, np.empty(len(X)), mask), X.copy()
+        draws = FEATURE.draws(streams, len(X), self._feature_question(0, np.empty(0, dtype=int), split, X.shape[1]))
+        for column in np.flatnonzero(mask.any(axis=0)):
+            users = np.flatnonzero(mask[:, column])
+            question = self._feature_question(int(column), users, split[users], X.shape[1])
+            reports = FEATURE.report(records.take(users), question, draws[:, users])
+            shown[users, column] = (reports + 0.5) / self.bins
         return shown
+
+    def _feature_question(self, column: int, users: np.ndarray, split: Any, n_features: int) -> FeatureQuestion:
+        """What the users who protect a feature are asked of it."""
+        return FeatureQuestion(column, n_features, self.bins, self.epsilon, split, users)
 
     def _guarantee(self, mask: np.ndarray) -> Guarantee:
         epsilon, note = float(self.epsilon), self._leak_note

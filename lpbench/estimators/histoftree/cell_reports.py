@@ -160,9 +160,14 @@ class BitSums:
                 "simulated from the users' true cells when they are looked up, and cannot be pickled or "
                 "copied; use fewer bins or mechanism='grr'"
             )
-        query = grid.locate(np.repeat(cells.centres(), n_leaves, axis=0))
-        leaves = np.tile(np.arange(n_leaves), cells.size)
-        return WrittenSums, (grid.bins, n_leaves, *self.estimate(query, leaves))
+        return WrittenSums, (grid.bins, n_leaves, *self.of_all_cells())
+
+    def of_all_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Estimates of all cells in the order of (grid cell, leaf), see :meth:`estimate`."""
+        grid, n_leaves = self._grid, self._leaves.n_leaves
+        centres = GridCells(grid.bins, grid.s).centres()
+        query = grid.locate(np.repeat(centres, n_leaves, axis=0))
+        return self.estimate(query, np.tile(np.arange(n_leaves), len(centres)))
 
     def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""

@@ -30,6 +30,7 @@ from lpbench.estimators.histoftree.rounds import (
 )
 from lpbench.estimators.histoftree.sweep import Job, sweep_cells
 from lpbench.estimators.histoftree.user_cells import UserGrid, UserLeaves
+from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.partitions import TreePartition
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
@@ -92,10 +93,10 @@ class CellRegressor(LocalRegressor):
         epsilon = check_epsilon(self.epsilon)
         X, y, mask = self._check_fit(X, y, mask)
         setting = self._setting(self.get_params(deep=False), mask, epsilon)
-        rounds = Rounds(X, y, mask, self.y_range_[1] - self.y_range_[0], self._streams(), noise=self.noise)
+        rounds = Rounds(X, y, mask, self._streams())
 
         label_budget, cell_budget = setting.budgets(epsilon)
-        labels = rounds.labels(label_budget)
+        labels = rounds.labels(self._label_question(label_budget))
         split = rounds.split(protection_order(mask), setting.n_grid_features)
         [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
         [leaves] = split.leaves(tree, depths, setting.rule)
@@ -104,6 +105,10 @@ class CellRegressor(LocalRegressor):
         self._assemble(setting, split, tree, (grid, leaves), labels, reports)
         self.guarantee_ = _guarantee(setting, epsilon, mask, grid.choices * leaves.choices, tree, self._leak_note)
         return self
+
+    def _label_question(self, budget: float) -> LabelQuestion:
+        """What round 1 asks of every user."""
+        return LabelQuestion(self.y_range_, budget, noise=self.noise)
 
     def _assemble(
         self,
@@ -147,8 +152,8 @@ class CellRegressor(LocalRegressor):
                     jobs.append(Job(b, g, model._setting({**params, **point}, public, epsilon)))
                 except TooManyCellsError as error:
                     result.reasons[b, g] = ("skipped", str(error))
-        rounds = Rounds(X, y, mask, model.y_range_[1] - model.y_range_[0], streams, noise=model.noise)
-        for same, predictions in sweep_cells(rounds, public, X_test, budgets, jobs):
+        rounds = Rounds(X, y, mask, streams)
+        for same, predictions in sweep_cells(rounds, public, X_test, budgets, jobs, model._label_question):
             score = problem.score(model._finish(predictions))
             for job in same:
                 result.values[job.budget, job.point] = score

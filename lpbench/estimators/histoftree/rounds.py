@@ -12,9 +12,10 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, category_reports
+from lpbench.estimators.histoftree.cell_device import CELL, MECHANISMS, Places
+from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums
 from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.estimators.private_labels import NOISES, discrete_labels
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import (
     SampleGroups,
     SortedFeatures,
@@ -25,10 +26,10 @@ from lpbench.partitions import (
     grow_personalized_cart,
 )
 from lpbench.partitions.criteria import SCORES
+from lpbench.privacy import Records
 from lpbench.seeds import Streams
 
 RULES = ("max_edge", "cart", "random")
-MECHANISMS = ("grr", "rr")
 
 #: Depth of the deepest tree of the paper's grid (C.1), to which scikit-learn's trees are grown at least.
 DEEPEST = 6
@@ -101,13 +102,9 @@ class Rounds:
     X : ndarray of shape (n, d) in [0, 1]
     y : ndarray of shape (n,)
     mask : boolean ndarray of shape (n, d)
-    label_range : float
-        Width R of the public range of the labels.
     streams : Streams
     draws : ReportDraws, optional
         The users' randomness; None: drawn from ``streams``.
-    noise : {"laplace", "discrete"}
-        Noise of the labels, see :func:`lpbench.estimators.private_labels.discrete_labels`.
     """
 
     def __init__(
@@ -115,20 +112,15 @@ class Rounds:
         X: np.ndarray,
         y: np.ndarray,
         mask: np.ndarray,
-        label_range: float,
         streams: Streams,
         draws: ReportDraws | None = None,
-        noise: str = "laplace",
     ) -> None:
-        self.noise = check_choice("noise", noise, NOISES)
-        self.X, self.y, self.mask, self.label_range, self.streams = X, y, mask, label_range, streams
+        self.X, self.y, self.mask, self.streams = X, y, mask, streams
         self.draws = ReportDraws(streams, y.size) if draws is None else draws
 
-    def labels(self, budget: float) -> np.ndarray:
-        """Round 1, on the device: add Laplace noise of scale R / budget (HistOfTree eq. (4) with M = R / 2)."""
-        if self.noise == "discrete" and self.label_range > 0:
-            return discrete_labels(self.label_range, budget).randomize_by(self.y, self.draws.label)
-        return self.y + (self.label_range / budget) * self.draws.label
+    def labels(self, question: LabelQuestion) -> np.ndarray:
+        """Round 1: ask all devices for their labels (HistOfTree eq. (4) with M = R / 2)."""
+        return LABEL.report(Records(self.X, self.y, self.mask), question, self.draws.label)
 
     def split(self, order: np.ndarray, n_grid_features: int) -> Split:
         """Divide the features: the first ``n_grid_features`` of ``order`` to the grid, the others to the tree."""
@@ -141,11 +133,12 @@ class Rounds:
     def collect(
         self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
     ) -> CategorySums | BitSums:
-        """Round 2: randomise every user's cell at ``budget`` and add the reports up; see :meth:`close`."""
-        self._check_cells(grid, leaves, budget)
+        """Round 2: ask all devices for their cells at ``budget`` and add the reports up; see :meth:`close`."""
+        places = Places(grid, leaves)
         if mechanism == "rr":
+            places.check_budget(budget)
             return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
-        return CategorySums(category_reports(grid, leaves, budget, self.draws.keep), grid, leaves, labels, budget)
+        return CategorySums(CELL.categories(places, budget, self.draws), grid, leaves, labels, budget)
 
     def close(
         self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
@@ -161,18 +154,9 @@ class Rounds:
         """
         if mechanism == "rr":
             return grid, self.collect(grid, leaves, labels, mechanism, budget)
-        self._check_cells(grid, leaves, budget)
-        codes, leaf = category_reports(grid, leaves, budget, self.draws.keep)
+        codes, leaf = CELL.categories(Places(grid, leaves), budget, self.draws)
         grid, codes = grid.reported(codes)
         return grid, CategorySums((codes, leaf), grid, leaves, labels, budget)
-
-    @staticmethod
-    def _check_cells(grid: UserGrid, leaves: UserLeaves, budget: float) -> None:
-        if budget == 0 and (grid.choices * leaves.choices).max() > 1:
-            raise ConfigurationError(
-                "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomised; use "
-                "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
-            )
 
 
 class Split:

@@ -12,6 +12,7 @@ import numpy as np
 from lpbench.estimators.histoftree.public_mask import PublicMask
 from lpbench.estimators.histoftree.rounds import Rounds, Setting, Split, predict_cells
 from lpbench.estimators.histoftree.user_cells import Query, UserGrid
+from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.partitions import TreePartition
 
 K = TypeVar("K", bound=Hashable)
@@ -28,7 +29,12 @@ class Job:
 
 
 def sweep_cells(
-    rounds: Rounds, mask: PublicMask, X_test: np.ndarray, budgets: Sequence[float], jobs: Sequence[Job]
+    rounds: Rounds,
+    mask: PublicMask,
+    X_test: np.ndarray,
+    budgets: Sequence[float],
+    jobs: Sequence[Job],
+    ask_label: Callable[[float], LabelQuestion],
 ) -> Iterator[tuple[list[Job], np.ndarray]]:
     """Predict the test rows under every job.
 
@@ -41,6 +47,8 @@ def sweep_cells(
     X_test : ndarray of shape (m, d) in [0, 1]
     budgets : sequence of float
     jobs : sequence of Job
+    ask_label : callable (budget) -> LabelQuestion
+        What round 1 asks at a budget.
 
     Yields
     ------
@@ -54,7 +62,7 @@ def sweep_cells(
         for (rule, score), in_forest in _group(in_split, lambda j: (j.setting.rule, j.setting.split_score)):
             sources = _group(in_forest, lambda j: (j.budget, j.setting.label_share))
             shares = [same[0].setting.budgets(budgets[b]) for (b, _), same in sources]
-            labels = [rounds.labels(label_budget) for label_budget, _ in shares]
+            labels = [rounds.labels(ask_label(label_budget)) for label_budget, _ in shares]
             forests = split.forests(rule, score, labels, sorted({j.setting.depth for j in in_forest}))
             for (_, same), (_, cell_budget), y, trees in zip(sources, shares, labels, forests, strict=True):
                 for tree, depths in trees:

@@ -28,9 +28,11 @@ class ReportDraws:
         Standard Laplace noise of the labels.
     keep, leaf : ndarrays of shape (n,)
         Uniforms that decide whether a report is the truth, and which leaf is shown if not.
-    bits_seed : int
-        Seed of the bits of randomised response.
+    bits_seed, bits_user : int
+        Seed of the bits of randomised response, and the number of the first user within it.
     """
+
+    bits_user = 0
 
     def __init__(self, streams: Streams, n: int) -> None:
         self._streams, self._n = streams, n

@@ -22,7 +22,8 @@ from lpbench.estimators.tuning_free.drift_posterior import (
 )
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, PublicScore
 from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affordable_cells
-from lpbench.privacy import SubsetSelection, subset_reports
+from lpbench.estimators.tuning_free.subset_device import SUBSET, SubsetQuestion
+from lpbench.privacy import SubsetSelection
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
@@ -46,27 +47,6 @@ class _Sample:
     probabilities: np.ndarray
     streams: Streams
     seed: int
-
-
-def vote_reports(categories: np.ndarray, mechanism: SubsetSelection, streams: Streams) -> np.ndarray:
-    """Client: (cell, class) of n users, hidden in subsets at the whole budget.
-
-    Parameters
-    ----------
-    categories : int ndarray of shape (n,)
-        ``cell * n_classes + class``.
-    mechanism : SubsetSelection
-    streams : Streams
-        Budgets share the uniforms that decide whether the truth is sent.
-
-    Returns
-    -------
-    int ndarray of shape (n, mechanism.size)
-        Members of each user's subset.
-    """
-    u_keep = streams.generator("report").random(categories.size)
-    rng = streams.generator("report", categories=mechanism.n_categories)
-    return subset_reports(categories, mechanism.n_categories, mechanism.size, mechanism.budget, u_keep, rng)
 
 
 class CalibratedScore(LocalClassifier):
@@ -169,8 +149,10 @@ class CalibratedScore(LocalClassifier):
 
     def _fit(self, sample: _Sample) -> Self:
         mechanism = self._design(sample)
-        categories = self._locate(sample.probabilities, sample.X) * self.classes_.size + sample.codes
-        reports = vote_reports(categories, mechanism, sample.streams)
+        question = self._question(mechanism)
+        categories = question.categories(sample.codes, sample.probabilities, sample.X)
+        draws = SUBSET.draws(sample.streams, categories.size, question)
+        reports = SUBSET.hidden(categories, question, draws)
         return self._learned(sample, mechanism, np.bincount(reports.ravel(), minlength=mechanism.n_categories))
 
     def _design(self, sample: _Sample) -> SubsetSelection:
@@ -195,6 +177,10 @@ class CalibratedScore(LocalClassifier):
             note=self._noted("rows of the public sample are not protected"),
         )
         return self
+
+    def _question(self, mechanism: SubsetSelection) -> SubsetQuestion:
+        """What every user is asked."""
+        return SubsetQuestion(self._score, self._cells, self.classes_.size, mechanism)
 
     def _mechanism(self, n_categories: int) -> SubsetSelection:
         if self.report == "grr":

@@ -16,7 +16,9 @@ from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.level_reports import LevelReport
-from lpbench.privacy import Laplace
+from lpbench.privacy import Channel, Device, Laplace, Records
+from lpbench.privacy.payload import Field, Integers, Reals
+from lpbench.seeds import Streams
 
 REPORTS = ("levels", "laplace")
 #: Shares of the users in the first groups; the rest are asked last, one group for each protected feature.
@@ -78,28 +80,50 @@ def effects_at(X: np.ndarray, effects: Mapping[int, np.ndarray]) -> np.ndarray:
     return sum(parts, np.zeros(len(X)))
 
 
-def answers(question: Question, X: np.ndarray, y: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Client: the reports of the users of one group.
+class ResidualDevice(Device[Question]):
+    """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
 
-    Parameters
-    ----------
-    question : Question
-    X, y : ndarrays of shapes (m, d), (m,)
-        Records of the asked users, protected features included.
-    draws : ndarray of shape (4, m)
-        Three uniforms and one unit Laplace variable of each user.
+    def draws(self, streams: Streams, n: int, question: Question | None = None) -> np.ndarray:
+        """Three uniforms and one unit Laplace variable of each user, shape (4, n); no question changes them."""
+        return np.vstack([streams.generator("report").random((3, n)), streams.generator("label").laplace(size=n)])
 
-    Returns
-    -------
-    ndarray of shape (m,)
-        Categories, or noisy residuals in units of the half-width.
-    """
-    residual = (y - question.centre - effects_at(X, question.effects)) / question.half_width
-    if isinstance(question.report, Laplace):
-        return np.clip(residual, -1.0, 1.0) + question.report.scale * draws[3]
-    bins = question.bins
-    own = bin_of(X[:, question.column], bins) if bins > 1 else np.zeros(len(y), dtype=np.int64)
-    return question.report.randomize(residual, own, draws[:3])
+    def report(self, records: Records, question: Question, draws: np.ndarray) -> np.ndarray:
+        """Categories, or noisy residuals in units of the half-width: shape (n,); the question names these users."""
+        residuals = self._residuals(records, question)
+        if isinstance(question.report, Laplace):
+            return np.clip(residuals, -1.0, 1.0) + question.report.scale * draws[3]
+        return question.report.randomize(residuals, self._bins(records, question), draws[:3])
+
+    def law(self, question: Question, records: Records) -> tuple[Laplace | Channel, np.ndarray]:
+        """Laplace noise on the clipped residual, or rounding followed by the channel, a row of its table a record."""
+        residuals, report = np.clip(self._residuals(records, question), -1.0, 1.0), question.report
+        if isinstance(report, Laplace):
+            return report, residuals
+        table = report.rounding(residuals, self._bins(records, question)) @ report.mechanism.channel()
+        return Channel(table), np.arange(len(records))
+
+    def fields(self, question: Question) -> tuple[Field, ...]:
+        """A category, or a real number."""
+        report = question.report
+        return (Reals(1),) if isinstance(report, Laplace) else (Integers(report.levels * report.bins),)
+
+    def budget(self, question: Question) -> float:
+        """Exact epsilon of the report; a clipped residual moves by at most 2."""
+        report = question.report
+        return report.privacy_map(2.0) if isinstance(report, Laplace) else report.mechanism.epsilon
+
+    @staticmethod
+    def _residuals(records: Records, question: Question) -> np.ndarray:
+        return (records.y - question.centre - effects_at(records.X, question.effects)) / question.half_width
+
+    @staticmethod
+    def _bins(records: Records, question: Question) -> np.ndarray:
+        if question.bins == 1:
+            return np.zeros(len(records), dtype=np.int64)
+        return bin_of(records.X[:, question.column], question.bins)
+
+
+RESIDUAL = ResidualDevice()
 
 
 class Curator:

@@ -101,6 +101,11 @@ class LevelReport:
         truth = np.asarray(bins, dtype=np.int64) * self.levels + level
         return grr_reports(truth, self.levels * self.bins, self.budget, draws[1], draws[2])
 
+    def rounding(self, residuals: np.ndarray, bins: np.ndarray) -> np.ndarray:
+        """Probability of each category before it is randomised: shape (n, K B), at most two entries a row."""
+        place = bins * self.levels + (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
+        return np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(self.levels * self.bins)))
+
     def residuals(self, reports: np.ndarray) -> np.ndarray:
         """Curator: unbiased estimates of the clipped residuals, shape (n,)."""
         return self._weights[0] * self.grid[np.asarray(reports) % self.levels]

@@ -15,8 +15,9 @@ from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, che
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.half_forest import HalfForest
-from lpbench.estimators.tuning_free.interview import REPORTS, Curator, Question, answers, effects_at
+from lpbench.estimators.tuning_free.interview import REPORTS, RESIDUAL, Curator, Question, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
+from lpbench.privacy import Records
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Seed, Streams
@@ -149,8 +150,7 @@ class ResidualGP(LocalRegressor):
         shown = ShownFeatures(public)
         Z = shown.transform(public)
         kernels = KernelFeatures(Z, streams.generator("landmarks"))
-        rng = streams.generator("report")
-        draws = np.vstack([rng.random((3, y.size)), streams.generator("label").laplace(size=y.size)])
+        draws = RESIDUAL.draws(streams, y.size)
         order = streams.generator("order").permutation(y.size)
         public_bits = REAL_BITS * float((~mask).sum(axis=1).mean())
         return _Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, streams, public_bits)
@@ -162,7 +162,8 @@ class ResidualGP(LocalRegressor):
         curator, asked = self._curator(sample), []
         for question in curator.questions():
             users = question.users
-            curator.learn(question, answers(question, sample.X[users], sample.y[users], sample.draws[:, users]))
+            records = Records(sample.X[users], sample.y[users])
+            curator.learn(question, RESIDUAL.report(records, question, sample.draws[:, users]))
             asked.append(question)
         return self._learned(sample, curator, asked)
 
