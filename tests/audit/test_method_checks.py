@@ -97,7 +97,7 @@ def test_the_changes_move_the_symmetric_statistics():
     ],
 )
 def test_every_user_is_asked_exactly_as_often_as_the_method_says(selector, reports):
-    """PSGD's place and turn are two calls for one report; KRR's features differ in number and are counted by budgets."""
+    """PSGD's place and turn are two calls for one report; KRR's features are counted by their budgets."""
     model, *_ = settings(selector)
     sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
     _, tape = record(sources, Fitting(model, QUERIES), first)

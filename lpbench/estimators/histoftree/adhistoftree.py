@@ -38,8 +38,8 @@ def choose_partition(
     """Minimise the bound (15) over the number of grid features and the depth, by brute force.
 
     The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
-    p = min_depth, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has more
-    non-empty leaves). Ties go to the smaller s, then the smaller p.
+    p = min_depth, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has
+    more non-empty leaves). Ties go to the smaller s, then the smaller p.
 
     Parameters
     ----------
