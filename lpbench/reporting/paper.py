@@ -20,7 +20,7 @@ from lpbench.analysis.claims import Claim
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.catalogue import import_object
 from lpbench.paths import own_folders
-from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.plain_table import PlainTable, RateGrid
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ class Page:
     title : str
     experiments : tuple of str
         Starts of the experiments' names, in the order in which the page shows them.
-    notes : Path or None
-        Markdown text shown above the experiments.
+    lead : tuple of str
+        Paragraphs shown above the experiments.
     """
 
     name: str
     title: str
     experiments: tuple[str, ...]
-    notes: Path | None = None
+    lead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ class Paper:
         Folder of its experiments, and name of its page.
     title, short : str
         Heading of its page; name in links (default: the title).
-    citation : str
-        Authors, title, venue, year.
+    full_title, authors, venue, link : str
+        As the paper itself has them; ``link`` is its address.
     letter : str
         Name in the column ``paper`` of claims and errata (default: the name).
     order : int
@@ -201,6 +201,11 @@ class Paper:
         experiments that are no tables of scores.
     floors : tuple of str
         Experiments that ran the feature-free baselines beside everything else.
+    leaderboard : tuple of str
+        Experiments whose scores enter the leaderboard; where several have a score, the first counts.
+    grids : mapping of str to callable
+        Experiment -> function(folder) that lays its result out as a :class:`lpbench.reporting.plain_table.RateGrid`, or
+        returns None.
     pages : tuple of Page
         Pages besides the paper's own.
     """
@@ -208,7 +213,10 @@ class Paper:
     name: str
     title: str
     short: str = ""
-    citation: str = ""
+    full_title: str = ""
+    authors: str = ""
+    venue: str = ""
+    link: str = ""
     letter: str = ""
     order: int = 100
     claims: tuple[Claim, ...] = ()
@@ -227,6 +235,8 @@ class Paper:
     outputs: Mapping[str, Output] = field(default_factory=dict)
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     floors: tuple[str, ...] = ()
+    leaderboard: tuple[str, ...] = ()
+    grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)
     pages: tuple[Page, ...] = ()
 
     def __post_init__(self) -> None:
@@ -271,6 +281,12 @@ def paper_of(experiment: str) -> Paper:
     """Return the paper of an experiment's name; one without any knowledge where none is registered."""
     name = experiment.partition("/")[0]
     return next((p for p in papers() if p.name == name), Paper(name, name))
+
+
+def page_of(experiment: str) -> str:
+    """Return the name of an experiment's page: its paper's, or one of the paper's further pages."""
+    further = (page for paper in papers() for page in paper.pages)
+    return next((p.name for p in further if experiment.startswith(p.experiments)), experiment.partition("/")[0])
 
 
 def sources(experiment: str) -> list[str]:

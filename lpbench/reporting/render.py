@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markdown_it import MarkdownIt
-from markupsafe import Markup
-
-#: Notes, errata and documents are written in Markdown; HTML in them is shown as it stands.
-_MARKDOWN = MarkdownIt("commonmark", {"html": False})
+from markupsafe import Markup, escape
 
 
 def render(template: str, **content: Any) -> str:
@@ -19,18 +15,12 @@ def render(template: str, **content: Any) -> str:
     return _environment().get_template(template).render(content)
 
 
-def inline(text: str) -> Markup:
-    """Render one line of Markdown (code, emphasis) as HTML."""
-    return Markup(_MARKDOWN.renderInline(text))
-
-
-def document(path: Path) -> Markup:
-    """Render a Markdown file as HTML, its headings one level down: a page has a title of its own."""
-    tokens = _MARKDOWN.parse(path.read_text(encoding="utf-8"))
-    for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{int(token.tag[1]) + 1}"
-    return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+def coded(text: str) -> Markup:
+    """Text in which what stands between backticks is code."""
+    parts = str(text).split("`")
+    if len(parts) % 2 == 0:  # a backtick without its pair stands for itself
+        parts[-2:] = ["`".join(parts[-2:])]
+    return Markup("").join(Markup("<code>{}</code>").format(p) if k % 2 else escape(p) for k, p in enumerate(parts))
 
 
 def _entry(text: Any) -> str:
@@ -48,5 +38,5 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"inline": inline, "entry": _entry}
+    made.filters |= {"coded": coded, "entry": _entry}
     return made

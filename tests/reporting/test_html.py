@@ -7,7 +7,8 @@ from urllib.parse import unquote, urldefrag, urlparse
 import pytest
 
 from lpbench.reporting.pages.tables import distance
-from lpbench.reporting.render import document, inline
+from lpbench.reporting.paper import papers
+from lpbench.reporting.render import coded
 from lpbench.reporting.report import in_errors
 from tests.reporting.site import write_site
 
@@ -57,9 +58,11 @@ def test_one_page_a_paper_and_an_index(pages):
 def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages, beside_the_run):
     if beside_the_run:
         pages = _read(pages["index.html"][0].parents[1])
+    outside = {paper.link for paper in papers() if paper.link}
     for path, page in pages.values():
         assert len(page.ids) == len(set(page.ids))
-        for link in [*page.links, *page.loads]:
+        # a reader may go to a paper; a page loads nothing from elsewhere
+        for link in [*(link for link in page.links if link not in outside), *page.loads]:
             if link == "data:,":
                 continue
             target, fragment = urldefrag(link)
@@ -75,19 +78,40 @@ def test_pages_are_small(pages):
     assert all(path.stat().st_size < 1_000_000 for path, _ in pages.values())
 
 
-def test_the_verdict_comes_first(pages):
+def test_the_front_page_says_what_there_is(pages):
     text = pages["index.html"][0].read_text(encoding="utf-8")
     first = (
-        "claims hold",
+        "<h1>What locally private learners are worth</h1>",
+        "Locally Private Estimation with Public Features",
+        "Yuheng Ma, Ke Jia, Hanfang Yang. AISTATS 2025",
         "data not at hand: taxi; incomplete, stopped by the clock (run again): krr on building",
-        "By paper",
         "Ask the owner.",
+        "What the papers claim",
     )
     assert sorted(first, key=text.index) == list(first)
-    assert '<a href="histoftree.html#claim-H5" title="The best performance is at t = 2">H5</a>' in text
-    assert "<small>Rule: argmin p non-decreasing in t</small>" in text
+    assert '<a href="histoftree.html#claim-H5">H5</a> The best performance is at t = 2' in text
+    paper = pages["histoftree.html"][0].read_text(encoding="utf-8")
+    assert "<small>Rule: argmin p non-decreasing in t</small>" in paper
     checks = pages["checks.html"][0].read_text(encoding="utf-8")
     assert "numpy 2.4" in checks and "seed" not in checks and "timing.csv" in checks
+
+
+def test_an_artefact_stands_with_its_claims_its_errors_in_print_and_its_command(pages):
+    text = pages["histoftree.html"][0].read_text(encoding="utf-8")
+    unit = text[
+        text.index('data-n="histoftree/table1"') : text.index("</section>", text.index('data-n="histoftree/table1"'))
+    ]
+    for part in ("Errors in print here", "a star on part of a printed tie", "lpbench reproduce histoftree/table1"):
+        assert part in unit, part
+    assert "App. C.2, RED" not in unit and "App. C.2, RED" in text
+    assert 'id="table-1"' in text and 'href="#figure-2"' in text
+
+
+def test_files_without_rows_are_not_linked(pages):
+    for path, page in pages.values():
+        for link in page.links:
+            target = path.parent / unquote(urldefrag(link)[0])
+            assert target.suffix != ".csv" or len(target.read_text(encoding="utf-8").splitlines()) > 1, link
 
 
 def test_the_audit_is_a_page(pages):
@@ -132,11 +156,10 @@ def test_distances_are_in_words_too():
     assert distance(0.4) == ("agree", "≈ +0.4 se")
     assert distance(-2.0) == ("close below", "▼ 2.0 se")
     assert distance(12.3) == ("far above", "▲ 12 se")
+    assert distance(99.0) == ("far above", "▲ > 30 se")
     assert distance(float("nan")) == ("", "")
 
 
-def test_notes_are_markdown_and_their_html_is_shown_as_it_stands(tmp_path):
-    assert inline("a **b** `c<d` <i> \\*") == "a <strong>b</strong> <code>c&lt;d</code> &lt;i&gt; *"
-    (tmp_path / "notes.md").write_text("# A\n\n- one item\n  over two lines\n- another\n\n## B\n")
-    text = document(tmp_path / "notes.md")
-    assert text.startswith("<h2>A</h2>") and "<h3>B</h3>" in text and text.count("<li>") == 2
+def test_backticks_are_code_and_html_is_shown_as_it_stands():
+    assert coded("a `c<d` <i>") == "a <code>c&lt;d</code> &lt;i&gt;"
+    assert coded("one ` alone") == "one ` alone"

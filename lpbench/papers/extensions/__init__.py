@@ -1,7 +1,7 @@
 """Beyond the papers: floors, methods without tuning, ablations and sensitivity, in experiments of our own."""
 
 from lpbench.papers.extensions.equivalence import draw_equivalence
-from lpbench.paths import ROOT
+from lpbench.papers.extensions.texts import WITHOUT_TUNING
 from lpbench.reporting.paper import Output, Page, Paper
 
 PAPER = Paper(
@@ -10,6 +10,10 @@ PAPER = Paper(
     order=200,
     # references come last in every table
     methods=("private_mean", "private_majority", "label_dt", "dt", "ct_w"),
+    leaderboard=(
+        *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
+        *("extensions/floor", "extensions/floor_classification"),
+    ),
     floors=("extensions/floor", "extensions/floor_classification"),
     outputs={
         f"extensions/tuning_free_{name}": Output(draw_equivalence)
@@ -21,7 +25,7 @@ PAPER = Paper(
             title="Without tuning",
             # the comparisons first, then what each ingredient is worth
             experiments=("extensions/tuning_free", "extensions/ablation"),
-            notes=ROOT / "docs" / "methods_notes.md",
+            lead=WITHOUT_TUNING,
         ),
     ),
 )

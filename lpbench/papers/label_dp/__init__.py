@@ -3,7 +3,7 @@
 from lpbench.papers.label_dp.claims import decider
 from lpbench.papers.label_dp.errata import ERRATA
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
-from lpbench.papers.label_dp.rates import read_rates
+from lpbench.papers.label_dp.rates import rate_grid, read_rates
 from lpbench.papers.published_files import stated_claims
 from lpbench.reporting.paper import Output, Paper
 
@@ -11,6 +11,10 @@ PAPER = Paper(
     name="label_dp",
     title="Limits of label differential privacy",
     short="Label DP",
+    full_title="On Theoretical Limits of Learning with Label Differential Privacy",
+    authors="Zhao, Ma, Shen, Wang, Fan",
+    venue="2025",
+    grids={"label_dp/table1": rate_grid},
     letter="Z",
     order=3,
     claims=stated_claims("Z", decider),

@@ -19,7 +19,7 @@ from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
 from lpbench.analysis.rates import LEVEL
 from lpbench.datasets import load_manifest
-from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.plain_table import PlainTable, RateEntry, RateGrid
 from lpbench.selectors import parse_selector
 
 #: Method -> (task, privacy model) of its row in Table I.
@@ -48,6 +48,12 @@ MODEL_NAMES = {
     "label_cdp": "label CDP",
     "cdp": "full CDP",
     "none": "none",
+}
+#: Start of a panel's name -> its task in Table I.
+TASKS = {
+    "classification": "classification",
+    "regression": "regression, bounded labels",
+    "heavy": "regression, heavy tails",
 }
 #: The local slope is fitted to this many largest sample sizes (a factor 8 in n).
 LARGEST = 4
@@ -244,3 +250,34 @@ def read_rates(folder: Path) -> PlainTable | None:
     """Lay out ``rates.csv`` of an experiment's folder; None without the file."""
     path = folder / "rates.csv"
     return printed_rates(pd.read_csv(path)) if path.is_file() else None
+
+
+def rate_grid(folder: Path) -> RateGrid | None:
+    """Lay out ``rates.csv`` of an experiment's folder by task and model, at the budget where privacy costs most.
+
+    Of the budgets of a method the smallest that resolves the function is shown, else the largest. None without the
+    file.
+    """
+    path = folder / "rates.csv"
+    if not path.is_file():
+        return None
+    table = pd.read_csv(path)
+    table = table[table["model"] != MODEL_NAMES["none"]]
+    entries: dict[tuple[str, str], list[RateEntry]] = {}
+    for (panel, model, _), part in table.groupby(["panel", "model", "method"], sort=False):
+        task, _, moment = panel.partition("_tail_")
+        resolved = part[part["resolved"].astype(bool)].sort_values("epsilon")
+        row = resolved.iloc[0] if len(resolved) else part.sort_values("epsilon").iloc[-1]
+        label = f"ε = {row['epsilon']:g}" + (f", {moment} moments" if moment else "")
+        entry = RateEntry(
+            label, (row["expected_low"], row["expected_high"]), row["local"], row["local_low"], row["local_high"],
+            bool(row["covers"]),
+        )  # fmt: skip
+        entries.setdefault((TASKS.get(task, task), model), []).append(entry)
+    rows = tuple(t for t in TASKS.values() if any(t == task for task, _ in entries))
+    columns = tuple(m for m in MODEL_NAMES.values() if any(m == model for _, model in entries))
+    legend = (
+        "Exponents e of risk ~ (sample size)^-e: what the theory allows, and what was measured over the largest sample "
+        "sizes with its 95 % bootstrap interval, at the smallest budget whose curve resolves the function."
+    )
+    return RateGrid(legend, rows, columns, {key: tuple(found) for key, found in entries.items()})

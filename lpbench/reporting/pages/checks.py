@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.pages.artefacts import Place
 from lpbench.reporting.pages.tables import csv_table
+from lpbench.reporting.pages.units import Place
 from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, and the page of the same name.

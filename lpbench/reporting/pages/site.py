@@ -1,6 +1,6 @@
-"""The site: ``index.html``, a page for each paper, the privacy audit and the checks.
+"""The site: the front page, a page a paper, leaderboard, explorer, privacy audit and checks.
 
-The pages are static and ask nothing of any server: style and script stand in them, pictures lie next to them.
+The pages are static and ask nothing of any server: style and script stand in them, pictures and data lie next to them.
 """
 
 from __future__ import annotations
@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lpbench.analysis import read_csv
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.floors import floors, published_wins
-from lpbench.reporting.pages.artefacts import Place, artefact, links
 from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.checks import checks
+from lpbench.reporting.pages.claims import shown_claims
+from lpbench.reporting.pages.findings import findings
+from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import SELECTIONS
-from lpbench.reporting.paper import Page, Paper, errata, papers
-from lpbench.reporting.render import document, render
-from lpbench.reporting.report import TOLERANCE, VERDICTS, headline, in_order, not_run, not_run_in_short
+from lpbench.reporting.pages.units import Place, links, unit
+from lpbench.reporting.paper import Page, Paper, errata, page_of, papers
+from lpbench.reporting.render import render
+from lpbench.reporting.report import TOLERANCE, headline, in_order, not_run, not_run_in_short
 
 
 def write_pages(
@@ -55,105 +57,122 @@ def write_pages(
     places = [Place(folder, folder)]
     if folder.resolve() != results_dir.resolve():
         places.append(Place(results_dir, folder, stored=True))
-    site = _Site(entries, read_csv(folder / "claims.csv").to_dict("records"), missing, environment, cards)
+    site = Site(entries, folder, missing, environment, cards)
     return [path for place in places for path in site.write(place)]
 
 
-def page_of(entry: Entry) -> str:
-    """Name of an experiment's page: its paper's, or one of the paper's further pages."""
-    return next((p.name for p in _pages() if entry.name.startswith(p.experiments)), entry.paper)
-
-
-def _pages() -> list[Page]:
-    """Pages besides the papers' own."""
-    return [page for paper in papers() for page in paper.pages]
-
-
-class _Site:
+class Site:
     """Content of all pages, computed once for both places they are written to."""
 
-    def __init__(
-        self, entries: list[Entry], claims: list[dict], missing, environment: Mapping, cards: Mapping[str, Method]
-    ):
-        self.entries, self.missing, self.environment = entries, missing, environment
-        rules = {claim.name: claim.judged_by for paper in papers() for claim in paper.claims}
-        self.claims = [c | {"rule": rules.get(c["claim"], "")} for c in claims]
-        self.known = {p.name: p for p in papers()}
-        extra = {p.name: p.title for p in _pages()}
-        titles = {name: p.title for name, p in self.known.items()} | extra
-        short = {name: p.short for name, p in self.known.items()} | extra
-        pages = dict.fromkeys([*titles, *map(page_of, entries)])
-        self.papers = [p for p in pages if any(page_of(e) == p for e in entries)]
-        self.pages = [(f"{p}.html", titles.get(p, p)) for p in self.papers]
-        self.links = [(f"{p}.html", short.get(p, p)) for p in self.papers]
-        self.floor = floors(entries)
-        self.cards = cards
-        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, self.floor)]
-        self.shown = {e.name: artefact(e, cards, self.floor) for e in entries if e.was_run}
+    def __init__(self, entries: list[Entry], report: Path, missing, environment: Mapping, cards: Mapping[str, Method]):
+        self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
+        self.claims = shown_claims(report)
         self.errata = errata()
+        self.known = {p.name: p for p in papers()}
+        further = {page.name: page for paper in papers() for page in paper.pages}
+        names = dict.fromkeys([*self.known, *further, *(page_of(e.name) for e in entries)])
+        self.papers = [p for p in names if any(page_of(e.name) == p for e in entries)]
+        self.about = {p: further.get(p, Page(p, self._paper(p).title, ())) for p in self.papers}
+        floor = floors(entries)
+        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
+        self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
+        self.findings = findings(self.wins, self.claims, entries, cards)
+
+    def _paper(self, name: str) -> Paper:
+        return self.known.get(name, Paper(name, name))
+
+    def _unit(self, entry: Entry, floor: Mapping) -> dict:
+        letter = self._paper(entry.paper).letter
+        mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
+        return unit(entry, self.cards, floor, *mine)
 
     def write(self, place: Place) -> list[Path]:
-        audits = [("audit.html", "Privacy audit")] if place.audited else []
+        """Write all pages of one place."""
+        audits = [("audit.html", "Audit")] if place.audited else []
         shared = {
-            "pages": [("index.html", "Verdict"), *self.links, *audits, ("checks.html", "Checks")],
-            "verdicts": VERDICTS,
+            "pages": [("index.html", "Results"), *((f"{p}.html", self._short(p)) for p in self.papers), *audits,
+                      ("checks.html", "Checks")],
             "selections": SELECTIONS,
             "stored": place.stored,
-        }
-        written = [
-            self._write("paper.html.j2", place.folder / name, shared | self._paper_page(paper, title, place))
-            for paper, (name, title) in zip(self.papers, self.pages, strict=True)
-        ]
+        }  # fmt: skip
+        contents = [("paper", f"{p}.html", self._paper_page(p, place)) for p in self.papers]
         if place.audited:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
             content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
-            written.append(self._write("audit.html.j2", place.folder / "audit.html", shared | content))
-        content = checks(place, self.entries, self.environment)
-        written.append(self._write("checks.html.j2", place.folder / "checks.html", shared | content))
-        return [*written, self._write("index.html.j2", place.folder / "index.html", shared | self._index(place))]
+            contents.append(("audit", "audit.html", content))
+        contents.append(("checks", "checks.html", checks(place, self.entries, self.environment)))
+        contents.append(("index", "index.html", self._index(place)))
+        return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
+
+    def _short(self, page: str) -> str:
+        return self.about[page].title if page not in self.known else self._paper(page).short
 
     def _write(self, template: str, path: Path, content: dict) -> Path:
-        write_text(render(template, **content, here=path.name), path)
+        write_text(render(f"{template}.html.j2", **content, here=path.name), path)
         return path
 
-    def _paper_page(self, paper: str, title: str, place: Place) -> dict:
-        mine = [e for e in self.entries if page_of(e) == paper]
-        page = next((p for p in _pages() if p.name == paper), Page(paper, title, ()))
-        mine.sort(key=lambda e: [not e.name.startswith(start) for start in page.experiments])
-        known = self.known.get(paper, Paper(paper, title))
-        letter = known.letter
+    def _paper_page(self, page: str, place: Place) -> dict:
+        mine = [e for e in self.entries if page_of(e.name) == page]
+        about = self.about[page]
+        mine.sort(key=lambda e: [not e.name.startswith(start) for start in about.experiments])
+        paper = self._paper(page)
+        shown = [self.units[e.name] | links(e, place) for e in mine if e.was_run]
         names = {e.name for e in mine}
-        shown = [self.shown[e.name] | links(e, place, self.cards) for e in mine if e.was_run]
+        placed = {id(e) for u in shown for e in u["errata"]}
+        claims = [c for c in self.claims if c["paper"] == paper.letter]
+        beside = {c["claim"] for u in shown for c in u["claims"]}
         return {
-            "title": title,
-            "claims": [c for c in self.claims if c["paper"] == letter],
-            "artefacts": shown,
-            "compared": any(a["points"] or any(t.compared for t in a["tables"]) for a in shown),
-            "cells": any(a["points"] or a["tables"] for a in shown),
+            "title": paper.full_title or about.title,
+            "paper": paper,
+            "lead": about.lead,
+            "claims": claims,
+            "elsewhere": [c for c in claims if c["claim"] not in beside],
+            "counts": counts(c["status"] for c in claims),
+            "headline": headline([], mine),
+            "tolerance": TOLERANCE,
+            "groups": _grouped(shown),
+            "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
+            "cells": any(u["points"] or u["tables"] for u in shown),
             "absent": [e for e in mine if not e.was_run],
             "wins": [r for r in self.wins if r["artefact"] in names],
-            "errata": [e for e in self.errata if e["paper"] == letter],
-            "facts": [f"{d.fact} ({d.place}; {d.commit})" for d in known.deviations],
-            "note": document(page.notes) if page.notes is not None and page.notes.is_file() else "",
+            "errata": [e for e in self.errata if e["paper"] == paper.letter and id(e) not in placed],
+            "facts": paper.deviations,
         }
 
     def _index(self, place: Place) -> dict:
         return {
             "title": "Results",
-            "headline": headline(self.claims, self.entries),
+            "findings": self.findings,
+            "headline": headline([], self.entries),
+            "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
             "claims": self.claims,
+            "counts": counts(c["status"] for c in self.claims),
             "tolerance": TOLERANCE,
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
-            "papers": [self._row(p, name, title) for p, (name, title) in zip(self.papers, self.pages, strict=True)],
-            "wins": self.wins,
+            "cards": [self._card(p) for p in self.papers],
             "not_run": not_run(self.entries, self.missing),
             "not_run_in_short": not_run_in_short(self.entries, self.missing),
             "data": place.data,
         }
 
-    def _row(self, paper: str, page: str, title: str) -> dict:
-        letter = self.known[paper].letter if paper in self.known else ""
-        mine = [e for e in self.entries if page_of(e) == paper]
-        claims = [c for c in self.claims if c["paper"] == letter]
-        decided = {f"{v}_claims": [c for c in claims if c["verdict"] == v] for v in VERDICTS}
-        return {"title": title, "page": page, **headline(claims, mine), **decided}
+    def _card(self, page: str) -> dict:
+        paper, mine = self._paper(page), [e for e in self.entries if page_of(e.name) == page]
+        claims = [c for c in self.claims if c["paper"] == paper.letter]
+        return {
+            "page": f"{page}.html",
+            "title": paper.full_title or self.about[page].title,
+            "paper": paper,
+            "counts": counts(c["status"] for c in claims),
+            "headline": headline([], mine),
+        }
+
+
+def _grouped(units: Sequence[dict]) -> list[dict]:
+    """Units in groups: the panels of one figure stand together; drawings, which hold no result, come last."""
+    found: dict[str, dict] = {}
+    for shown in units:
+        anchor, label = shown["group"]
+        group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": []})
+        group["units"].append(shown)
+    drawings = found.pop("drawings", None)
+    return [*found.values(), *([drawings] if drawings else [])]

@@ -22,6 +22,8 @@ from lpbench.selectors import parse_selector
 
 #: Standard errors up to which two numbers agree, and up to which they are close.
 AGREE, CLOSE = 1.0, 3.0
+#: Standard errors beyond which a difference is not counted any more.
+MOST = 30.0
 SELECTIONS = {
     "oracle": "best grid point with hindsight, as in the papers",
     "tuning_free": "one setting fixed without test rows; published numbers are the best of a grid",
@@ -62,7 +64,7 @@ class Head:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """One table: two lines of heads, rows of cells, rank sums below."""
+    """One table: two lines of heads, rows of cells, a line of rank sums below, further ones on demand."""
 
     caption: str
     selection: str
@@ -72,9 +74,11 @@ class ShownTable:
     heads: tuple[Head, ...]
     rows: tuple[tuple[Head, tuple[ShownCell, ...]], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]
+    further: tuple[tuple[str, ...], ...]
     reasons: tuple[str, ...]
     compared: bool
     published: bool
+    marked: bool
 
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
@@ -113,7 +117,7 @@ def distance(z: float) -> tuple[str, str]:
         return "agree", f"≈ {z:+.1f} se"
     side = "above" if z > 0 else "below"
     sign = "▲" if z > 0 else "▼"
-    number = f"{min(size, 99):.0f}" if size >= 10 else f"{size:.1f}"
+    number = f"> {MOST:g}" if size > MOST else f"{size:.0f}" if size >= 10 else f"{size:.1f}"
     return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
 
 
@@ -141,11 +145,27 @@ def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Flo
         cells = [[cell] for cell in cells[0]]
         names, heads = heads, names
         groups, footer = [], ()
+    shown, further = _rank_line(footer)
     rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
     compared = any(c.level for row in cells for c in row)
     published = any(c.cell.published for row in cells for c in row)
     above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
-    return ShownTable(layout.caption, selection, *above, rows, footer, grid.reasons, compared, published)
+    marked = layout.value != "seconds"
+    return ShownTable(
+        layout.caption, selection, *above, rows, shown, further, grid.reasons, compared, published, marked
+    )
+
+
+def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple, tuple]:
+    """One line of rank sums, ties averaged, the printed ones before ours; and all lines."""
+    lines = dict(footer)
+    ours = next((v for label, v in footer if label.endswith("average ties") and label.startswith("Rank sum")), ())
+    if not any(ours):
+        return (), ()
+    printed = lines.get("Rank sum, published", ("",) * len(ours))
+    values = tuple(f"{a} / {b}" if a else b for a, b in zip(printed, ours, strict=True))
+    label = "Rank sum (published / ours)" if any(printed) else "Rank sum"
+    return ((label, values),), tuple((label, *row) for label, row in footer)
 
 
 def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]] | tuple[()]:

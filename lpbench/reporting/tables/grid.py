@@ -102,9 +102,11 @@ def _cell(layout: Layout, column: Column, dataset: str, found: Mapping, publishe
         base = reference.get(dataset, math.nan)
         value, error = value / base, error / base
     text = print_number(value, layout.style)
+    scored = layout.value != "seconds"
     mark = "**" if row["holm"] else "*" if row["significant"] else ""
-    best = bool(row["best"]) and layout.value != "seconds"
-    return Cell(printed, text, print_number(error, layout.style), mark, best, float(text or "nan"))
+    spread = print_number(error, layout.style) if error else ""
+    best = bool(row["best"]) and scored
+    return Cell(printed, text, spread, mark if scored else "", best, float(text or "nan"))
 
 
 def _footer(experiment: str, layout: Layout, cells, published: Mapping, larger: bool):

@@ -2,7 +2,10 @@
 (() => {
   const root = document.documentElement, toggle = document.getElementById("theme");
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const label = () => { toggle.textContent = dark() ? "Light" : "Dark"; toggle.setAttribute("aria-label", `Use ${toggle.textContent.toLowerCase()} colours`); };
+  const label = () => {
+    toggle.textContent = dark() ? "Light" : "Dark";
+    toggle.setAttribute("aria-label", `${toggle.textContent}: use ${toggle.textContent.toLowerCase()} colours`);
+  };
   let kept = new URLSearchParams(location.search).get("theme");
   try { kept = kept || localStorage.getItem("theme"); } catch { /* pages opened from disk may have no storage */ }
   if (kept === "dark" || kept === "light") root.dataset.theme = kept;
@@ -12,7 +15,17 @@
     root.dataset.theme = dark() ? "light" : "dark";
     try { localStorage.setItem("theme", root.dataset.theme); } catch { /* the choice then lasts for this page */ }
     label();
+    dispatchEvent(new Event("theme"));
   });
+
+  // on a small screen the contents stand folded above the text
+  const contents = document.querySelector(".contents details");
+  if (contents && innerWidth < 1024) contents.open = false;
+
+  // a table that is wider than its place says so
+  const measure = (box) => box.parentElement.classList.toggle("is-wide", box.scrollWidth > box.clientWidth + 1);
+  const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
+  document.querySelectorAll(".wide > .scroll").forEach((box) => { measure(box); watcher.observe(box); });
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
@@ -38,30 +51,53 @@
     });
   }
 
-  // what a cell does not say itself stands at its row, its column's head and its table
+  // what an entry does not say itself stands at its row, its column's head and its table
+  const KEYS = ["d", "m", "k", "e", "p", "x"];
   const of = (cell, key) => {
     const table = cell.closest("table"), heads = table.tHead.rows[table.tHead.rows.length - 1].cells;
     for (const at of [cell, cell.parentElement, heads[cell.cellIndex], table]) if (at?.dataset[key] !== undefined) return at.dataset[key];
     return "";
   };
   const quote = (word) => /^[\w.,\/=:@%+-]+$/.test(word) ? word : `'${word}'`;
+  const name = (cell) => ["entry", cell.closest("section")?.dataset.n ?? "", ...KEYS.map((key) => of(cell, key))].join("|");
   const detail = document.getElementById("detail");
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-i]");
-    if (!button) return;
-    const cell = button.closest("td"), [d, m, k, e, p, x] = ["d", "m", "k", "e", "p", "x"].map((key) => of(cell, key));
+  const show = (button) => {
+    const cell = button.closest("td"), [d, m, k, e, p, x] = KEYS.map((key) => of(cell, key));
     const section = button.closest("section"), [metric, mean, se, n, setting] = button.dataset.i.split("|");
     const printed = button.innerText.trim().replace(/\s+/g, " ");
     const options = { mask: k, experiment: section?.dataset.n, panel: p, x };
     const words = ["lpbench", "explain", d, m, e];
-    for (const [name, given] of Object.entries(options)) if (given) words.push(`--${name}`, given);
+    for (const [option, given] of Object.entries(options)) if (given) words.push(`--${option}`, given);
+    detail.dataset.command = words.map(quote).join(" ");
+    detail.dataset.link = `${location.href.split("#")[0]}#${encodeURIComponent(name(cell))}`;
     detail.querySelector("pre").textContent = [
-      [d, k, m, `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
+      [d, k, m, e && `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
       metric && `${metric} ${mean}, standard error ${se}, ${n} replications`, setting && `setting ${setting}`,
-      words.map(quote).join(" ")].filter(Boolean).join("\n");
+      section?.dataset.n && `all of it: lpbench reproduce ${section.dataset.n}`, detail.dataset.command].filter(Boolean).join("\n");
     const link = document.getElementById("replications"), page = section?.dataset.r;
     if (link) { link.hidden = !page; link.href = `${page}#${encodeURIComponent([d, k, m, e].join("|"))}`; }
     detail.showModal();
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-i]");
+    if (button) show(button);
+    const copy = event.target.closest("button[data-copy]");
+    if (copy) navigator.clipboard?.writeText(copy.closest("[data-command]").dataset[copy.dataset.copy]).then(() => { copy.textContent = "Copied"; }, () => {});
   });
+
+  // a link to something folded unfolds it; a link to an entry shows what stands behind it
+  const follow = () => {
+    const wanted = decodeURIComponent(location.hash.slice(1));
+    if (!wanted) return;
+    let target = document.getElementById(wanted);
+    const entry = wanted.startsWith("entry|")
+      && [...document.querySelectorAll("td button[data-i]")].find((b) => name(b.closest("td")) === wanted);
+    if (entry) target = entry;
+    for (let at = target?.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: "center" });
+    if (entry && !detail.open) show(entry);
+  };
+  addEventListener("hashchange", follow);
+  follow();
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 })();

@@ -1,9 +1,9 @@
-"""Content of one experiment on its page: pictures, tables, differences, notes, files."""
+"""An experiment as a unit of its page: finding, pictures or tables, verdicts, differences, choices, files, command."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,18 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
 from lpbench.reporting.pages.audit import FILE as AUDIT
+from lpbench.reporting.pages.names import anchor_of, concerned, group_of, label_of
 from lpbench.reporting.pages.tables import points, shown_tables
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.render import render
 from lpbench.reporting.report import compared
 
-#: Plots that every table gets: what a page calls them, and whether they stand open.
+#: Plots that every table gets, and what a page calls them.
 VIEWS = {
-    RANKS: ("Average ranks and critical differences", True),
-    BUDGETS: ("Scores against the budget, data set by data set", True),
-    DIFFERENCES: ("Reproduced minus published, as a map", False),
-    BOXES: ("The replications behind the cells", False),
+    RANKS: "Average ranks and critical differences",
+    BUDGETS: "Scores against the budget, data set by data set",
+    DIFFERENCES: "Reproduced minus published, as a map",
+    BOXES: "The replications behind the entries",
 }
 #: Folder beside the run for the lists of replications.
 REPLICATIONS = "replications"
@@ -62,35 +63,76 @@ class Place:
         return "" if self.folder == self.report else f"{self.report.relative_to(self.folder).as_posix()}/"
 
 
-def artefact(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> dict:
-    """Collect what the page shows of one experiment, in the order in which it is shown."""
+def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Sequence[Mapping], errata: Sequence) -> dict:
+    """Collect what the page shows of one experiment.
+
+    Parameters
+    ----------
+    entry : Entry
+    cards, floor
+        Printed names; the score of the method that uses no feature.
+    claims, errata : sequence of mapping
+        Of the experiment's paper; those that concern it stand beside it.
+    """
     shown = shown_tables(entry, cards, floor)
-    plain = paper_of(entry.name).text_tables.get(entry.name)
+    paper = paper_of(entry.name)
+    plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
     with_hindsight, without = entry.pictures(), entry.pictures("tuning_free")
     summary = entry.full if shown else None
+    tables = [t for t in shown if t.selection == "oracle"]
+    about = [c for c in claims if c["concerns"](entry.leaf)]
+    main = [_picture(entry, f) for f in with_hindsight["main"]]
+    views = [(title, [_picture(entry, f) for f in with_hindsight[kind]]) for kind, title in VIEWS.items()]
+    group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
+    narrow = group[0] != anchor_of(entry.name)
+    if narrow and len(main) > 1:
+        # panels of one figure stand side by side
+        views, main = [("Further figures", main[1:]), *views], main[:1]
     return {
         "name": entry.name,
-        "anchor": entry.name.replace("/", "-"),
+        "anchor": anchor_of(entry.name),
+        "label": label_of(entry.name),
+        "group": group,
         "title": entry.title,
-        "pictures": [_picture(entry, f) for f in with_hindsight["main"]],
-        "views": [(title, is_open, [_picture(entry, f) for f in with_hindsight[kind]])
-                  for kind, (title, is_open) in VIEWS.items() if with_hindsight[kind]],
+        "finding": _finding(entry, about),
+        "claims": about,
+        "errata": [e for e in errata if concerned(e["where"], entry.name)],
+        "wide": not narrow,
+        "long": bool(shown or plain or grid),
+        "pictures": main,
+        "views": [(title, pictures) for title, pictures in views if pictures],
         "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
-        "tables": [t for t in shown if t.selection == "oracle"],
+        "tables": tables,
+        # a table of a paper stands open; of ours, whose columns are many, the plot that sums it up
+        "first_table": bool(tables) and (entry.name in paper.tables or not any(with_hindsight[k] for k in VIEWS)),
         "development_sets": shown_by_kind(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
         "plain": plain(entry.folder) if plain else None,
+        "grid": grid(entry.folder) if grid else None,
         "compared": compared(entry),
         "points": points(entry),
         "notes": entry.notes,
         "made": _made(entry),
+        "command": f"lpbench reproduce {entry.name}",
     }  # fmt: skip
 
 
-def links(entry: Entry, place: Place, cards: Mapping[str, Method]) -> dict:
+def _finding(entry: Entry, claims: Sequence[Mapping]) -> str:
+    """The heading: what the paper states and what became of it, else how far the numbers are apart, else the title."""
+    if claims:
+        first = claims[0]
+        return f"{first['statement']}: {first['status'].label}"
+    return entry.title
+
+
+def links(entry: Entry, place: Place) -> dict:
     """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
-    files = [(f, f"{entry.name}/{f}") for f in entry.files if (place.folder / entry.name / f).is_file()]
+    files = [
+        (f, f"{entry.name}/{f}")
+        for f in entry.files
+        if (place.folder / entry.name / f).is_file() and not (f.endswith(".csv") and _is_empty(entry.folder / f))
+    ]
     found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
     if place.stored and (entry.folder / "scores.parquet").is_file():
         found["scores"] = f"{entry.name}/scores.parquet"
@@ -99,6 +141,13 @@ def links(entry: Entry, place: Place, cards: Mapping[str, Method]) -> dict:
             found["replications"] = f"{REPLICATIONS}/{entry.name.replace('/', '-')}.html"
             _write_replications(entry, summary, place.folder / found["replications"])
     return found
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a CSV file has heads and nothing else."""
+    with path.open(encoding="utf-8") as file:
+        next(file, "")
+        return not next(file, "").strip()
 
 
 def _picture(entry: Entry, file: str) -> dict:

@@ -1,0 +1,15 @@
+"""What the page of the methods without a parameter to tune says before its tables."""
+
+WITHOUT_TUNING = (
+    "ResidualGP (regression, users protect the label and some features): groups of users are asked one after the "
+    "other. The first tells where the labels lie, a later one sends the noisy residual of a forecast from the "
+    "reports so far, and where it pays the protected features are asked for too. The curator averages a Gaussian "
+    "process and a forest by how well each predicts reports it has not seen. Nobody chooses a parameter, and "
+    "nothing but reports is read.",
+    "CalibratedScore (classification with a public sample, everything of a private user protected): the public "
+    "sample makes a score and cells; each user sends one randomised category of cell and class. The curator "
+    "corrects the score where the reports say that private users differ from public ones, as much as the noise "
+    "allows.",
+    "Definitions, proofs of the guarantees, and when each fails: docs/methods_notes.md in the repository. Below, "
+    "every published method has its best grid point on the test rows, which no user has.",
+)

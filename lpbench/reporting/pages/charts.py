@@ -1,0 +1,164 @@
+"""Charts that the pages draw themselves: intervals and bars, as coordinates for the templates.
+
+They take their colours from the page, so that they are readable in the light and in the dark and when they are printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, LEFT, RIGHT = 560, 190, 12
+_ROW, _FOOT = 24, 22
+
+
+@dataclass(frozen=True)
+class Value:
+    """One dot: its value, its interval (NaN: none) and whether it is ours or the paper's."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    kind: str = "ours"
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A dot where it is drawn."""
+
+    x: float
+    low: float | None
+    high: float | None
+    shift: float
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a chart: label, height, dots."""
+
+    label: str
+    y: float
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Dots with intervals, a line an instance, above one axis."""
+
+    rows: tuple[Row, ...]
+    ticks: tuple[tuple[float, str], ...]
+    zero: float | None
+    words: str
+    width: int
+    height: int
+    left: int
+
+
+def intervals(rows: Sequence[tuple[str, Sequence[Value]]], unit: str = "", zero: float | None = 0.0) -> Intervals:
+    """Lay out dots and intervals; ``zero`` is marked by a line, and the axis holds it."""
+    known = [v for _, values in rows for d in values for v in (d.value, d.low, d.high) if math.isfinite(v)]
+    low, high = (
+        min([*known, *([zero] if zero is not None else [])]),
+        max([*known, *([zero] if zero is not None else [])]),
+    )
+    margin = 0.06 * (high - low) or 1.0
+    low, high = low - margin, high + margin
+
+    def at(value: float) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low), 1)
+
+    found, words = [], []
+    for k, (label, values) in enumerate(rows):
+        dots = []
+        for j, d in enumerate(v for v in values if math.isfinite(v.value)):
+            whole = math.isfinite(d.low) and math.isfinite(d.high)
+            name = "published" if d.kind == "theirs" else "ours"
+            text = f"{label}, {name}: {d.value:.3g}{unit}" + (f" [{d.low:.3g}, {d.high:.3g}]" if whole else "")
+            shift = 6.0 * j - 3.0 * (len(values) - 1)
+            dots.append(
+                Dot(at(d.value), at(d.low) if whole else None, at(d.high) if whole else None, shift, d.kind, text)
+            )
+            words.append(text)
+        found.append(Row(shortened(label), 14 + _ROW * k, tuple(dots)))
+    ticks = tuple((at(v), f"{v:g}{unit}") for v in round_values(low, high))
+    line = None if zero is None else at(zero)
+    return Intervals(tuple(found), ticks, line, "; ".join(words), WIDTH, _ROW * len(rows) + _FOOT, LEFT)
+
+
+def shortened(text: str, most: int = 30) -> str:
+    """A label that fits beside a chart."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def round_values(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers between two ends, about so many."""
+    if not high > low:
+        return [low]
+    raw = (high - low) / about
+    unit = 10 ** math.floor(math.log10(raw))
+    step = next(s * unit for s in (1, 2, 5, 10) if s * unit >= raw)
+    first = math.ceil(low / step)
+    return [round(k * step, 12) for k in range(first, math.floor(high / step) + 1)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a bar."""
+
+    x: float
+    width: float
+    kind: str
+    text: str
+    title: str
+
+
+@dataclass(frozen=True)
+class BarRow:
+    """A bar under its label."""
+
+    label: str
+    y: float
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars of several parts, each as long as the number that it stands for."""
+
+    rows: tuple[BarRow, ...]
+    words: str
+    width: int
+    height: int
+
+
+def bars(
+    rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], left: int = 190, whole: bool = False
+) -> Bars:
+    """Lay out bars.
+
+    Parameters
+    ----------
+    rows : sequence of (label, parts)
+        A part is (class, words, length, text on it).
+    left : int
+        Room for the labels.
+    whole : bool
+        Whether each bar fills the width, so that its parts are shares.
+    """
+    longest = max((sum(p[2] for p in parts) for _, parts in rows), default=1.0) or 1.0
+    found, words = [], []
+    for k, (label, parts) in enumerate(rows):
+        total = sum(p[2] for p in parts) or 1.0
+        scale = (WIDTH - left) / (total if whole else longest)
+        x, drawn = float(left), []
+        for kind, name, length, text in parts:
+            width = round(length * scale, 1)
+            shown = text if width > 9 * len(text) + 8 else ""
+            drawn.append(Part(round(x, 1), max(width - 2, 0.5 if length else 0), kind, shown, f"{label}: {name}"))
+            words.append(f"{label}: {name}")
+            x += width
+        found.append(BarRow(label, 2 + 30 * k, tuple(drawn)))
+    return Bars(tuple(found), "; ".join(words), WIDTH, 30 * len(rows) + 2)

@@ -1,0 +1,42 @@
+"""Anchors and names of artefacts in words: ``histoftree/figure2a`` is "Figure 2(a)" under ``#figure-2a``."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBERED = re.compile(r"(figure|table)(\d+)([a-z]?)$")
+
+
+def anchor_of(name: str) -> str:
+    """Anchor of an experiment on its page, unique on it."""
+    leaf = name.rpartition("/")[2]
+    return re.sub(r"^(figure|table)(?=\d)", r"\1-", leaf.replace("_", "-"))
+
+
+def label_of(name: str) -> str:
+    """Printed name: ``Figure 2(a)``; an artefact without a number is its name in words."""
+    leaf = name.rpartition("/")[2]
+    found = _NUMBERED.match(leaf)
+    if not found:
+        words = leaf.replace("_", " ")
+        return words[:1].upper() + words[1:]
+    kind, number, panel = found.groups()
+    return f"{kind.capitalize()} {number}" + (f"({panel})" if panel else "")
+
+
+def group_of(name: str) -> tuple[str, str]:
+    """Anchor and heading of the figure that a panel belongs to; those of the artefact itself where it has no panels."""
+    leaf = name.rpartition("/")[2]
+    found = _NUMBERED.match(leaf)
+    if not found or not found[3]:
+        return anchor_of(name), label_of(name)
+    return f"{found[1]}-{found[2]}", f"{found[1].capitalize()} {found[2]}"
+
+
+def concerned(where: str, name: str) -> bool:
+    """Whether a place in a paper (``Tables 1-3, Hist``) names an artefact."""
+    found = _NUMBERED.match(name.rpartition("/")[2])
+    named = re.match(r"(Table|Figure)s? (\d+)(?:-(\d+))?", where)
+    if not found or not named or named[1].lower() != found[1]:
+        return False
+    return int(named[2]) <= int(found[2]) <= int(named[3] or named[2])
