@@ -18,6 +18,8 @@ from sklearn.base import BaseEstimator
 from lpbench import audit
 from lpbench.audit.randomizers import Randomizer
 from lpbench.errors import ConfigurationError
+from lpbench.estimators.any_learner.classes import MECHANISMS
+from lpbench.estimators.any_learner.numbers import NUMBER_RANDOMIZERS
 from lpbench.experiments import catalogue as registry
 
 Builder = Callable[[Any], Randomizer]
@@ -45,6 +47,9 @@ EXTRA = (
     "cdp_mean[constants=tight]",
     "label_ldp_knn[moment=3]",
     "residual_gp[report=laplace]",
+    *(f"private_labels_regressor[randomizer={name}]" for name in NUMBER_RANDOMIZERS if name != "laplace"),
+    "private_labels_regressor[randomizer=optimal_unbiased,prior_share=0.3]",
+    *(f"private_labels_classifier[randomizer={name}]" for name in MECHANISMS if name != "rr"),
     "calibrated_score[report=grr]",
 )
 

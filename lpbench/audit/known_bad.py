@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lpbench.audit.known_bad_labels import BAD_LABELS
 from lpbench.audit.label_devices import randomised_features
 from lpbench.audit.randomizers import Message, Randomizer, message_of
 from lpbench.audit.vote_devices import N_USERS, noisy_moments, two_leaves
@@ -187,6 +188,10 @@ def shared_noise(epsilon: float) -> Randomizer:
     # Given the first report, the second tells the noise and with it the label.
     messages = [real_message(mechanism, labels, first), real_message(Laplace(0.0), labels, second)]
     return Randomizer("", "label_ldp", epsilon, messages, 2)
+
+
+for _note, _maker in BAD_LABELS.values():
+    _register(KNOWN_BAD, _note)(_maker)
 
 
 @_register(KNOWN_GOOD, "half: noise of twice the scale")

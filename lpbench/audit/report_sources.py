@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from lpbench import estimators as models
+from lpbench.estimators.any_learner.classes import CODE
+from lpbench.estimators.any_learner.numbers import NUMBER
 from lpbench.estimators.lpct.votes import VoteMechanism
 from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.privacy import Exponential, Laplace, PrivUnitG
@@ -126,6 +128,13 @@ def _cells(model: BaseEstimator) -> list[ReportSource]:
     return [_LABEL, sums, _source("histoftree.cell_reports.bit_reports", _bits, times=None)]
 
 
+def _number(result: Any, y: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Asked:
+    mechanism, noise = question.mechanism, None
+    if isinstance(mechanism, Laplace) and mechanism.scale > 0:
+        noise = (result - question.unit(y[users])) / mechanism.scale
+    return Asked((question,), NUMBER.budget(question), users, noise)
+
+
 # Classes.
 
 
@@ -135,6 +144,10 @@ def _class(result: Any, self: Any, records: Any, question: Any, draws: Any) -> A
 
 def _classes_of_cubes(result: Any, self: Any, counts: np.ndarray, question: Any, streams: Any) -> Asked:
     return Asked((question, counts.sum(axis=1)), self.budget(question))
+
+
+def _code(result: Any, codes: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Asked:
+    return Asked((question,), CODE.budget(question), users)
 
 
 def _subset(result: Any, self: Any, categories: np.ndarray, question: Any, draws: Any) -> Asked:
@@ -311,6 +324,8 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.PrivateMean: _labels,
     models.PrivateMajority: _only("private_classes.ClassDevice.report", _class),
     models.LabelLDPKNN: _labels,
+    models.PrivateLabelsRegressor: _only("any_learner.regressor.ask_numbers", _number),
+    models.PrivateLabelsClassifier: _only("any_learner.classifier.ask_classes", _code),
     models.LabelLDPVote: _only("private_classes.ClassDevice.sum_of_reports", _classes_of_cubes),
     models.LPCT: _lpct,
     models.LPCTPrune: _prune,

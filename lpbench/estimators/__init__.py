@@ -1,5 +1,6 @@
 """All methods as scikit-learn estimators, one package a family."""
 
+from lpbench.estimators.any_learner import PrivateLabelsClassifier, PrivateLabelsRegressor
 from lpbench.estimators.baselines import CT, DT, KRR, PGLM, PHIST, Hist, LabelDT, ParDT, PrivateMajority, PrivateMean
 from lpbench.estimators.histoftree import AdHistOfTree, HistOfTree
 from lpbench.estimators.label_dp import (
@@ -45,6 +46,8 @@ __all__ = [
     "LabelLDPKNN",
     "LabelLDPVote",
     "ParDT",
+    "PrivateLabelsClassifier",
+    "PrivateLabelsRegressor",
     "PrivateMajority",
     "PrivateMean",
     "PublicForest",

@@ -29,7 +29,7 @@ N_INPUTS, N_OUTPUTS, REACH = 17, 41, 1.6
 #: Largest budget that the linear program spends; beyond it its tolerances exceed the smallest probabilities.
 MOST_BUDGET = 10.0
 #: Budget left to the rounding errors of the linear program, and probabilities that count as zero.
-_SLACK, _ZERO = 1e-6, 1e-9
+_SLACK, _ZERO = 5e-8, 1e-9
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def optimal_unbiased(
     if math.isinf(check_epsilon(epsilon)):
         with np.errstate(divide="ignore"):
             return NumberChannel.of(points, points, np.log(np.eye(points.size)))
-    budget = min(epsilon, MOST_BUDGET) * (1.0 - _SLACK)
+    budget = min(epsilon, MOST_BUDGET) - _SLACK
     far = reach / math.tanh(budget / 2.0)
     outputs = np.linspace(-far, far, n_outputs)
     table = _least_variance(budget, prior / prior.sum(), points, outputs)

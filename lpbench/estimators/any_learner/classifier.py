@@ -1,0 +1,245 @@
+"""PrivateLabelsClassifier: any classifier on labels that any randomizer of the literature has privatised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from lpbench.checks import check_choice, check_number
+from lpbench.estimators.any_learner.classes import (
+    MECHANISMS,
+    CodeQuestion,
+    ask_classes,
+    class_prior,
+    shown_given_true,
+    soft_labels,
+)
+from lpbench.estimators.any_learner.learners import (
+    CLASSIFIERS,
+    REGRESSORS,
+    build_learner,
+    fit_learner,
+    shown_features,
+)
+from lpbench.estimators.base import LocalClassifier, Rows, check_epsilon, check_mask
+from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.privacy import BitVector, Laplace
+from lpbench.privacy.guarantee import Guarantee
+from lpbench.seeds import Seed, Streams
+
+#: Share of the users who report without a prior: for the prior of all, and in the first of two stages.
+PRIOR_SHARE, STAGE_SHARE = 0.1, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Fitted learners and how their outputs become class probabilities.
+
+    Attributes
+    ----------
+    learners : list of estimators
+        One classifier; or one regressor a class.
+    reported : int ndarray
+        Classes in the order of the classifier's columns.
+    correction : ndarray of shape (n_classes, n_classes) or None
+        Inverse of the expected soft labels.
+    """
+
+    learners: list[Any]
+    reported: np.ndarray
+    correction: np.ndarray | None
+
+    def probabilities(self, X: np.ndarray, n_classes: int) -> np.ndarray:
+        """Class probabilities of shape (m, n_classes)."""
+        found = np.zeros((X.shape[0], n_classes))
+        if len(self.learners) > 1:
+            found[:] = np.column_stack([np.ravel(learner.predict(X)) for learner in self.learners])
+        elif self.learners:
+            found[:, self.reported] = self.learners[0].predict_proba(X)
+        else:
+            found[:, self.reported] = 1.0
+        if self.correction is not None:
+            found = found @ self.correction
+        best = found.argmax(axis=1)
+        found = np.maximum(found, 0.0)
+        total = found.sum(axis=1, keepdims=True)
+        # Where nothing positive is left, the largest of what there was.
+        return np.where(total > 0, found / np.where(total > 0, total, 1.0), np.eye(n_classes)[best])
+
+
+class PrivateLabelsClassifier(LocalClassifier):
+    """Fit a classifier to privatised labels and the features that users show.
+
+    Every user reports once, at the whole budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    randomizer : {"rr", "subset_selection", "vector_approximation", "alibi", "rr_with_prior", "two_stages"}
+        ``rr``: randomised response on all classes. ``subset_selection``: a random set of classes. Both correct the
+        learned probabilities by the known channel. ``vector_approximation`` (Zhao et al. 2025): a bit for each class,
+        and a regression on each unbiased bit. ``alibi`` (Malek et al. 2021): a noisy one-hot vector, read as posterior
+        probabilities. ``rr_with_prior`` (Ghazi et al. 2021): a share of the users gives the prior of the classes, the
+        others answer among the probable ones. ``two_stages``: the prior of each user in the second stage is what a
+        learner of the first predicts.
+    learner : str or estimator
+        ``"ridge"`` (logistic regression with a ridge penalty), ``"extra_trees"``, ``"hist_gradient_boosting"``,
+        ``"gaussian_process"``, or any classifier with ``predict_proba``, which is cloned; ``vector_approximation``
+        takes a regressor.
+    prior_share : float or None
+        Share of the users asked first by ``rr_with_prior`` (None: 0.1) and ``two_stages`` (None: 0.5), in (0, 1).
+    domain : (float, float) or None
+        Public range of every feature; None: as they are.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Public.
+    model_ : Model
+    features_ : int ndarray
+        Columns that at least one user shows; entries that the others protect are replaced by the column's mean.
+    guarantee_ : Guarantee
+    """
+
+    uses_mask = True
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        randomizer: str = "rr",
+        learner: str | BaseEstimator = "ridge",
+        prior_share: float | None = None,
+        domain: tuple[float, float] | None = (0.0, 1.0),
+        classes: Sequence | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.randomizer = randomizer
+        self.learner = learner
+        self.prior_share = prior_share
+        self.domain = domain
+        self.classes = classes
+        self.random_state = random_state
+
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
+        """Ask the users and fit the learner.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Class labels.
+        mask : boolean ndarray of shape (n, d), optional
+            True = private; None: all private.
+        X_public : ignored
+        y_public : ndarray, optional
+            Only its classes are read.
+
+        Returns
+        -------
+        self
+        """
+        check_epsilon(self.epsilon)
+        check_choice("randomizer", self.randomizer, MECHANISMS)
+        X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
+        hidden = check_mask(mask, X.shape)
+        self.features_, shown = shown_features(X, hidden)
+        streams, question = self._streams(), self._question()
+        share = self._share()
+        if share == 1:
+            reports = ask_classes(codes, np.arange(codes.size), question, streams)
+            self.model_ = self._learn(shown, question, reports, streams)
+            down = 0.0
+        else:
+            self.model_ = self._in_stages(shown, codes, question, share, streams)
+            down = REAL_BITS * self.classes_.size
+        public = REAL_BITS * float((~hidden).sum(axis=1).mean())
+        wide = self.classes_.size if isinstance(question.mechanism, Laplace) else 1
+        self.guarantee_ = Guarantee(
+            "semi_feature_ldp",
+            question.budget,
+            bits_up=public + wide * question.mechanism.bits,
+            bits_down=down,
+            note=self._noted(),
+        )
+        return self
+
+    def _question(self) -> CodeQuestion:
+        """What users are asked who have no prior."""
+        n_classes = int(self.classes_.size)
+        return CodeQuestion(MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes)
+
+    def _share(self) -> float:
+        """Share of the users who are asked without a prior."""
+        usual = {"rr_with_prior": PRIOR_SHARE, "two_stages": STAGE_SHARE}.get(self.randomizer)
+        if usual is None:
+            return 1.0
+        return usual if self.prior_share is None else check_number("prior_share", self.prior_share, above=0, below=1)
+
+    def _in_stages(
+        self, shown: np.ndarray, codes: np.ndarray, question: CodeQuestion, share: float, streams: Streams
+    ) -> Model:
+        """Ask some users without a prior, the others with one, and fit on all of them."""
+        order = streams.generator("prior users").permutation(codes.size)
+        first, rest = np.split(order, [max(1, round(share * codes.size))])
+        early = ask_classes(codes, first, question, streams)
+        prior = self._prior(shown, question, early, first, rest, streams)
+        asked = CodeQuestion(question.mechanism, question.n_classes, prior, "class report with prior")
+        late = ask_classes(codes, rest, asked, streams)
+        everybody = np.empty(codes.size, dtype=np.int64)
+        everybody[first], everybody[rest] = early, late
+        return self._learn(shown, asked, everybody, streams)
+
+    def _prior(
+        self,
+        shown: np.ndarray,
+        question: CodeQuestion,
+        early: np.ndarray,
+        first: np.ndarray,
+        rest: np.ndarray,
+        streams: Streams,
+    ) -> np.ndarray:
+        """Prior of each of the users who are asked later, from the reports of those asked first."""
+        if self.randomizer == "rr_with_prior":
+            common = class_prior(early, question.mechanism)  # type: ignore[arg-type]
+            return np.broadcast_to(common, (rest.size, question.n_classes))
+        model = self._learn(shown[first], question, early, streams.child("first stage"))
+        return model.probabilities(shown[rest], question.n_classes)
+
+    def _learn(self, shown: np.ndarray, question: CodeQuestion, reports: np.ndarray, streams: Streams) -> Model:
+        """Fit the learner to the reports of users who show the given features."""
+        n_classes = question.n_classes
+        X = shown if shown.shape[1] else np.zeros((len(shown), 1))
+        if isinstance(question.mechanism, BitVector):
+            learner = build_learner(self.learner, REGRESSORS, streams, len(X))
+            bits = question.mechanism.estimate(reports)
+            several = range(n_classes) if n_classes > 1 else ()
+            fitted = [fit_learner(build_learner(learner, {}, streams, len(X)), X, bits[:, k], None) for k in several]
+            return Model(fitted, np.arange(n_classes), None)
+        labels = soft_labels(question, reports)
+        rows, classes = np.nonzero(labels)
+        weights = labels[rows, classes]
+        table = shown_given_true(question)
+        correction = None if table is None else np.linalg.pinv(table)
+        reported = np.unique(classes)
+        if reported.size == 1:
+            return Model([], reported, None)
+        learner = build_learner(self.learner, CLASSIFIERS, streams, len(X))
+        fitted = [fit_learner(learner, X[rows], classes, weights, needed=True)]
+        return Model(fitted, reported, correction)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Return class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
+        X = self._check_predict(X)
+        shown = X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
+        return self.model_.probabilities(shown, self.classes_.size)

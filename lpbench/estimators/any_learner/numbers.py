@@ -1,0 +1,194 @@
+"""Reports of a number under the randomizers of the literature, and the curator's readings, weights and prior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbench.estimators.tuning_free.level_reports import RANGE_WIDTH, LevelReport, best_levels
+from lpbench.privacy import (
+    GRR,
+    Device,
+    Hybrid,
+    Laplace,
+    Mechanism,
+    NumberChannel,
+    Piecewise,
+    Records,
+    Staircase,
+    optimal_unbiased,
+    rr_on_bins,
+)
+from lpbench.privacy.number_channel import N_INPUTS, typical_prior, typical_unbiased
+from lpbench.privacy.payload import Field, Integers, Reals
+from lpbench.seeds import Streams
+
+#: Bins in which users report for the prior, and points of the label's grid on which RR-on-bins divides.
+PRIOR_BINS, GRID = 16, 64
+#: Weight of the flat prior that keeps every point possible.
+_FLOOR = 1e-3
+
+
+@dataclass(frozen=True)
+class NumberQuestion:
+    """What the curator asks of a number.
+
+    Attributes
+    ----------
+    y_range : (float, float)
+        Public range, to which the device clips and which it maps to [-1, 1].
+    mechanism : Mechanism
+        Randomizer of numbers in [-1, 1].
+    purpose : str
+        Stream of the users' randomness.
+    """
+
+    y_range: tuple[float, float]
+    mechanism: Mechanism
+    purpose: str = "label report"
+
+    @property
+    def half(self) -> float:
+        """Half the width of the range."""
+        return (self.y_range[1] - self.y_range[0]) / 2.0
+
+    def unit(self, y: np.ndarray) -> np.ndarray:
+        """Labels in [-1, 1]."""
+        lo, hi = self.y_range
+        return np.clip((np.clip(y, lo, hi) - (lo + hi) / 2.0) / (self.half or 1.0), -1.0, 1.0)
+
+    def readings(self, reports: np.ndarray) -> np.ndarray:
+        """The curator's reading of reports, in units of the label."""
+        mechanism: Any = self.mechanism
+        return sum(self.y_range) / 2.0 + self.half * mechanism.estimate(reports)
+
+
+class NumberDevice(Device[NumberQuestion]):
+    """Clip the label to the public range, map it to [-1, 1] and randomise it."""
+
+    def draws(self, streams: Streams, n: int, question: NumberQuestion) -> np.random.Generator:
+        """The generator of the users' randomness."""
+        return streams.generator(question.purpose)
+
+    def report(self, records: Records, question: NumberQuestion, draws: np.random.Generator) -> np.ndarray:
+        """Real numbers, or categories of a finite channel: shape (n,)."""
+        return question.mechanism.randomize(question.unit(records.y), draws)
+
+    def law(self, question: NumberQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
+        """The mechanism on labels in [-1, 1]; of a finite channel the rows of the labels, rounding included."""
+        unit = question.unit(records.y)
+        if isinstance(question.mechanism, NumberChannel):
+            return question.mechanism.at(unit), np.arange(unit.size)
+        return question.mechanism, unit
+
+    def fields(self, question: NumberQuestion) -> tuple[Field, ...]:
+        """One real number, or one category."""
+        mechanism = question.mechanism
+        return (Integers(len(mechanism.outputs)),) if isinstance(mechanism, NumberChannel) else (Reals(1),)
+
+    def budget(self, question: NumberQuestion) -> float:
+        """Exact epsilon of the report; 0 where a channel tells nothing."""
+        return question.mechanism.epsilon
+
+    def check(self, question: NumberQuestion) -> None:
+        """Nothing to refuse: mechanisms check their budgets, and a report that tells nothing is one."""
+
+
+NUMBER = NumberDevice()
+
+
+def ask_numbers(y: np.ndarray, users: np.ndarray, question: NumberQuestion, streams: Streams) -> np.ndarray:
+    """Ask some users: reports of shape (users,)."""
+    records = Records(np.empty((users.size, 0)), y[users])
+    return NUMBER.report(records, question, NUMBER.draws(streams, users.size, question))
+
+
+def levels_channel(epsilon: float) -> NumberChannel:
+    """Equally spaced levels under randomised response, as many as have the least noise for a typical label."""
+    report = LevelReport(epsilon, best_levels(epsilon, RANGE_WIDTH))
+    outputs = report.residuals(np.arange(report.levels))
+    return NumberChannel.of(report.grid, outputs, report.mechanism.log_channel())
+
+
+#: Name -> mechanism on [-1, 1] for a budget; all of them are unbiased.
+UNBIASED: Mapping[str, Callable[[float], Mechanism]] = {
+    "laplace": lambda epsilon: Laplace.for_budget(epsilon, 2.0),
+    "staircase": lambda epsilon: Staircase.for_budget(epsilon, 2.0),
+    "piecewise": Piecewise,
+    "hybrid": Hybrid,
+    "levels": levels_channel,
+    "optimal_unbiased": typical_unbiased,
+}
+#: Name -> channel for a budget and a prior on equally spaced points of [-1, 1].
+WITH_PRIOR: Mapping[str, tuple[int, Callable[[float, np.ndarray], NumberChannel]]] = {
+    "optimal_unbiased": (N_INPUTS, optimal_unbiased),
+    "rr_on_bins": (GRID, rr_on_bins),
+}
+#: All randomizers of numbers.
+NUMBER_RANDOMIZERS = tuple(dict.fromkeys([*UNBIASED, *WITH_PRIOR]))
+
+
+def prior_question(y_range: tuple[float, float], epsilon: float) -> NumberQuestion:
+    """The nearest of a few points by randomised response at the whole budget; its reading is unbiased for the point."""
+    points, response = np.linspace(-1.0, 1.0, PRIOR_BINS), GRR(epsilon, PRIOR_BINS)
+    # The offsets cancel because the points add up to zero.
+    outputs = response.estimate(np.eye(PRIOR_BINS)) @ points
+    channel = NumberChannel.of(points, outputs, response.log_channel(), "nearest")
+    return NumberQuestion(y_range, channel, "prior report")
+
+
+def estimated_prior(reports: np.ndarray, epsilon: float) -> np.ndarray:
+    """Estimate the shares of the points of :func:`prior_question` from the reports of its users.
+
+    The unbiased shares are shrunk to a bell as far as their known noise explains their distance from it (James and
+    Stein), and projected on the simplex.
+
+    Returns
+    -------
+    ndarray of shape (PRIOR_BINS,)
+    """
+    bell = typical_prior(np.linspace(-1.0, 1.0, PRIOR_BINS), RANGE_WIDTH)
+    if reports.size == 0:
+        return bell
+    response = GRR(epsilon, PRIOR_BINS)
+    counts = np.bincount(reports, minlength=PRIOR_BINS)
+    shares = response.estimate(counts, reports.size) / reports.size
+    slope = 1.0 if math.isinf(epsilon) else float(response.estimate(np.ones(1), 0)[0])
+    seen = counts / reports.size
+    noise = slope**2 * float((seen * (1.0 - seen)).sum()) / reports.size
+    distance = float(((shares - bell) ** 2).sum())
+    kept = max(0.0, 1.0 - noise / distance) if distance > 0 else 0.0
+    return on_simplex(bell + kept * (shares - bell))
+
+
+def on_simplex(shares: np.ndarray) -> np.ndarray:
+    """Return the nearest probability vector."""
+    falling = np.sort(shares)[::-1]
+    excess = (np.cumsum(falling) - 1.0) / np.arange(1, shares.size + 1)
+    return np.maximum(shares - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+
+
+def spread_prior(prior: np.ndarray, points: int) -> np.ndarray:
+    """Interpolate a prior to more points; every point keeps a little."""
+    fine = np.interp(np.linspace(-1, 1, points), np.linspace(-1, 1, prior.size), prior)
+    fine = fine / fine.sum()
+    return (1.0 - _FLOOR) * fine + _FLOOR / points
+
+
+def posterior_readings(reports: np.ndarray, prior: np.ndarray, question: NumberQuestion) -> np.ndarray:
+    """Mean of the label given a report of :func:`prior_question` and the prior, in units of the label."""
+    channel: Any = question.mechanism
+    joint = prior[:, None] * channel.channel()
+    means = np.array(channel.inputs) @ joint / np.maximum(joint.sum(axis=0), 1e-300)
+    return sum(question.y_range) / 2.0 + question.half * means[reports]
+
+
+def report_variance(mechanism: Any, prior: np.ndarray) -> float:
+    """Variance of a channel's reading about the mean label of a prior, rounding and label included."""
+    points = np.linspace(-1.0, 1.0, prior.size)
+    label = float(prior @ points**2 - (prior @ points) ** 2)
+    return label + float(prior @ mechanism.noise_variance(points))

@@ -1,0 +1,219 @@
+"""PrivateLabelsRegressor and PrivateLabelsClassifier: readings, priors, weights, stages, any learner."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators import PrivateLabelsClassifier, PrivateLabelsRegressor
+from lpbench.estimators.any_learner.classes import MECHANISMS, CodeQuestion, soft_labels
+from lpbench.estimators.any_learner.learners import CLASSIFIERS, REGRESSORS
+from lpbench.estimators.any_learner.numbers import (
+    NUMBER_RANDOMIZERS,
+    PRIOR_BINS,
+    UNBIASED,
+    NumberQuestion,
+    ask_numbers,
+    estimated_prior,
+    on_simplex,
+    posterior_readings,
+    prior_question,
+)
+from lpbench.privacy import Laplace
+from lpbench.seeds import Streams
+from tests.privacy.laws import assert_mean
+
+N, Y_RANGE = 400, (-1.0, 3.0)
+RNG = np.random.default_rng(0)
+X = RNG.random((N, 3))
+Y = np.clip(4 * X[:, 0] - 1 + 0.2 * RNG.standard_normal(N), *Y_RANGE)
+CODES = (X[:, 0] > 0.5).astype(int) + (X[:, 1] > 0.8)
+OPEN = np.zeros(X.shape, dtype=bool)
+
+
+@pytest.mark.parametrize("learner", REGRESSORS)
+@pytest.mark.parametrize("randomizer", NUMBER_RANDOMIZERS)
+def test_every_randomizer_goes_with_every_regressor_and_learns(randomizer, learner):
+    model = PrivateLabelsRegressor(8.0, randomizer, learner, y_range=Y_RANGE, random_state=1).fit(X, Y, mask=OPEN)
+    assert np.mean((model.predict(X) - Y) ** 2) < 0.6 * Y.var()
+    assert 8.0 - 1e-6 < model.guarantee_.epsilon <= 8.0 and model.guarantee_.model == "semi_feature_ldp"
+
+
+@pytest.mark.parametrize("learner", CLASSIFIERS)
+@pytest.mark.parametrize("randomizer", MECHANISMS)
+def test_every_randomizer_goes_with_every_classifier_and_learns(randomizer, learner):
+    model = PrivateLabelsClassifier(8.0, randomizer, learner, classes=[0, 1, 2], random_state=1)
+    model.fit(X, CODES, mask=OPEN)
+    probability = model.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    assert (probability >= 0).all() and np.mean(model.predict(X) == CODES) > 0.7
+    assert model.guarantee_.epsilon == 8.0
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 4.0])
+@pytest.mark.parametrize("randomizer", UNBIASED)
+def test_readings_are_unbiased_in_units_of_the_label(randomizer, epsilon):
+    question = NumberQuestion(Y_RANGE, UNBIASED[randomizer](epsilon))
+    for label in (-1.0, 0.3, 3.0):
+        reports = ask_numbers(np.full(20_000, label), np.arange(20_000), question, Streams(3))
+        readings = question.readings(reports)
+        assert_mean(readings, label, readings.std())
+
+
+def test_the_question_for_the_prior_is_unbiased_for_the_nearest_point():
+    question = prior_question(Y_RANGE, 1.0)
+    label = sum(Y_RANGE) / 2 + 2.0 * question.mechanism.inputs[4]
+    reports = ask_numbers(np.full(40_000, label + 0.01), np.arange(40_000), question, Streams(3))
+    readings = question.readings(reports)
+    assert_mean(readings, label, readings.std())
+
+
+def test_the_prior_is_a_bell_without_users_and_the_truth_with_many():
+    bell = estimated_prior(np.empty(0, dtype=int), 1.0)
+    assert bell.sum() == pytest.approx(1) and bell.argmax() in (PRIOR_BINS // 2 - 1, PRIOR_BINS // 2)
+    truth = on_simplex(np.arange(PRIOR_BINS) / 100.0)
+    question = prior_question((-1.0, 1.0), 2.0)
+    rng = np.random.default_rng(2)
+
+    def distance(n):
+        labels = np.array(question.mechanism.inputs)[rng.choice(PRIOR_BINS, n, p=truth)]
+        return np.abs(estimated_prior(ask_numbers(labels, np.arange(n), question, Streams(n)), 2.0) - truth).sum()
+
+    assert distance(200_000) < 0.1 < distance(50)
+    exact = estimated_prior(rng.choice(PRIOR_BINS, 5000, p=truth), math.inf)
+    assert exact.sum() == pytest.approx(1) and (exact >= 0).all()
+
+
+def test_the_simplex_projection_is_the_nearest_probability_vector():
+    rng = np.random.default_rng(3)
+    for shares in rng.normal(0.2, 0.5, (20, 4)):
+        nearest = on_simplex(shares)
+        assert nearest.min() >= 0 and nearest.sum() == pytest.approx(1)
+        others = rng.dirichlet(np.ones(4), 2000)
+        assert ((others - shares) ** 2).sum(axis=1).min() >= ((nearest - shares) ** 2).sum() - 1e-12
+
+
+def test_posterior_readings_are_bayes_rule():
+    question = prior_question((-1.0, 1.0), 1.0)
+    prior = on_simplex(np.arange(PRIOR_BINS) / 50.0)
+    joint = prior[:, None] * question.mechanism.channel()
+    expected = (joint * np.array(question.mechanism.inputs)[:, None]).sum(axis=0) / joint.sum(axis=0)
+    np.testing.assert_allclose(posterior_readings(np.arange(PRIOR_BINS), prior, question), expected)
+
+
+class Recorder(RegressorMixin, BaseEstimator):
+    """Keeps the weights it is given."""
+
+    seen: list = []
+
+    def fit(self, X, y, sample_weight=None):
+        Recorder.seen.append(sample_weight)
+        self.mean_ = np.average(y, weights=sample_weight)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+@pytest.mark.parametrize("learner", [Recorder(), make_pipeline(StandardScaler(), Recorder())], ids=["plain", "pipe"])
+def test_users_with_noisier_questions_get_less_weight(learner):
+    Recorder.seen.clear()
+    model = PrivateLabelsRegressor(2.0, "optimal_unbiased", learner, 0.25, y_range=Y_RANGE, random_state=1)
+    model.fit(X, Y, mask=OPEN)
+    [weights] = Recorder.seen
+    light, heavy = np.unique(weights)
+    assert (weights == light).sum() == N // 4 and light < heavy
+    model.set_params(randomizer="hybrid").fit(X, Y, mask=OPEN)
+    assert Recorder.seen[-1] is None
+
+
+def test_learners_without_weights_are_fitted_all_the_same_where_weights_only_help():
+    PrivateLabelsRegressor(2.0, "optimal_unbiased", KNeighborsRegressor(), 0.25, y_range=Y_RANGE).fit(X, Y, mask=OPEN)
+    with pytest.raises(ConfigurationError, match="takes no sample_weight"):
+        PrivateLabelsClassifier(2.0, "alibi", KNeighborsClassifier(), classes=[0, 1, 2]).fit(X, CODES, mask=OPEN)
+
+
+def test_any_estimator_is_cloned_and_keeps_its_settings():
+    regressor = Ridge(alpha=7.0)
+    model = PrivateLabelsRegressor(2.0, "levels", regressor, y_range=Y_RANGE).fit(X, Y, mask=OPEN)
+    assert model.learner_ is not regressor and model.learner_.alpha == 7.0 and not hasattr(regressor, "coef_")
+    pipe = make_pipeline(StandardScaler(), LogisticRegression(C=3.0))
+    fitted = PrivateLabelsClassifier(2.0, "alibi", pipe, classes=[0, 1, 2]).fit(X, CODES, mask=OPEN)
+    assert fitted.model_.learners[0][-1].C == 3.0 and fitted.get_params()["learner__logisticregression__C"] == 3.0
+
+
+def test_protected_features_are_left_out_or_filled_with_means_of_those_shown():
+    mask = OPEN.copy()
+    mask[:, 0], mask[:100, 1] = True, True
+    hidden = X.copy()
+    hidden[mask] = RNG.random(mask.sum())
+    fits = [PrivateLabelsRegressor(2.0, y_range=Y_RANGE, random_state=5).fit(A, Y, mask=mask) for A in (X, hidden)]
+    assert fits[0].features_.tolist() == [1, 2]
+    np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
+    nothing = PrivateLabelsRegressor(2.0, y_range=Y_RANGE, random_state=5).fit(X, Y)
+    assert nothing.learner_ is None and np.ptp(nothing.predict(X)) == 0
+    assert np.ptp(PrivateLabelsClassifier(2.0, classes=[0, 1, 2]).fit(X, CODES).predict_proba(X), axis=0).max() == 0
+
+
+def test_alibi_gives_the_posterior_for_the_prior_of_the_vectors():
+    mechanism = Laplace.for_budget(1.5, 2.0)
+    reports = np.array([[1.2, 0.4, -0.3], [0.1, 0.2, 0.9]])
+    prior = on_simplex(reports.mean(axis=0))
+    density = np.exp(-np.abs(reports[:, None, :] - np.eye(3)).sum(axis=2) / mechanism.scale)
+    expected = prior * density / (prior * density).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(soft_labels(CodeQuestion(mechanism, 3), reports), expected)
+
+
+def test_learned_probabilities_are_corrected_by_the_known_channel():
+    """Among many users alike, the share of a class is estimated without bias, not that of its reports."""
+    codes = np.repeat([0, 1], [1000, 9000])
+    flat = np.zeros((codes.size, 1))
+    for randomizer in ("rr", "subset_selection"):
+        model = PrivateLabelsClassifier(1.0, randomizer, classes=[0, 1], random_state=3)
+        model.fit(flat, codes, mask=np.zeros(flat.shape, dtype=bool))
+        assert model.predict_proba(flat[:1])[0, 1] == pytest.approx(0.9, abs=0.06)
+
+
+class Certain(ClassifierMixin, BaseEstimator):
+    """Knows one class."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(np.arange(self.classes_.size) == 1, (len(X), 1)).astype(float)
+
+
+def test_a_certain_first_stage_leaves_nothing_to_report():
+    model = PrivateLabelsClassifier(1.0, "two_stages", Certain(), classes=[0, 1], random_state=0)
+    model.fit(X, (X[:, 0] > 0.5).astype(int), mask=OPEN)
+    assert (model.predict(X) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: PrivateLabelsRegressor(randomizer="gauss", y_range=Y_RANGE).fit(X, Y, mask=OPEN),
+            "randomizer='gauss'",
+        ),
+        (lambda: PrivateLabelsRegressor(learner="tree", y_range=Y_RANGE).fit(X, Y, mask=OPEN), "learner='tree'"),
+        (
+            lambda: PrivateLabelsRegressor(1.0, "rr_on_bins", prior_share=1.0, y_range=Y_RANGE).fit(X, Y, mask=OPEN),
+            "prior_share=1.0",
+        ),
+        (lambda: PrivateLabelsClassifier(randomizer="coin", classes=[0, 1, 2]).fit(X, CODES, mask=OPEN), "randomizer="),
+    ],
+)
+def test_wrong_arguments_are_named(make, said):
+    with pytest.raises(ConfigurationError, match=said):
+        make()
