@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lpbench.audit.exact import Channel
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import repeat
 from lpbench.estimators.any_learner.numbers import levels_channel
 from lpbench.privacy import (
+    Channel,
     Hybrid,
     Laplace,
     Mechanism,
