@@ -11,7 +11,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment, write_artefact
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
 from lpbench.reporting.drawings import write_drawing
-from lpbench.reporting.figures.curves import labelled_curves
+from lpbench.reporting.figures.curves import labelled_curves, published_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title
 from lpbench.reporting.tables.grid import build, print_number
 from lpbench.reporting.tables.latex import to_latex
@@ -142,6 +142,17 @@ def test_published_curves_lie_under_ours(tmp_path):
     rows = read_csv(tmp_path / "comparison.csv")
     assert len(rows) == 27  # 24 published points, three of which have two variants
     assert rows["reproduced"].notna().sum() == 6
+
+
+def test_a_published_curve_of_a_data_set_looks_like_ours_of_that_data_set():
+    body = experiment("lpct/figure8")
+    scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
+    table = summarise_experiment(typed(body), scores, CARDS).table
+    ours = labelled_curves(typed(body), table, CARDS)
+    under = published_curves("lpct/figure8", ours)
+    assert len(under) == 6
+    label = {(c.panel, c.dataset.partition("[")[0]): c.label for c in ours}
+    assert {(c.panel, c.dataset): c.label for c in under} == label
 
 
 def test_timing_compares_seconds_within_the_run():

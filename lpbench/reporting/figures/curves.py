@@ -63,8 +63,14 @@ def _label(curve: Curve, many: Mapping[str, bool], cards: Mapping[str, Method]) 
 
 
 def published_curves(name: str, ours: list[Curve]) -> list[Curve]:
-    """Curves read off the paper's drawing, each named like ours of the same method and budget."""
+    """Curves read off the paper's drawing, each named like ours of the same method, data set and budget."""
     cells = published_cells(name)
     cells = cells[cells["x"].notna()].assign(selection="oracle", mean=cells["published"], se=0.0)
-    labels = {c.base: c.label for c in ours}
-    return [replace(c, label=labels.get(c.base, c.base), published=True) for c in curves(cells)]
+    return [replace(c, label=_same(c, ours), published=True) for c in curves(cells)]
+
+
+def _same(curve: Curve, ours: list[Curve]) -> str:
+    """Label of our curve that stands for a published one; its bare name comes before a variant."""
+    found = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
+    found = [c for c in found if not curve.dataset or parse_selector(c.dataset)[0] == curve.dataset]
+    return min(found, key=lambda c: (c.method != curve.method, c.method)).label if found else curve.base

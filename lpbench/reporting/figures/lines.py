@@ -140,7 +140,7 @@ def _look(curve: Curve, looks: Mapping) -> dict:
 def _panel(ax: Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, looks: Mapping) -> None:
     places = np.unique(np.concatenate([c.x for c in found]))
     position = _positions(axis, places)
-    for curve in under:
+    for curve in (c for c in under if c.panel == found[0].panel):
         keep = np.isin(curve.x, places)
         x = np.array([position[v] for v in curve.x[keep]])
         ax.plot(x, curve.mean[keep], linewidth=1.1, zorder=4, **(_look(curve, looks) | _UNDER))
