@@ -45,8 +45,8 @@ def grow_max_edge(
     is its truncation. ``min_samples_leaf`` stops the growth but does not enter the choice of the cut.
 
     A node with at most one sample is a leaf, and so is one whose chosen cut would leave a child with fewer than
-    ``min_samples_leaf`` samples. (HistOfTree Algorithm 1 does not treat empty children; LPCT Algorithm 1 splits "until
-    either node has no samples".) Without any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full
+    ``min_samples_leaf`` samples. With ``min_samples_leaf=0`` only an empty node is a leaf above ``max_depth``. (HistOfTree
+    Algorithm 1 does not treat empty children; LPCT Algorithm 1 splits "until either node has no samples".) Without any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full
     and, under ``max_edge``, cuts the smallest candidate index (LPCT section 3.2: feasible without public data).
 
     Parameters
@@ -67,7 +67,7 @@ def grow_max_edge(
     mask : boolean ndarray of shape (n, d), optional
         True = protected. The score of a dimension uses only the samples that show it, and only those go down the cut.
     min_samples_leaf : int
-        0 allows empty children.
+        0 allows empty children, and cuts a node with a single sample.
     rule : {"max_edge", "random"}
         ``random``: uniform choice among the longest edges (LPCT-R; HistOfTree section 3.4 (ii)), reproducible
         node by node.
@@ -174,7 +174,7 @@ def grow_max_edge_forest(
         shown = slice(None) if mask is None else ~mask.take(place)
         child = (2 * node + side)[shown]
         child_sizes = np.bincount(child, weights=count[rows[shown]], minlength=2 * frontier.size).reshape(-1, 2)
-        split = ((size > 1) & (child_sizes.min(axis=1) >= min_samples_leaf)) | empty[tree]
+        split = ((size > min(min_samples_leaf, 1)) & (child_sizes.min(axis=1) >= min_samples_leaf)) | empty[tree]
         trees.append(tree)
         features.append(np.where(split, cut, -1))
         thresholds.append(np.where(split, at, 0.0))

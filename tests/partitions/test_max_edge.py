@@ -42,7 +42,7 @@ def reference(X, y, mask, depth, criterion, score, min_samples_leaf):
 
     def grow(samples, box, level):
         node = {"n": len(samples), "cut": None}
-        if level == depth or len(samples) <= 1:
+        if level == depth or len(samples) <= (min_samples_leaf > 0):
             return node
         edges = [b - a for a, b in box]
         best = None

@@ -41,7 +41,11 @@ def test_comparison_has_all_published_cells(table1):
     body, scores = table1
     rows = compare("histoftree/table1", summarise_experiment(typed(body), scores, CARDS))
     assert list(rows.columns) == COMPARISON_COLUMNS
-    assert len(rows) == 120
+    bare_rows = rows[~rows["method"].str.contains(r"\[")]
+    assert len(bare_rows) == 120
+    # the variant stands beside the default, compared with the same printed cells
+    beside = rows.drop(bare_rows.index)
+    assert len(beside) == 10 * (3 + 5) and set(beside["method"].str.extract(r"\[(.*)\]")[0]) == {"variant=inferred"}
     cell = rows[(rows["dataset"] == "abalone") & (rows["mask"] == "aligned") & (rows["method"] == "par_dt")].iloc[0]
     assert cell["published"] == 1.63
     assert cell["reproduced"] == pytest.approx(2.0, abs=0.02)
@@ -73,7 +77,7 @@ def test_table_in_the_papers_layout(table1):
     assert ("1.65", "1.20") in {(c.published, c.reproduced) for c in grid.cells[0] if c.bold}
     assert "over the time limit of 3 s" in grid.reasons[0]
     latex = to_latex("T", "histoftree/table1", [grid], "oracle")
-    assert latex.count(r"\begin{tabular}") == 1 and r"\multicolumn{5}{c}{aligned}" in latex
+    assert latex.count(r"\begin{tabular}") == 1 and r"\multicolumn{8}{c}{aligned}" in latex
     assert "_" not in latex.replace(r"\_", "")
 
 
@@ -81,10 +85,12 @@ def test_restricted_variant_is_shown_and_not_ranked(table1):
     body, scores = table1
     [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
     extra = [k for k, c in enumerate(grid.layout.columns) if not c.paper_method]
-    assert [grid.layout.columns[k].label for k in extra] == [
+    labels = [grid.layout.columns[k].label for k in extra]
+    assert [label for label in labels if "inferred" not in label] == [
         "HistOfTree (CART), s = s*",
         "HistOfTree (max-edge), s = s*",
     ]
+    assert len(labels) == 2 + 3 + 5
     assert all(dict(grid.footer)["Rank sum, reproduced, min ties"][k] == "" for k in extra)
 
 

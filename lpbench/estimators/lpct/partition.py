@@ -60,7 +60,7 @@ class PublicTree:
             Greatest depth.
         min_samples_leaf : int
             A cut that would leave a child with fewer public samples is not made. The paper does not mention it, the
-            authors' code searches it. 0 allows empty children.
+            authors' code searches it. 0 allows empty children, and cuts a cell with a single public row.
         rule : {"max_edge", "cart", "random"}
         criterion : {"gini", "entropy"}
         """
