@@ -13,6 +13,7 @@ SEED         ?=
 WORKERS      ?=
 PORT         ?=
 LEVEL        ?= bitwise
+ALL          ?=
 
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
@@ -53,8 +54,8 @@ quick: RESULTS = results/quick
 quick: $(STAMP) ## A minute of it: four experiments without download, two replications, into results/quick
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick
 
-verify: $(STAMP) ## Run again and compare with results/reproduced (LEVEL=bitwise|statistical, EXPERIMENTS)
-	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS))
+verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical)
+	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)
 
 # files are shared out whole, so that what a module prepares is prepared once
 test: $(STAMP) ## The test suite without the slow tests

@@ -1,6 +1,7 @@
-"""The three levels of reproduction, each run anew and compared with published results (``lpbench verify``).
+"""The levels of reproduction, each run anew and compared with published results (``lpbench verify``).
 
-- *bitwise*: same seed, same versions: every byte of every ``summary.csv``.
+- *bitwise*: same seed, same versions: every character of every ``summary.csv``.
+- *numeric*: same seed, other processors or versions: every number but for its last written digit.
 - *statistical*: another seed: every cell within its interval, and the verdicts on the papers' claims.
 - *conceptual*: other data: the order of the methods.
 """
@@ -12,22 +13,29 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
-from lpbench.datasets import load_manifest
+from lpbench.cli.conceptual import print_orders, with_datasets
+from lpbench.cli.rows import (
+    LAST_DIGIT,
+    OWN,
+    changed_claims,
+    compare_lines,
+    compare_means,
+    line_of,
+    read_summary,
+    summary_file,
+)
+from lpbench.cli.sampling import FOLDER, run_sample
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
 from lpbench.experiments.config import Runner
-from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.job import Job
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, publish, run_jobs
 from lpbench.selectors import parse_selector
 
-#: What one line of a summary is about.
-KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
+#: Largest relative difference of a number that a level allows.
+TOLERANCES = {"bitwise": 0.0, "numeric": LAST_DIGIT}
 #: Probability that any cell of a correct run with another seed is called different (Bonferroni over all cells).
 FALSE_ALARM = 1e-3
 #: Packages of the lock file that can change a number.
@@ -36,13 +44,19 @@ _SHOWN = 10
 
 
 def verify(
-    level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, datasets: Sequence[str] = ()
+    level: str,
+    jobs: Sequence[Job],
+    results: Path,
+    runner: Runner,
+    against: Path,
+    datasets: Sequence[str] = (),
+    everything: bool = True,
 ) -> int:
     """Run experiments again, compare, print what holds.
 
     Parameters
     ----------
-    level : {"bitwise", "statistical", "conceptual"}
+    level : {"bitwise", "numeric", "statistical", "conceptual"}
     jobs : sequence of Job
         Drawings and timings among them are left out.
     results : Path
@@ -52,6 +66,8 @@ def verify(
         Published results: holds ``<experiment>/summary.csv``.
     datasets : sequence of str
         Of the conceptual level: in the place of those of the experiments.
+    everything : bool
+        Run all blocks instead of a sample; the conceptual level always does.
 
     Returns
     -------
@@ -68,33 +84,73 @@ def verify(
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
     names = [job.name for job in jobs]
     for name in names:
-        _summary_file(against, name)  # before hours of work that nothing can be compared with
+        summary_file(against, name)  # before hours of work that nothing can be compared with
     if level == "conceptual":
         moved = [with_datasets(job.experiment, datasets) for job in jobs]
-        jobs = [Job(experiment, job.seed) for experiment, job in zip(moved, jobs, strict=True)]
-    result = run_jobs(jobs, results, runner)
+        result = run_jobs([Job(e, job.seed) for e, job in zip(moved, jobs, strict=True)], results, runner)
+        print_orders(names, results, against)
+        return _failures(result)
+    if not everything:
+        for job in [job for job in jobs if not job.plan.blocks]:
+            print(f"{job.name}: not compared, none of its data are at hand")
+        jobs = [job for job in jobs if job.plan.blocks]
+    result = run_jobs(jobs, results, runner) if everything else run_sample(jobs, results, runner)
+    tables = {job.name: _sides(job, results, against, everything) for job in jobs}
     problems = _failures(result)
     if level == "statistical":
-        publish(results, result.plan.missing)
-    compare = {"bitwise": _bitwise, "statistical": _statistical, "conceptual": _conceptual}[level]
-    return problems + compare(names, results, against)
+        if everything:
+            publish(results, result.plan.missing)
+        return problems + _statistical(tables, results, against)
+    return problems + _the_same(level, tables, results if everything else None, against)
 
 
-def _bitwise(names: Sequence[str], results: Path, against: Path) -> int:
-    for line in other_versions():
+def _sides(job: Job, results: Path, against: Path, everything: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Lines of both sides that can be compared: of data at hand; of a sample, what a line has from its own scores."""
+    here = results if everything else results / FOLDER
+    ours, theirs = (read_summary(summary_file(folder, job.name)) for folder in (here, against))
+    if not everything:
+        return ours[OWN], theirs.loc[theirs.index.isin(ours.index), OWN]
+    ours, theirs = (side[[_name(d) not in job.plan.missing for d in _datasets(side)]] for side in (ours, theirs))
+    return ours, theirs
+
+
+def _datasets(side: pd.DataFrame) -> list[str]:
+    return list(side.index.get_level_values("dataset"))
+
+
+def _name(selector: str) -> str:
+    return parse_selector(selector)[0]
+
+
+def _the_same(
+    level: str, tables: dict[str, tuple[pd.DataFrame, pd.DataFrame]], results: Path | None, against: Path
+) -> int:
+    """Print the lines that differ, and of whole artefacts the other tables that do; returns their number."""
+    problems, others = 0, other_versions()
+    for line in others:
         print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
-    problems = 0
-    for name in names:
-        ours, theirs = (_summary_file(folder, name) for folder in (results, against))
-        if ours.read_bytes() == theirs.read_bytes():
-            print(f"{name}: identical, {len(read_summary(ours))} lines")
-            continue
-        differences = compare_lines(read_summary(ours), read_summary(theirs))
-        problems += len(differences)
-        print(f"{name}: {len(differences)} lines differ")
-        for difference in differences[:_SHOWN]:
+    for name, (ours, theirs) in tables.items():
+        differences = compare_lines(ours, theirs, TOLERANCES[level])
+        derived = _other_tables(name, results, against) if results and level == "bitwise" else []
+        problems += len(differences) + len(derived)
+        if not differences:
+            print(f"{name}: {'identical' if level == 'bitwise' else 'the same numbers'}, {len(ours)} lines")
+        else:
+            most = max(d.size for d in differences)
+            by = "not in numbers alone" if most == float("inf") else f"by at most {most:.1e} of a value"
+            print(f"{name}: {len(differences)} of {len(theirs)} lines differ, {by}")
+        for difference in [*differences[:_SHOWN], *derived]:
             print(f"  {difference}")
+    if problems:
+        print("no promise is broken: the versions differ" if others else f"the promise of the {level} level is broken")
     return problems
+
+
+def _other_tables(name: str, results: Path, against: Path) -> list[str]:
+    """Tables besides the summary that are not the same bytes, where all cells of the experiment were compared."""
+    published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv")
+    both = [(p, results / name / p.name) for p in published]
+    return [f"{p.name}: not the same bytes" for p, q in both if not q.is_file() or p.read_bytes() != q.read_bytes()]
 
 
 def other_versions() -> list[str]:
@@ -111,36 +167,6 @@ def other_versions() -> list[str]:
     return found
 
 
-def _summary_file(folder: Path, name: str) -> Path:
-    path = folder / name / "summary.csv"
-    if not path.is_file():
-        raise ConfigurationError(f"{path} is not there: nothing to compare for experiment {name}")
-    return path
-
-
-def read_summary(path: Path) -> pd.DataFrame:
-    """Read a ``summary.csv`` as text, indexed by what each line is about."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False).set_index(KEYS)
-
-
-def compare_lines(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
-    """List every line that is not the same text on both sides, with the largest relative difference of its numbers."""
-    found = [f"{_cell(key)}: missing here" for key in theirs.index.difference(ours.index)]
-    found += [f"{_cell(key)}: not published" for key in ours.index.difference(theirs.index)]
-    shared = ours.index.intersection(theirs.index)
-    left, right = ours.loc[shared], theirs.loc[shared]
-    for row in np.flatnonzero((left != right).any(axis=1)):
-        columns = [c for c in left.columns if left[c].iloc[row] != right[c].iloc[row]]
-        changes = ", ".join(f"{c} {left[c].iloc[row] or '-'} for {right[c].iloc[row] or '-'}" for c in columns)
-        found.append(f"{_cell(shared[int(row)])}: {changes}")
-    return found
-
-
-def _cell(key: Sequence[str]) -> str:
-    named = dict(zip(KEYS, key, strict=True))
-    return " ".join(named[k] if k != "epsilon" else f"epsilon={named[k]}" for k in KEYS if named[k] and k != "x")
-
-
 def _failures(result: Result) -> int:
     if result.plan.missing:
         print(describe_missing(result.plan.missing))
@@ -149,111 +175,17 @@ def _failures(result: Result) -> int:
     return len(result.run.failed) + len(result.problems)
 
 
-def _statistical(names: Sequence[str], results: Path, against: Path) -> int:
-    problems, tables = 0, []
-    for name in names:
-        ours, theirs = (_summary_file(folder, name) for folder in (results, against))
-        tables.append(compare_means(read_summary(ours), read_summary(theirs)).assign(experiment=name))
-    cells = pd.concat(tables)
+def _statistical(tables: dict[str, tuple[pd.DataFrame, pd.DataFrame]], results: Path, against: Path) -> int:
+    problems = 0
+    cells = pd.concat([compare_means(*sides).assign(experiment=name) for name, sides in tables.items()])
     limit = FALSE_ALARM / max(len(cells), 1)
     for name, part in cells.groupby("experiment", sort=False):
         inside, outside = (part["p"] >= 0.05).mean(), part[part["p"] < limit]
         print(f"{name!s}: {len(part)} cells, {inside:.1%} within the 95 % interval, {len(outside)} different")
         for key, new, old, z in outside[["ours", "theirs", "z"]].head(_SHOWN).itertuples():
-            print(f"  {_cell(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
+            print(f"  {line_of(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
         problems += len(outside)
-    for line in changed_claims(results / "claims.csv", against / "claims.csv"):
-        print(line)
+    if (results / "claims.csv").is_file():
+        for line in changed_claims(results / "claims.csv", against / "claims.csv"):
+            print(line)
     return problems
-
-
-def compare_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Welch's test of each cell's mean over replications under two seeds.
-
-    Both means are of the grid point that was selected. An oracle picks the luckiest point of the grid on either side,
-    which shifts both alike and spreads their difference less than the standard errors say.
-
-    Returns
-    -------
-    DataFrame
-        Columns ours, theirs, z (difference in standard errors), p; one row per cell that both sides have.
-    """
-    shared = ours.index.intersection(theirs.index)
-    numbers = [side.loc[shared, ["mean", "std", "n"]].apply(pd.to_numeric, errors="coerce") for side in (ours, theirs)]
-    complete = np.logical_and.reduce([side.notna().all(axis=1) & (side["n"] >= 2) for side in numbers])
-    ours, theirs = (side[complete].to_numpy().T for side in numbers)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z, p = stats.ttest_ind_from_stats(*ours, *theirs, equal_var=False)
-    equal = ours[0] == theirs[0]  # also where nothing is random
-    columns = {"ours": ours[0], "theirs": theirs[0], "z": np.where(equal, 0.0, z)}
-    return pd.DataFrame({**columns, "p": np.where(equal, 1.0, np.nan_to_num(p, nan=0.0))}, index=shared[complete])
-
-
-def changed_claims(ours: Path, theirs: Path) -> list[str]:
-    """Say how many claims of the papers have the same verdict under both seeds, and which have not."""
-    if not theirs.is_file():
-        return []
-    left, right = (pd.read_csv(path, dtype=str).set_index(["paper", "claim"])["verdict"] for path in (ours, theirs))
-    both = pd.DataFrame({"ours": left, "theirs": right}).dropna()
-    both = both[(both != "not_run").all(axis=1)]
-    if both.empty:
-        return []
-    changed = both[both["ours"] != both["theirs"]]
-    lines = [f"claims: {len(both) - len(changed)} of {len(both)} that could be judged have the published verdict"]
-    return lines + [f"  {claim}: {new}, published: {old}" for (_, claim), new, old in changed.itertuples()]
-
-
-def _conceptual(names: Sequence[str], results: Path, against: Path) -> int:
-    for name in names:
-        ours = mean_ranks(read_summary(_summary_file(results, f"conceptual/{name}")))
-        theirs = mean_ranks(read_summary(_summary_file(against, name)))
-        print_order(name, ours, theirs)
-        print(f"  table: {results / 'conceptual' / name}")
-    return 0
-
-
-def with_datasets(experiment: Experiment, datasets: Sequence[str]) -> Experiment:
-    """The same methods, masks and budgets on other data.
-
-    Raises
-    ------
-    ConfigurationError
-        No group of the experiment has methods for the task of a data set.
-    """
-    groups: list[Group] = []
-    for group in experiment.groups:
-        task = catalogue.method(group.method[0]).task
-        chosen = tuple(d for d in datasets if load_manifest(parse_selector(d)[0]).task == task)
-        other = Group(dataset=chosen, mask=group.mask, method=group.method, epsilon=group.epsilon, grid=group.grid)
-        if chosen and other not in groups:
-            groups.append(other)
-    used = {d for group in groups for d in group.dataset}
-    if unused := sorted(set(datasets) - used):
-        raise ConfigurationError(
-            f"experiment {experiment.name} has no method for the task of data set {unused[0]}; "
-            "choose another experiment (`lpbench list experiments`)"
-        )
-    return Experiment(
-        name=f"conceptual/{experiment.name}",
-        paper="conceptual",
-        title=f"{experiment.title}: on {', '.join(datasets)}",
-        replications=experiment.replications,
-        groups=tuple(groups),
-        notes=(f"the methods, masks and budgets of {experiment.name}",),
-    )
-
-
-def mean_ranks(summary: pd.DataFrame) -> pd.Series:
-    """Mean rank of each method over its cells, oracle selection, best first."""
-    table = summary.reset_index()
-    table = table[table["selection"] == "oracle"].assign(rank=pd.to_numeric(table["rank"], errors="coerce"))
-    return table.groupby("method")["rank"].mean().dropna().sort_values()
-
-
-def print_order(name: str, ours: pd.Series, theirs: pd.Series) -> None:
-    """Print mean ranks side by side, and how far the orders agree."""
-    both = pd.DataFrame({"here": ours, "published": theirs}).dropna()
-    agreement = stats.kendalltau(both["here"], both["published"]).statistic if len(both) > 1 else np.nan
-    print(f"{name}: mean rank of {len(both)} methods; Kendall's tau with the published order {agreement:.2f}")
-    for method, row in both.sort_values("here").iterrows():
-        print(f"  {method:30s} {row['here']:6.2f}  published {row['published']:6.2f}")

@@ -1,4 +1,4 @@
-"""``lpbench verify``: the three levels of reproduction (see :mod:`lpbench.cli.levels`)."""
+"""``lpbench verify``: the levels of reproduction (see :mod:`lpbench.cli.levels`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
 from lpbench.paths import ROOT, results_folder
 
-LEVELS = ("bitwise", "statistical", "conceptual")
-#: Without download, and within two minutes.
-DEFAULT = ("extensions/embedded_*",)
+LEVELS = ("bitwise", "numeric", "statistical", "conceptual")
 
 
 @click.command(
-    epilog="bitwise: same seed, every byte. statistical: other seed, every cell within its interval. "
+    epilog="bitwise: same seed, every digit. numeric: but for the last written digit. "
+    "statistical: other seed, every cell within its interval. "
     "conceptual: your data (--dataset), the order of the methods. See docs/reproduction.md.",
 )
 @click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
@@ -29,6 +28,7 @@ DEFAULT = ("extensions/embedded_*",)
     "--dataset", "datasets", multiple=True, type=options.NameOf("dataset"), metavar="NAME",
     help="conceptual: instead of the paper's; repeat for more.",
 )  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="All blocks, not a sample of each method and experiment.")
 @options.count("--replications", "statistical, conceptual: not the paper's number.")
 @options.seed(f"statistical, conceptual: root seed.  [default: {SEED + 1}]", default=None)
 @options.count("--workers", "Processes.  [default: one per core]")
@@ -41,32 +41,41 @@ def command(
     level: str,
     experiments: Sequence[str],
     datasets: Sequence[str],
+    everything: bool,
     replications: int | None,
     seed: int | None,
     workers: int | None,
     against: Path,
     results: Path | None,
 ) -> int:
-    """Run again and compare with published results: bitwise, statistical, conceptual."""
+    """Run again and compare with published results: bitwise, numeric, statistical, conceptual.
+
+    EXPERIMENT is a name or a pattern (default: all whose data are at hand).
+    """
     if level == "conceptual" and not datasets:
         raise ConfigurationError("option --dataset is missing: write lpbench verify conceptual --dataset NAME")
     if level != "conceptual" and datasets:
         raise ConfigurationError(
             f"--dataset {datasets[0]}: {level} compares on the published data; leave the option out"
         )
-    if level == "bitwise" and not (seed in (None, SEED) and replications is None):
+    same_seed = level in ("bitwise", "numeric")
+    if same_seed and not (seed in (None, SEED) and replications is None):
         raise ConfigurationError(
-            f"bitwise compares with seed {SEED} and the published replications: leave --seed and --replications out"
+            f"{level} compares with seed {SEED} and the published replications: leave --seed and --replications out"
         )
     if level == "statistical" and seed == SEED:
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
-    chosen = select_experiments(experiments or DEFAULT)
+    if level == "conceptual" and not experiments:
+        raise ConfigurationError("name an experiment whose methods are to be compared: histoftree/table1, say")
+    chosen = select_experiments(experiments)
+    if not experiments:
+        chosen = [e for e in chosen if e.kind in ("table", "figure") and (against / e.name / "summary.csv").is_file()]
     from lpbench.cli import levels
     from lpbench.experiments.job import job_of
 
     results = results or (results_folder() / "verify" / level).resolve()
-    seed = SEED if level == "bitwise" else SEED + 1 if seed is None else seed
+    seed = SEED if same_seed else SEED + 1 if seed is None else seed
     jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
-    problems = levels.verify(level, jobs, results, Runner(workers=workers), against, datasets)
+    problems = levels.verify(level, jobs, results, Runner(workers=workers), against, datasets, everything)
     print(f"{level}: " + ("holds" if not problems else f"does not hold ({problems} differences)"))
     return int(problems > 0)

@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from lpbench.cli import levels
+from lpbench.cli import levels, rows, sampling
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
+from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.paths import ROOT
 
 SMALL = {
@@ -67,7 +68,7 @@ def planted(home: Path, name: str, column: str, shift: float) -> str:
 
 
 def test_bitwise_the_same_seed_in_another_store(home, capsys):
-    assert verify(home, "bitwise", "again") == 0
+    assert verify(home, "bitwise", "again", "--all") == 0
     ours, theirs = (home / f / "own" / "small" / "summary.csv" for f in ("again", "published"))
     assert ours.read_bytes() == theirs.read_bytes()
     out = capsys.readouterr().out
@@ -76,15 +77,56 @@ def test_bitwise_the_same_seed_in_another_store(home, capsys):
 
 def test_bitwise_a_last_digit_is_found(home, capsys):
     name = planted(home, "digit", "mean", 1e-9)
-    assert verify(home, "bitwise", "again", against=name) == 1
+    assert verify(home, "bitwise", "again", "--all", against=name) == 1
     out = capsys.readouterr().out
     assert "mean" in out and "does not hold" in out
 
 
+def test_a_sample_holds_and_is_not_taken_for_the_whole(home, capsys):
+    assert verify(home, "bitwise", "sampled") == 0
+    assert "own/small: identical, 12 lines" in capsys.readouterr().out  # two budgets and selections of three methods
+    assert not (home / "sampled" / "own").exists()
+    assert verify(home, "bitwise", "sampled", "--all") == 0
+
+
+def test_a_sample_finds_a_planted_digit_and_says_how_large_it_is(home, capsys):
+    name = planted(home, "sampled_digit", "mean", 1e-3)
+    assert verify(home, "bitwise", "sampled", against=name) == 1
+    out = capsys.readouterr().out
+    assert "1 of 12 lines differ, by at most" in out and "of the value" in out
+    assert "the promise of the bitwise level is broken" in out
+
+
+def test_other_tables_of_a_whole_run_are_compared(home, capsys):
+    name = planted(home, "derived", "mean", 0.0)
+    shutil.copy(home / "published/reproduced/own/small/summary.csv", home / name / "reproduced/own/small/summary.csv")
+    table = home / name / "reproduced/own/small/comparison.csv"
+    table.write_bytes(table.read_bytes() + b"9")
+    assert verify(home, "bitwise", "again", "--all", against=name) == 1
+    assert "comparison.csv: not the same bytes" in capsys.readouterr().out
+
+
+def test_numeric_allows_the_last_digit_only(home, capsys):
+    value = pd.read_csv(home / "published/reproduced/own/small/summary.csv").loc[3, "mean"]
+    assert verify(home, "numeric", "sampled", against=planted(home, "last", "mean", 1e-6 * value)) == 0
+    assert verify(home, "numeric", "sampled", against=planted(home, "sixth", "mean", 1e-5 * value)) == 1
+    assert "numeric: does not hold" in capsys.readouterr().out
+
+
+def test_a_sample_has_every_method_of_every_experiment_and_does_not_depend_on_the_order():
+    plan = plan_experiment(registry.experiment("extensions/embedded_regression"))
+    drawn = sampling.sample(plan)
+    assert {e.method for e in drawn.entries} == {e.method for e in plan.entries} and len(drawn.blocks) < len(
+        plan.blocks
+    )
+    keys = {b.key for b in drawn.blocks}
+    assert keys == {b.key for b in sampling.sample(Plan(plan.entries[::-1])).blocks}
+
+
 def test_statistical_another_seed_gives_comparable_numbers(home, capsys):
-    assert verify(home, "statistical", "other") == 0
-    ours, theirs = (levels.read_summary(home / f / "own" / "small" / "summary.csv") for f in ("other", "published"))
-    compared = levels.compare_means(ours, theirs)
+    assert verify(home, "statistical", "other", "--all") == 0
+    ours, theirs = (rows.read_summary(home / f / "own" / "small" / "summary.csv") for f in ("other", "published"))
+    compared = rows.compare_means(ours, theirs)
     assert len(compared) == len(theirs) and (compared["ours"] != compared["theirs"]).all()
     out = capsys.readouterr().out
     assert f"own/small: {len(compared)} cells" in out and "statistical: holds" in out
@@ -92,7 +134,7 @@ def test_statistical_another_seed_gives_comparable_numbers(home, capsys):
 
 def test_statistical_a_wrong_mean_is_found(home, capsys):
     name = planted(home, "shifted", "mean", 3000.0)
-    assert verify(home, "statistical", "other", against=name) == 1
+    assert verify(home, "statistical", "other", "--all", against=name) == 1
     assert "standard errors" in capsys.readouterr().out
 
 
@@ -131,16 +173,16 @@ def test_nothing_to_compare_with_is_an_error_before_anything_runs(home, capsys):
 
 def summary(means, std=1.0, n=50) -> pd.DataFrame:
     size = len(means)
-    columns = {key: ["k"] * size for key in levels.KEYS} | {"method": [f"m{i}" for i in range(size)]}
+    columns = {key: ["k"] * size for key in rows.KEYS} | {"method": [f"m{i}" for i in range(size)]}
     numbers = {"mean": means, "std": np.broadcast_to(std, size), "n": [n] * size}
-    return pd.DataFrame(columns | numbers).astype(str).set_index(levels.KEYS)
+    return pd.DataFrame(columns | numbers).astype(str).set_index(rows.KEYS)
 
 
 def test_false_alarms_have_the_stated_probability():
     """2000 correct cells: at level 1e-3 / 2000 each; the share within 95 % is within 6 standard errors of 0.95."""
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((2, 2000, 50))
-    compared = levels.compare_means(
+    compared = rows.compare_means(
         summary(a.mean(axis=1), a.std(axis=1, ddof=1)), summary(b.mean(axis=1), b.std(axis=1, ddof=1))
     )
     assert (compared["p"] >= levels.FALSE_ALARM / 2000).all()
@@ -148,13 +190,13 @@ def test_false_alarms_have_the_stated_probability():
 
 
 def test_cells_without_spread_are_equal_or_different():
-    compared = levels.compare_means(summary([1.0, 2.0], 0.0), summary([1.0, 2.5], 0.0))
+    compared = rows.compare_means(summary([1.0, 2.0], 0.0), summary([1.0, 2.5], 0.0))
     assert compared["p"].tolist() == [1.0, 0.0]
 
 
 def test_lines_are_compared_as_text():
     ours, theirs = summary([1.0, 2.0, 3.0]).iloc[:2], summary([1.0, 2.5, 3.0]).iloc[1:]
-    found = levels.compare_lines(ours, theirs)
+    found = [str(difference) for difference in rows.compare_lines(ours, theirs)]
     assert len(found) == 3
     assert any("m2" in f and "missing here" in f for f in found)
     assert any("m0" in f and "not published" in f for f in found)
@@ -165,11 +207,11 @@ def test_changed_verdicts_are_listed(tmp_path):
     head = "paper,claim,verdict\n"
     (tmp_path / "ours.csv").write_text(head + "H,H1,holds\nH,H2,fails\nL,L1,not_run\n")
     (tmp_path / "theirs.csv").write_text(head + "H,H1,holds\nH,H2,holds\nL,L1,holds\n")
-    lines = levels.changed_claims(tmp_path / "ours.csv", tmp_path / "theirs.csv")
+    lines = rows.changed_claims(tmp_path / "ours.csv", tmp_path / "theirs.csv")
     assert lines == ["claims: 1 of 2 that could be judged have the published verdict", "  H2: fails, published: holds"]
 
 
 def test_the_page_names_every_level_and_its_command():
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    for level in ("bitwise", "statistical", "conceptual"):
+    for level in ("bitwise", "numeric", "statistical", "conceptual"):
         assert f"lpbench verify {level}" in page and f"## {level.capitalize()}" in page
