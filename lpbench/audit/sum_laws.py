@@ -17,6 +17,7 @@ from scipy import stats
 
 from lpbench import estimators as models
 from lpbench.audit.devices import method_randomizer
+from lpbench.audit.gradient_devices import gradient_asked
 from lpbench.audit.randomizers import Asked
 from lpbench.estimators.baselines import pglm
 from lpbench.experiments import catalogue
@@ -25,10 +26,13 @@ from lpbench.seeds import Streams
 
 #: Numbers of users whose reports are added up.
 USERS = (1, 2, 3, 50)
-#: Sums drawn by either path, random combinations that are tested, and the probability of a false alarm of one law.
-DRAWS, COMBINATIONS, FALSE_ALARM = 1200, 8, 1e-6
+#: Sums drawn by either path (fewer of a long recursion), random combinations that are tested, and the probability of a
+#: false alarm of one law.
+DRAWS, FEW_DRAWS, COMBINATIONS, FALSE_ALARM = 1200, 300, 8, 1e-6
 #: Budget at which the laws are compared.
 EPSILON = 1.0
+#: Features of the second sample of private SGD.
+WIDE = 20
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,14 @@ class SumLaw:
         One draw of the curator's sums, by the estimator's code.
     device : callable (users, draws, rng) -> ndarray of shape (draws, k)
         Sums of the reports of users who each randomise their own.
+    draws : int
+        Sums drawn by either path.
     """
 
     path: str
     shortcut: Callable[[int, Streams], np.ndarray]
     device: Callable[[int, int, np.random.Generator], np.ndarray]
+    draws: int = DRAWS
 
 
 def broken_laws(selector: str, seed: int = 20240602) -> Iterator[str]:
@@ -55,8 +62,8 @@ def broken_laws(selector: str, seed: int = 20240602) -> Iterator[str]:
     for number, law in enumerate(laws_of(selector)):
         for n in USERS:
             streams = Streams(seed).child("sums", law=number, users=n)
-            drawn = np.array([law.shortcut(n, streams.child("draw", number=i)) for i in range(DRAWS)])
-            p = smallest_p_value(drawn, law.device(n, DRAWS, streams.generator("device")), streams)
+            drawn = np.array([law.shortcut(n, streams.child("draw", number=i)) for i in range(law.draws)])
+            p = smallest_p_value(drawn, law.device(n, law.draws, streams.generator("device")), streams)
             if p < FALSE_ALARM / len(USERS):
                 yield f"sums over {n} users in {law.path} do not have the law of the device (p < {max(p, 1e-99):.0e})"
 
@@ -67,17 +74,36 @@ def laws_of(selector: str) -> list[SumLaw]:
     if kind not in NAMED_BY_MESSAGES:
         return SUM_LAWS.get(kind, [])
     asked = [message.asked for message in method_randomizer(selector, EPSILON).messages if message.asked is not None]
-    return [_of_messages(path, asked) for path in ("fit", "sweep") if any(getattr(a, path).draw for a in asked)]
+    if kind is models.PSGD:
+        # With few inputs every user's Gaussian is drawn, with many those products that the descent reads.
+        spec = catalogue.method(selector)
+        wide = gradient_asked(spec.build().set_params(**(spec.tuning_free or {}), epsilon=EPSILON), WIDE)
+        return [_of_messages("fit and sweep", [part], FEW_DRAWS) for part in (*asked, wide)]
+    paths = ("fit and sweep",) if all(part.fit is part.sweep for part in asked) else ("fit", "sweep")
+    return [_of_messages(path, asked) for path in paths if any(_draw(part, path) for part in asked)]
 
 
-def _of_messages(path: str, asked: Sequence[Asked]) -> SumLaw:
+def _draw(part: Asked, path: str) -> Callable | None:
+    """How sums are drawn on a path; None: the devices are asked."""
+    return part.sweep.draw if path == "sweep" else part.fit.draw
+
+
+def _of_messages(path: str, asked: Sequence[Asked], draws: int = DRAWS) -> SumLaw:
     """Sums that stand for the reports of all rounds, jointly; users take the audited records in turn."""
 
     def records(part: Asked, n: int) -> Records:
         return part.records.take(np.arange(n) % len(part.records))
 
     def shortcut(n: int, streams: Streams) -> np.ndarray:
-        return np.concatenate([getattr(part, path).draw(records(part, n), part.question, streams) for part in asked])
+        sums = []
+        for part in asked:
+            users, draw = records(part, n), _draw(part, path)
+            if draw is None:
+                reports = part.device.addends(part.reports(users, streams), part.question)
+                sums.append(part.device.estimate(reports.sum(axis=0), part.question, n))
+            else:
+                sums.append(draw(users, part.question, streams))
+        return np.concatenate(sums)
 
     def device(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
         sums = []
@@ -88,7 +114,7 @@ def _of_messages(path: str, asked: Sequence[Asked]) -> SumLaw:
             sums.append(part.device.estimate(addends.sum(axis=1), part.question, n))
         return np.hstack(sums)
 
-    return SumLaw(path, shortcut, device)
+    return SumLaw(path, shortcut, device, draws)
 
 
 def smallest_p_value(one: np.ndarray, other: np.ndarray, streams: Streams) -> float:
@@ -153,6 +179,7 @@ def _moments() -> Iterator[SumLaw]:
 #: Estimators whose messages name how fit and sweep draw sums (:class:`lpbench.audit.randomizers.Path`).
 NAMED_BY_MESSAGES = (
     models.LPCT, models.LPCTPrune, models.Hist, models.LDPMean, models.PHIST, models.LDPVote, models.LabelLDPVote,
+    models.PSGD, models.HistOfTree, models.AdHistOfTree,
 )  # fmt: skip
 
 #: Estimator class -> the sums that it draws by their law, for the others.

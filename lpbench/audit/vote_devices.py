@@ -11,7 +11,7 @@ from lpbench import estimators as models
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import BY_DEVICE, Message, Path, Randomizer, message_of
 from lpbench.audit.world import LABELS, N_FEATURES, PUBLIC, SHOWN, Y_RANGE, repeat, silent, unprotected
-from lpbench.estimators.baselines.hist import CELL, CellQuestion
+from lpbench.estimators.baselines.hist import CELL, CellQuestion, NoisyGrid
 from lpbench.estimators.baselines.pglm import MOMENTS, MomentQuestion
 from lpbench.estimators.lpct.algorithm2 import vote_terms
 from lpbench.estimators.lpct.sweep import swept_votes
@@ -86,8 +86,19 @@ def histogram_votes(model: models.PHIST | models.LDPVote) -> Randomizer:
         """Noisy votes of all cells as fit and sweep look them up."""
         return inner._histogram(records.X, records.y, streams).at(centres).ravel()
 
-    path = Path("NoisyGrid.at", table)
-    return votes(model.epsilon, [message_of(VOTE, question, vote_records(centres), path, path)])
+    def swept(records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
+        """Noisy votes as a sweep reads them, from one look-up for all budgets."""
+        return inner._swept(*lookup(inner._histogram(records.X, records.y, streams), centres)).ravel()
+
+    fit = Path("NoisyGrid.at", table)
+    sweep = Path("PHIST._swept", swept) if type(model) is models.PHIST and inner.noise == "laplace" else fit
+    return votes(model.epsilon, [message_of(VOTE, question, vote_records(centres), fit, sweep)])
+
+
+def lookup(grid: NoisyGrid, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """True sums and unit noise of the cells, of a histogram that was not pickled."""
+    assert grid.source is not None
+    return grid.source.lookup(centres)
 
 
 @builds(models.Hist, models.LDPMean)
@@ -103,8 +114,14 @@ def noisy_histogram(model: models.Hist | models.LDPMean) -> Randomizer:
         noisy = inner._histogram(records.X, records.y, streams).at(question.cells.centres())
         return noisy[questions.index(question)]
 
-    path = Path("NoisyGrid.at", table)
-    messages = [message_of(CELL, question, records, path, path) for question in questions]
+    def swept(records: Records, question: CellQuestion, streams: Streams) -> np.ndarray:
+        """Noisy sums as a sweep reads them, from one look-up for all budgets, for one of the two statistics."""
+        grid = inner._histogram(records.X, records.y, streams)
+        return inner._swept(*lookup(grid, question.cells.centres()))[questions.index(question)]
+
+    fit = Path("NoisyGrid.at", table)
+    sweep = Path("Hist._swept", swept) if type(model) is models.Hist and inner.noise == "laplace" else fit
+    messages = [message_of(CELL, question, records, fit, sweep) for question in questions]
     return Randomizer("", "ldp", model.epsilon, messages, len(records), keep="sums")
 
 

@@ -18,7 +18,7 @@ from lpbench.privacy.mechanism import (
 from lpbench.privacy.number_channel import NumberChannel, optimal_unbiased, rr_on_bins
 from lpbench.privacy.piecewise import Hybrid, Piecewise
 from lpbench.privacy.prior_response import PriorResponse, prior_reports, ranked_classes
-from lpbench.privacy.privunit import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
+from lpbench.privacy.privunit import PrivUnitG, SignedPrivUnitG, privunit_reports, report_coefficients, unit_vectors
 from lpbench.privacy.randomized_response import (
     GRR,
     BitVector,
@@ -53,6 +53,7 @@ __all__ = [
     "PrivUnitG",
     "RandomizedResponse",
     "Records",
+    "SignedPrivUnitG",
     "Staircase",
     "SubsetSelection",
     "cell_noise",

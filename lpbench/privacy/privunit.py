@@ -243,3 +243,41 @@ class PrivUnitG(ContinuousMechanism):
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """The budget for different unit vectors: some report lies above the threshold of one and below the other's."""
         return self.privacy_map(float(np.linalg.norm(np.subtract(value, other))))
+
+
+@dataclass(frozen=True)
+class SignedPrivUnitG(PrivUnitG):
+    """PrivUnitG of a clipped gradient g: of +-g/|g| with probability (1 +- |g|)/2.
+
+    Inputs are gradients, not zero, of any length.
+    """
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reports of shape (n, d) for gradients of shape (n, d)."""
+        values = np.asarray(values, dtype=np.float64)
+        return super().randomize(unit_vectors(values, rng.random(len(values)), rng.standard_normal(values.shape)), rng)
+
+    def log_density_ratio_sup(self, value, other) -> float:
+        """Largest log-ratio of the two mixtures over the regions that the thresholds of both cut out.
+
+        The density (relative to a Gaussian) takes one value where g z is above |gamma|, one below -|gamma|, one
+        between. All nine pairs of regions exist unless the gradients are parallel; then there are three.
+        """
+        first, second = self._levels(value), self._levels(other)
+        cosine = float(np.dot(value, other) / (np.linalg.norm(value) * np.linalg.norm(other)))
+        if math.isclose(abs(cosine), 1.0, rel_tol=1e-12):
+            second = second if cosine > 0 else second[::-1]
+            return max(a - b for a, b in zip(first, second, strict=True))
+        return max(first) - min(second)
+
+    def _levels(self, gradient) -> list[float]:
+        """Log-densities where g z is above, between and below the thresholds +-|gamma|."""
+        along = (1.0 + min(float(np.linalg.norm(gradient)), 1.0)) / 2.0
+        unit = np.zeros((1, self.dimension))
+        unit[0, 0] = 1.0
+        # Ends and middle of the first axis stand for the three regions.
+        far = 2.0 * abs(self.threshold) * self.spread + 1.0
+        points = np.array([[far], [0.0], [-far]]) * unit
+        with np.errstate(divide="ignore"):
+            weights = np.log([[along], [1.0 - along]])
+        return list(np.logaddexp(*(weights + np.array([self.log_density(points, sign * unit) for sign in (1, -1)]))))

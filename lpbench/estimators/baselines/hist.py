@@ -91,6 +91,11 @@ class GridSums:
         return digits[first], self._sums[:, self._index.find(keys)], inverse
 
 
+def noisy_sums(sums: np.ndarray, noise: np.ndarray, mechanisms: Sequence[Laplace | DiscreteLaplace]) -> np.ndarray:
+    """Scale the unit noise of the k statistics, both (k, m), by the mechanisms and add it to their sums."""
+    return sums + np.array([m.scale for m in mechanisms])[:, None] * noise
+
+
 class NoisyGrid:
     """The curator's noisy histogram, whose cells are drawn when they are looked up.
 
@@ -123,8 +128,7 @@ class NoisyGrid:
         on_grid = [m for m in self._mechanisms if isinstance(m, DiscreteLaplace)]
         if on_grid:
             return self.source.lookup_on_grid(X, on_grid)
-        sums, noise = self.source.lookup(X)
-        return sums + np.array([m.scale for m in self._mechanisms])[:, None] * noise
+        return noisy_sums(*self.source.lookup(X), self._mechanisms)
 
     @property
     def _cells(self) -> GridCells:
@@ -314,6 +318,10 @@ class Hist(LocalRegressor):
         cells = GridCells(self.bins, n_features)
         return CellQuestion(cells, marginal), CellQuestion(cells, joint, self.y_range_)
 
+    def _swept(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Noisy sums of a sweep, whose budgets share the look-up of true sums and unit noise."""
+        return noisy_sums(sums, noise, self._plain())
+
     def _ratio(self, noisy: np.ndarray) -> np.ndarray:
         """Predict from the noisy sums of the queried cells, shape (2, m)."""
         lo, hi = self.y_range_
@@ -368,5 +376,5 @@ class Hist(LocalRegressor):
                 _check_threshold(model.threshold)
                 for b, epsilon in enumerate(budgets):
                     model.epsilon = epsilon
-                    values[b, g] = problem.score(model._ratio(sums + model._scales()[:, None] * noise))
+                    values[b, g] = problem.score(model._ratio(model._swept(sums, noise)))
         return SweepResult(values)

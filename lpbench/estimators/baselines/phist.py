@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_whole
 from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.baselines.hist import NOISES, GridSums, NoisyGrid, grid_bits
+from lpbench.estimators.baselines.hist import NOISES, GridSums, NoisyGrid, grid_bits, noisy_sums
 from lpbench.estimators.lpct.votes import (
     VOTE,
     VoteMechanism,
@@ -126,10 +126,14 @@ class PHIST(LocalClassifier):
 
     def _eta(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the queried cells, shape (n_classes - 1, m)."""
+        votes = self._swept(sums, noise)
+        return regression_function(votes, np.zeros_like(votes), 0.0)
+
+    def _swept(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Noisy votes of a sweep, whose budgets share the look-up of true votes and unit noise."""
         half = VoteMechanism(self.epsilon).half
         assert isinstance(half, Laplace)
-        votes = sums + half.scale * noise
-        return regression_function(votes, np.zeros_like(votes), 0.0)
+        return noisy_sums(sums, noise, [half] * len(sums))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d), clipped at 0 and normalised: (m, n_classes)."""
