@@ -257,7 +257,7 @@ class SignedPrivUnitG(PrivUnitG):
         values = np.asarray(values, dtype=np.float64)
         return super().randomize(unit_vectors(values, rng.random(len(values)), rng.standard_normal(values.shape)), rng)
 
-    def log_density_ratio_sup(self, value, other) -> float:
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Largest log-ratio of the two mixtures over the regions that the thresholds of both cut out.
 
         The density (relative to a Gaussian) takes one value where g z is above |gamma|, one below -|gamma|, one
@@ -270,7 +270,7 @@ class SignedPrivUnitG(PrivUnitG):
             return max(a - b for a, b in zip(first, second, strict=True))
         return max(first) - min(second)
 
-    def _levels(self, gradient) -> list[float]:
+    def _levels(self, gradient: ArrayLike) -> list[float]:
         """Log-densities where g z is above, between and below the thresholds +-|gamma|."""
         along = (1.0 + min(float(np.linalg.norm(gradient)), 1.0)) / 2.0
         unit = np.zeros((1, self.dimension))
