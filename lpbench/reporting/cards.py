@@ -36,6 +36,13 @@ def method_title(method: str, cards: Mapping[str, Method]) -> str:
     return ", ".join([card.title if card else name, *describe_params(params)])
 
 
+def dataset_title(selector: str) -> str:
+    """Printed name of a data set with its parameters: ``Red wine``; ``Rough classes, n = 1024``."""
+    name, params = parse_selector(selector)
+    words = name.replace("_", " ")
+    return ", ".join([words[:1].upper() + words[1:], *describe_params(params)])
+
+
 def describe_params(params: Mapping) -> list[str]:
     """Parameters in the papers' symbols; a variant is its bare name."""
     return [

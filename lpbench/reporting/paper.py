@@ -202,7 +202,8 @@ class Paper:
     floors : tuple of str
         Experiments that ran the feature-free baselines beside everything else.
     leaderboard : tuple of str
-        Experiments whose scores enter the leaderboard; where several have a score, the first counts.
+        Experiments whose scores enter the leaderboard; where several have a score, the first counts, and
+        the later paper.
     grids : mapping of str to callable
         Experiment -> function(folder) that lays its result out as a :class:`lpbench.reporting.plain_table.RateGrid`, or
         returns None.

@@ -51,7 +51,7 @@ def _read(folder):
 
 
 def test_one_page_a_paper_and_an_index(pages):
-    assert set(pages) == {"index.html", "histoftree.html", "lpct.html", "audit.html", "checks.html"}
+    assert set(pages) == {"index.html", "histoftree.html", "lpct.html", "leaderboard.html", "audit.html", "checks.html"}
 
 
 @pytest.mark.parametrize("beside_the_run", [False, True])
@@ -119,7 +119,8 @@ def test_the_audit_is_a_page(pages):
     text = path.read_text(encoding="utf-8")
     for part in (
         "<h1>Privacy audit</h1>",
-        "at epsilon = 1, from 1,000 transcripts",
+        "Every method at ε = 1, from 1,000 transcripts",
+        "The audit catches 0 of 0 mechanisms known to be wrong",
         "<code>krr</code>",
         "tree.py:333",
     ):

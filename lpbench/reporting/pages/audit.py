@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from lpbench.reporting.render import render
 
 #: Findings of the last audit, from which its page is made.
 FILE = "audit.json"
+#: Tables that other commands leave beside it.
+FURTHER = {"mutants": "audit_mutants.csv", "libraries": "libraries.csv", "power": "power.csv"}
 _RELEASED = ("where", "commit", "what the file does", "privacy loss", "rebuilt as")
 
 
@@ -28,5 +31,39 @@ def audit_page(folder: Path) -> dict:
         for p in papers()
         if p.deviations
     }
-    found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    return {"title": "Privacy audit", "audit": found, "released": released, "released_heads": _RELEASED}
+    tables = {name: _table(folder / file) for name, file in FURTHER.items()}
+    return {
+        "title": "Privacy audit",
+        "audit": _found(folder),
+        "verdict": audit_verdict(folder),
+        "released": released,
+        "released_heads": _RELEASED,
+        "further": tables,
+    }
+
+
+def audit_verdict(folder: Path) -> str:
+    """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
+    found, mutants = _found(folder), _table(folder / FURTHER["mutants"])
+    bad, good = found["bad"]["rows"], found["good"]["rows"]
+    caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
+    parts = [f"{caught} of {len(bad)} mechanisms known to be wrong"]
+    if mutants:
+        broken = sum(bool(row[-1]) for row in mutants[1])
+        parts.append(f"{broken} of {len(mutants[1])} methods with one promise broken")
+    whom = "none" if not accused else str(accused)
+    return f"The audit catches {' and '.join(parts)}, and accuses {whom} of {len(good)} that keep their promise."
+
+
+def _found(folder: Path) -> dict:
+    found: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    return found
+
+
+def _table(path: Path) -> tuple[list[str], list[list[str]]] | None:
+    """Heads and rows of a CSV file as texts; None without the file, or without rows."""
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", newline="") as file:
+        heads, *rows = csv.reader(file)
+    return ([h.replace("_", " ") for h in heads], rows) if rows else None

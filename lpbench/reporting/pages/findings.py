@@ -67,10 +67,14 @@ def below_the_floor(wins: Sequence[Mapping[str, Any]]) -> Finding | None:
         lines.append((label, [("below", f"{w['wins_below']} of {w['wins']} no better than a constant", w["wins_below"],
                                str(w["wins_below"])),
                               ("above", f"{over} of {w['wins']} better", over, str(over))]))  # fmt: skip
-    sentence = f"At ε ≤ {STRONG:g} a constant is as good as {below} of {total} published wins."
+    cells, cells_below = sum(w["cells"] for w in rows), sum(w["cells_below"] for w in rows)
+    sentence = (
+        f"At ε ≤ {STRONG:g} a constant is as good as {cells_below} of {cells} published scores of private methods, and "
+        f"as {below} of {total} published wins."
+    )
     measured = (
-        "Best published value of each data set against one private number for everybody, which looks at no feature. "
-        "Red: the constant is as good or better; blue: the published win stands."
+        "A win is the best published value of a data set, the constant one private number for everybody, which looks "
+        "at no feature. Red: wins that the constant meets or beats; blue: wins that stand."
     )
     return Finding(
         "floor", sentence, measured, "bars", (bars(lines, left=250),), f"{page_of(rows[0]['artefact'])}.html#floor"

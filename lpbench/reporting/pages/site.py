@@ -12,10 +12,19 @@ from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.floors import floors, published_wins
-from lpbench.reporting.pages.audit import audit_page
+from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.findings import findings
+from lpbench.reporting.pages.leaderboard import (
+    FILTERS,
+    as_script,
+    bits_per_user,
+    board,
+    default_view,
+    in_view,
+    seconds_per_fit,
+)
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
@@ -76,6 +85,8 @@ class Site:
         floor = floors(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
         self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
+        self.lines = board(entries, cards, bits_per_user(report), seconds_per_fit(entries))
+        self.view = default_view(self.lines)
         self.findings = findings(self.wins, self.claims, entries, cards)
 
     def _paper(self, name: str) -> Paper:
@@ -88,10 +99,11 @@ class Site:
 
     def write(self, place: Place) -> list[Path]:
         """Write all pages of one place."""
+        boards = [("leaderboard.html", "Leaderboard")] if self.lines else []
         audits = [("audit.html", "Audit")] if place.audited else []
         shared = {
-            "pages": [("index.html", "Results"), *((f"{p}.html", self._short(p)) for p in self.papers), *audits,
-                      ("checks.html", "Checks")],
+            "pages": [("index.html", "Results"), *boards, *((f"{p}.html", self._short(p)) for p in self.papers),
+                      *audits, ("checks.html", "Checks")],
             "selections": SELECTIONS,
             "stored": place.stored,
         }  # fmt: skip
@@ -100,6 +112,9 @@ class Site:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
             content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
             contents.append(("audit", "audit.html", content))
+        if self.lines:
+            write_text(as_script(self.lines, self.view), place.folder / "leaderboard.js")
+            contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))
         contents.append(("checks", "checks.html", checks(place, self.entries, self.environment)))
         contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
@@ -149,11 +164,19 @@ class Site:
             "counts": counts(c["status"] for c in self.claims),
             "tolerance": TOLERANCE,
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
+            "top": in_view(self.lines, self.view)[:5],
+            "view": self.view,
+            "audited": audit_verdict(place.report) if place.audited else "",
             "cards": [self._card(p) for p in self.papers],
             "not_run": not_run(self.entries, self.missing),
             "not_run_in_short": not_run_in_short(self.entries, self.missing),
             "data": place.data,
         }
+
+    def _leaderboard(self) -> dict:
+        choices = {key: list(dict.fromkeys(getattr(line, key) for line in self.lines)) for key in FILTERS}
+        rows = in_view(self.lines, self.view)
+        return {"title": "Leaderboard", "rows": rows, "view": self.view, "choices": choices, "filters": FILTERS}
 
     def _card(self, page: str) -> dict:
         paper, mine = self._paper(page), [e for e in self.entries if page_of(e.name) == page]

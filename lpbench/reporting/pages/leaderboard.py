@@ -1,0 +1,305 @@
+"""The leaderboard: every method's score against the floor and the non-private best, like compared with like.
+
+Scores come from the experiments that papers name in :attr:`lpbench.reporting.paper.Paper.leaderboard`. Methods are
+compared within a task, a mask, a budget, a way of selection and, by default, a privacy model.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import is_preset, read_csv
+from lpbench.analysis.ranks import ranks
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.experiments.method import Method
+from lpbench.reporting.cards import card_of, dataset_title, method_title
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
+from lpbench.reporting.paper import papers
+from lpbench.selectors import parse_selector
+
+#: Privacy model of a method -> what it protects, in the words of the badges.
+PROTECTS = {
+    "label_ldp": "label",
+    "semi_feature_ldp": "label and protected features",
+    "ldp": "whole record",
+    "label_cdp": "label, trusted curator",
+    "cdp": "record, trusted curator",
+    "none": "nothing",
+    "": "not stated",
+}
+#: What can be chosen, and how it is called.
+FILTERS = {
+    "task": "Task",
+    "dataset": "Data set",
+    "epsilon": "Budget ε",
+    "mask": "Who protects what",
+    "protects": "Protects",
+    "selection": "Selection",
+}
+#: The row of all data sets together.
+ALL = "all data sets"
+#: Draws of the bootstrap over replications, and its seed.
+DRAWS, SEED = 400, 20_250
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the leaderboard.
+
+    Attributes
+    ----------
+    task, mask, selection, dataset, method, title, protects : str
+    epsilon : float
+    score, se : float
+        Mean squared error or accuracy in per cent; over all data sets the geometric mean of the errors relative to the
+        non-private best, or the mean accuracy.
+    floor, best : float
+        Change against the floor and against the non-private best: per cent of the error, or points of accuracy;
+        positive is better.
+    rank, low, high : float
+        Average rank among the methods of the same privacy model, with its 95 % interval over replications.
+    seconds, bits : float
+        Cost of one fit, and bits that one user sends (in the audit's small world); NaN where they are not known.
+    sets : int
+        Data sets behind the row.
+    experiment : str
+    data, method_key, mask_key : str
+        Selectors, as the command line takes them.
+    """
+
+    task: str
+    mask: str
+    epsilon: float
+    selection: str
+    dataset: str
+    method: str
+    title: str
+    protects: str
+    score: float
+    se: float
+    floor: float
+    best: float
+    rank: float
+    low: float
+    high: float
+    seconds: float
+    bits: float
+    sets: int
+    experiment: str
+    mask_key: str
+    dataset_key: str
+
+
+@dataclass
+class _Cell:
+    """One method on one data set: its replications and where they come from."""
+
+    values: np.ndarray
+    experiment: str
+    metric: str
+
+
+def board(
+    entries: Sequence[Entry], cards: Mapping[str, Method], bits: Mapping[str, float], seconds: Mapping[str, float]
+) -> list[Line]:
+    """Collect all rows; ``bits`` and ``seconds`` are known by method."""
+    groups: dict[tuple, dict[tuple[str, str], _Cell]] = {}
+    by_name = {e.name: e for e in entries}
+    for name in (name for paper in papers() for name in reversed(paper.leaderboard)):
+        summary = by_name[name].full if name in by_name else None
+        if summary is None:
+            continue
+        metrics = summary.table.set_index(["method", "dataset"])["metric"].to_dict()
+        for selection in ("oracle", "tuning_free"):
+            for (_, dataset, mask, method, epsilon), values in summary.samples(selection).items():
+                metric = metrics.get((method, dataset), "")
+                if is_preset(method) and metric in LARGER_IS_BETTER and metric != "seconds":
+                    task = "classification" if LARGER_IS_BETTER[metric] else "regression"
+                    group = groups.setdefault((task, mask, epsilon, selection), {})
+                    # later papers are our own experiments, which hold the columns of the papers' tables too
+                    group[dataset, method] = _Cell(values, name, metric)
+    lines: list[Line] = []
+    for key, cells in sorted(groups.items()):
+        lines += _lines(key, cells, cards, bits, seconds)
+    return lines
+
+
+def _lines(
+    key: tuple,
+    cells: Mapping[tuple[str, str], _Cell],
+    cards: Mapping[str, Method],
+    bits: Mapping[str, float],
+    seconds: Mapping[str, float],
+) -> Iterable[Line]:
+    task, mask, epsilon, selection = key
+    larger = task == "classification"
+    datasets = sorted({d for d, _ in cells})
+    methods = sorted({m for _, m in cells if m not in REFERENCES})
+    references = {d: next((cells[d, m].values for m in REFERENCES if (d, m) in cells), None) for d in datasets}
+    floor = {d: next((cells[d, m].values for m in FLOORS if (d, m) in cells), None) for d in datasets}
+    places = _places(cells, methods, datasets, cards, larger)
+    for method in methods:
+        card = card_of(method, cards)
+        mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
+        shared = (task, parse_selector(mask)[0].replace("_", " ") if mask else "–", epsilon, selection)
+        model = card.privacy if card else ""
+        cost = (seconds.get(method, math.nan), bits.get(method.partition("[")[0], math.nan))
+        rows = [(d, [d]) for d in mine]
+        if len(mine) > 1:
+            rows.append((ALL, list(mine)))
+        for name, among in rows:
+            score, se = _score(among, mine, references, larger)
+            beside = [
+                [(mine[d].values, o) for d in among if (o := other[d]) is not None] for other in (floor, references)
+            ]
+            low, best = (_change(pairs, larger) for pairs in beside)
+            rank = places.get((method, name), (math.nan,) * 3)
+            title = ALL if name == ALL else dataset_title(name)
+            yield Line(
+                *shared, title, method, method_title(method, cards), PROTECTS.get(model, model), score, se, low, best,
+                rank[0], rank[1], rank[2], cost[0], cost[1], len(among), mine[among[0]].experiment, mask,
+                "" if name == ALL else name,
+            )  # fmt: skip
+
+
+def _score(among: Sequence[str], mine: Mapping[str, _Cell], references: Mapping, larger: bool) -> tuple[float, float]:
+    """Score of one data set with its standard error, or of several together."""
+    if len(among) == 1:
+        values = mine[among[0]].values * (100 if larger else 1)
+        return float(values.mean()), float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else math.nan
+    if larger:
+        return 100 * float(np.mean([mine[d].values.mean() for d in among])), math.nan
+    known = [d for d in among if references[d] is not None]
+    if not known:
+        return math.nan, math.nan
+    return float(np.exp(np.mean([np.log(mine[d].values.mean() / references[d].mean()) for d in known]))), math.nan
+
+
+def _change(pairs: Sequence[tuple[np.ndarray, np.ndarray]], larger: bool) -> float:
+    """How much better the first of each pair is: points of accuracy, or per cent of the error; the mean over pairs."""
+    if not pairs:
+        return math.nan
+    if larger:
+        return 100 * float(np.mean([a.mean() - b.mean() for a, b in pairs]))
+    with np.errstate(divide="ignore"):
+        return 100 * (1 - float(np.exp(np.mean([np.log(a.mean() / b.mean()) for a, b in pairs]))))
+
+
+def _places(
+    cells: Mapping[tuple[str, str], _Cell],
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    cards: Mapping,
+    larger: bool,
+) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Rank of each method on each data set and on average, with its interval, among those of the same privacy model."""
+    models: dict[str, list[str]] = {}
+    for method in methods:
+        card = card_of(method, cards)
+        if method not in FLOORS:
+            models.setdefault(card.privacy if card else "", []).append(method)
+    found: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for members in models.values():
+        draws = []
+        for dataset in datasets:
+            present = [m for m in members if (dataset, m) in cells]
+            sizes = {cells[dataset, m].values.size for m in present}
+            if len(present) < 2 or len(sizes) > 1:
+                continue
+            values = np.array([cells[dataset, m].values for m in present])
+            drawn = _drawn_ranks(values, larger)
+            for k, method in enumerate(present):
+                found[method, dataset] = _interval(drawn[:, k])
+            if len(present) == len(members):
+                draws.append(drawn)
+        if len(draws) > 1:
+            mean = np.mean(draws, axis=0)
+            for k, method in enumerate(members):
+                found[method, ALL] = _interval(mean[:, k])
+    return found
+
+
+def _drawn_ranks(values: np.ndarray, larger: bool) -> np.ndarray:
+    """Ranks in the sample (first row) and in draws over replications, which all methods share."""
+    size = values.shape[1]
+    draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
+    means = np.vstack([values.mean(axis=1)[None], values[:, draws].mean(axis=2).T])
+    return np.array([ranks(row, larger_is_better=larger) for row in means])
+
+
+def _interval(drawn: np.ndarray) -> tuple[float, float, float]:
+    low, high = np.quantile(drawn[1:], [0.025, 0.975])
+    return float(drawn[0]), float(low), float(high)
+
+
+def default_view(lines: Sequence[Line]) -> dict[str, str]:
+    """What the leaderboard shows first: the task, mask, budget and model with the most methods, without hindsight."""
+    if not lines:
+        return {}
+    count: dict[tuple, int] = {}
+    for line in lines:
+        if line.selection == "tuning_free" and line.dataset == ALL and not math.isnan(line.rank):
+            key = (line.task == "regression", line.epsilon == 1, line.task, line.mask, line.epsilon, line.protects)
+            count[key] = count.get(key, 0) + 1
+    if not count:
+        first = lines[0]
+        chosen = (first.task, first.mask, first.epsilon, first.protects)
+        selection, dataset = first.selection, first.dataset
+    else:
+        chosen, selection, dataset = max(count, key=lambda k: (k[:2], count[k]))[2:], "tuning_free", ALL
+    task, mask, epsilon, protects = chosen
+    return {"task": task, "mask": mask, "epsilon": f"{epsilon:g}", "protects": protects, "selection": selection,
+            "dataset": dataset}  # fmt: skip
+
+
+def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
+    """Rows of a view, the best first; those without a rank at the end."""
+    wanted = [line for line in lines if all(_text(getattr(line, k)) == v for k, v in view.items())]
+    return sorted(wanted, key=lambda line: (math.isnan(line.rank), line.rank, line.title))
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
+    """The rows as a script: pages opened from a disk may load scripts, but no data."""
+    rows = [[_short(v) for v in asdict(line).values()] for line in lines]
+    keys = list(asdict(lines[0])) if lines else []
+    return f"const BOARD = {json.dumps({'keys': keys, 'rows': rows, 'view': view}, ensure_ascii=False)};\n"
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.5g}")
+    return value
+
+
+def bits_per_user(report: Path) -> dict[str, float]:
+    """Bits that one user of each method sends, from the last audit; empty without one."""
+    path = report / "audit.csv"
+    table = read_csv(path) if path.is_file() else pd.DataFrame()
+    if "bits_up" not in table:
+        return {}
+    return dict(zip(table["method"], pd.to_numeric(table["bits_up"], errors="coerce"), strict=True))
+
+
+def seconds_per_fit(entries: Iterable[Entry]) -> dict[str, float]:
+    """Median seconds of one fit of each method, where the scores of a leaderboard's experiment are at hand."""
+    wanted = {name for paper in papers() for name in paper.leaderboard}
+    found: dict[str, list[float]] = {}
+    for entry in entries:
+        if entry.name in wanted and entry.has_scores:
+            rows = entry.scores(columns=["method", "seconds"])
+            for method, value in rows.groupby("method", observed=True)["seconds"].median().items():
+                found.setdefault(str(method), []).append(float(value))
+    return {method: float(np.median(values)) for method, values in found.items()}

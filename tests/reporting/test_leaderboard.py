@@ -1,0 +1,96 @@
+"""The leaderboard and the findings: ranks by hand, like with like, sentences that follow the numbers."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.pages.findings import below_the_floor, gains
+from lpbench.reporting.pages.leaderboard import ALL, as_script, board, default_view, in_view
+from lpbench.reporting.pages.site import Site
+from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
+from tests.reporting.store import put
+
+METHODS = ["residual_gp", "histoftree_cart", "krr", "private_mean", "dt"]
+MODELS = {"residual_gp": "semi_feature_ldp", "histoftree_cart": "semi_feature_ldp", "krr": "semi_feature_ldp"}
+LEVEL = {"residual_gp": 1.0, "histoftree_cart": 2.0, "krr": 4.0, "private_mean": 2.5, "dt": 0.5}
+
+
+def cards():
+    made = dict(CARDS)
+    for name in METHODS:
+        made[name] = card(name, "regression", {"depth": 1}, {"depth": [1]}).__class__(
+            name, name, "regression", "", grid={"depth": [1]}, tuning_free={"depth": 1}, privacy=MODELS.get(name, "ldp")
+        )
+    return made
+
+
+def entry(folder, level=LEVEL):
+    body = experiment("extensions/tuning_free_regression")
+    body["groups"] = [
+        {"dataset": ["abalone", "red_wine"], "mask": ["aligned"], "method": METHODS, "epsilon": [1.0, 2.0]}
+    ]
+    scores = scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},))
+    put(folder, body, scores)
+    return Entry(typed(body), folder)
+
+
+def test_ranks_and_changes_by_hand(tmp_path):
+    lines = board([entry(tmp_path)], cards(), {"krr": 130.0}, {"krr": 0.5})
+    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
+    shown = in_view(lines, view | {"protects": "label and protected features"})
+    assert [(r.method, r.rank, r.low, r.high) for r in shown] == [
+        ("residual_gp", 1.0, 1.0, 1.0),
+        ("histoftree_cart", 2.0, 2.0, 2.0),
+        ("krr", 3.0, 3.0, 3.0),
+    ]
+    assert [round(r.score) for r in shown] == [2, 4, 8]  # multiples of the non-private tree's error
+    assert [r.floor for r in shown] == pytest.approx([60, 20, -60], abs=2)  # per cent of 2.5
+    assert shown[2].bits == 130.0 and shown[2].seconds == 0.5 and np.isnan(shown[0].seconds)
+    one = in_view(lines, view | {"dataset": "Red wine"})
+    assert {r.dataset_key for r in one} == {"red_wine"} and {r.sets for r in one} == {1}
+
+
+def test_only_one_privacy_model_is_ranked_and_shown_first(tmp_path):
+    lines = board([entry(tmp_path)], cards(), {}, {})
+    view = default_view(lines)
+    assert view["protects"] == "label and protected features" and view["epsilon"] == "1"
+    assert all(np.isnan(r.rank) for r in lines if r.method == "private_mean")
+    script = as_script(lines, view)
+    data = json.loads(re.fullmatch(r"const BOARD = (.*);\n", script)[1])
+    assert len(data["rows"]) == len(lines) and "NaN" not in script
+
+
+def test_gains_are_against_the_best_rival(tmp_path):
+    found = gains(entry(tmp_path), "residual_gp", ["histoftree_cart", "krr"], cards())
+    assert [r["label"] for r in found] == ["aligned, ε = 1", "aligned, ε = 2"]
+    for row in found:
+        assert row["gain"] == pytest.approx(50, abs=2) and row["low"] < row["gain"] < row["high"]
+        assert row["rival"].startswith("HistOfTree") or row["rival"] == "histoftree_cart"
+
+
+def test_a_sentence_follows_the_summary(tmp_path):
+    sentences = []
+    for k, level in enumerate((LEVEL, LEVEL | {"residual_gp": 1.5})):
+        made = entry(tmp_path / str(k), level)
+        folder = tmp_path / f"report{k}"
+        folder.mkdir()
+        heads = "paper,claim,artefact,statement,verdict,evidence\n"
+        (folder / "claims.csv").write_text(heads + "H,H1,figure2a,It falls,holds,\n", encoding="utf-8")
+        site = Site([made], folder, [], {}, cards())
+        sentences.append(next(f.sentence for f in site.findings if f.name == "tuning-free"))
+    shares = [re.search(r"saves (\d+) to (\d+) % of the error", s).groups() for s in sentences]
+    assert [all(abs(int(v) - want) <= 2 for v in found) for found, want in zip(shares, (50, 25), strict=True)] == [
+        True,
+        True,
+    ]
+
+
+def test_the_floor_sentence_adds_up():
+    row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50}
+    rows = [row | {"epsilon": 1.0, "cells_below": 20}, row | {"epsilon": 2.0, "cells_below": 1}]
+    found = below_the_floor(rows)
+    assert "20 of 50 published scores" in found.sentence and "3 of 10 published wins" in found.sentence
+    assert below_the_floor(rows[1:]) is None
