@@ -45,9 +45,10 @@ def grow_max_edge(
     is its truncation. ``min_samples_leaf`` stops the growth but does not enter the choice of the cut.
 
     A node with at most one sample is a leaf, and so is one whose chosen cut would leave a child with fewer than
-    ``min_samples_leaf`` samples. With ``min_samples_leaf=0`` only an empty node is a leaf above ``max_depth``. (HistOfTree
-    Algorithm 1 does not treat empty children; LPCT Algorithm 1 splits "until either node has no samples".) Without any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full
-    and, under ``max_edge``, cuts the smallest candidate index (LPCT section 3.2: feasible without public data).
+    ``min_samples_leaf`` samples. With ``min_samples_leaf=0`` only an empty node is a leaf above ``max_depth``.
+    (HistOfTree Algorithm 1 does not treat empty children; LPCT Algorithm 1 splits "until either node has no samples".)
+    Without any sample at all, ``X`` of shape (0, d), nothing can stop: the tree is full and, under ``max_edge``, cuts
+    the smallest candidate index (LPCT section 3.2: feasible without public data).
 
     Parameters
     ----------
