@@ -126,11 +126,25 @@ def sums_of_z(X):
 def test_the_root_of_a_block_gives_the_covariance_of_explicit_sums(twins):
     X = np.random.default_rng(10).random((6, 20))
     X[4] = X[1] if twins else X[4]
-    basis, coordinates = np.linalg.qr(X.T)
     earlier, own, total = sums_of_z(X)
-    numbers = np.concatenate([earlier, own, basis.T @ total])
-    root = product_root(coordinates.T)
-    np.testing.assert_allclose(root @ root.T, numbers @ numbers.T, atol=1e-12)
+    of_the_sum = X @ total / 6
+    remainders = np.concatenate([(earlier - np.arange(6)[:, None] * of_the_sum)[1:-1], own - of_the_sum])
+    np.testing.assert_allclose(remainders @ total.T, 0.0, atol=1e-12)
+    root = product_root(X @ X.T)
+    np.testing.assert_allclose(root @ root.T, remainders @ remainders.T, rtol=1e-9, atol=1e-12)
+
+
+def test_the_noise_of_users_who_are_alike_does_not_depend_on_the_last_bits():
+    """The covariance of their products is singular; a pivot or a basis chosen by rounding errors would rotate it."""
+    rng = np.random.default_rng(11)
+    X = np.repeat(rng.integers(0, 2, (1, 4, 30)).astype(float), [1, 5, 2, 4], axis=1) + 1.0
+    drawn = []
+    for shake in (0.0, 1e-15, -2e-15):
+        shaken = X * (1.0 + shake * rng.choice([-1.0, 0.0, 1.0], X.shape))
+        users = Users(shaken, np.zeros((1, 12)), np.zeros((1, 12)), np.zeros((1, 1, 12)), [np.random.default_rng(1)])
+        noise = HiddenNoise(users, 4)
+        drawn.append(np.concatenate([*noise.visit(shaken), noise.total @ shaken.swapaxes(1, 2)], axis=None))
+    np.testing.assert_allclose(drawn[1:], [drawn[0]] * 2, rtol=1e-9, atol=1e-8)
 
 
 @pytest.mark.parametrize("D", [7, 20])

@@ -60,7 +60,7 @@ class OuterSums:
     def __init__(self, X: np.ndarray, n_runs: int, n_hidden: int, block: int) -> None:
         self._X, self._first, self._last = X, 0, 0
         room = min(X.shape[1], max(2 * X.shape[2], block))
-        self._factors = np.empty((X.shape[0], room, n_runs, n_hidden), dtype=X.dtype)
+        self._factors = np.empty((X.shape[0], room, n_runs, n_hidden))
         self._matrix: np.ndarray | None = None
 
     def append(self, count: int) -> np.ndarray:
@@ -117,10 +117,7 @@ class NeuralPass:
     """
 
     def __init__(self, users: Users, runs: Runs, layers: Layers) -> None:
-        precision = users.X.dtype
-        self.users = users
-        self.runs = Runs(runs.rates.astype(precision), runs.spread.astype(precision), runs.start)
-        self.layers = Layers(layers.hidden.astype(precision), layers.output.astype(precision))
+        self.users, self.runs, self.layers = users, runs, layers
         self.h = layers.hidden.shape[2]
         self.noise = HiddenNoise(users, self.h)
         self.signal = OuterSums(users.X, runs.rates.size, self.h, self.noise.block)
@@ -143,7 +140,6 @@ class NeuralPass:
 
     def scores(self, replication: int, X: np.ndarray) -> np.ndarray:
         """Logits of X (m, D) under the final weights of all runs, which are not formed: ndarray of shape (B, m)."""
-        X = X.astype(self.users.X.dtype)
         at_start = X @ self.layers.hidden[replication].swapaxes(1, 2)
         noise = X @ self.noise.total[replication].T
         scores = np.empty((self.runs.rates.size, X.shape[0]))

@@ -12,20 +12,21 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from lpbench.estimators.psgd.passes import Users
 
 #: Up to so many inputs it is cheaper to draw every z than to factor the covariance of its products.
 _FEW_INPUTS = 16
+#: Share of its variance that is added to each product: dependent ones, such as those of users with the same features,
+#: then have a root that is as stable as all others.
+_ADDED = 2.0**-33
 
 
 class HiddenNoise:
     """Sum of the z of the users so far, drawn block by block.
 
-    With few inputs every z is drawn: D numbers for a user and unit. With many, the products that a block's users see
-    are drawn together with the sum's part in the span of their features (:func:`product_root`); what lies across it is
-    independent of them and drawn once a block: some 3 + D / b numbers for a user and unit.
+    With few inputs every z is drawn: D numbers for a user and unit. With many, the block's sum is drawn, and the
+    products that its users see given the sum (:func:`product_root`): some 2 + D / b numbers for a user and unit.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class HiddenNoise:
         replications, _, D = users.X.shape
         self._users, self._few = users, D <= _FEW_INPUTS
         self.block = 16 if self._few else int(np.clip(4.0 * np.sqrt(D), 16, 256))
-        self.total = np.zeros((replications, n_hidden, D), dtype=users.X.dtype)
+        self.total = np.zeros((replications, n_hidden, D))
         self._room = np.empty_like(self.total)
 
     def visit(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -70,44 +71,47 @@ class HiddenNoise:
 
     def _draw_products(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         b, h = X.shape[1], self.total.shape[1]
-        basis, coordinates = np.linalg.qr(X.swapaxes(1, 2))
-        root = np.stack([product_root(c) for c in coordinates.swapaxes(1, 2)]).astype(X.dtype)
-        earlier, own, within = np.split(root @ self._users.draw(root.shape[2], h), [b, 2 * b], axis=1)
-        across = self._users.fill(self._room)
-        across *= X.dtype.type(np.sqrt(b))
-        self.total += across
-        self.total += np.matmul(within.swapaxes(1, 2) - across @ basis, basis.swapaxes(1, 2), out=self._room)
+        total = self._users.fill(self._room)
+        total *= np.sqrt(b)
+        self.total += total
+        # Given the sum, z_t is a b-th of it plus a remainder; the remainders are independent of it and add up to zero.
+        products = X @ total.swapaxes(1, 2)
+        earlier, own = np.arange(b)[:, None] / b * products, products / b
+        if b > 1:
+            remainders = product_root(X @ X.swapaxes(1, 2)) @ self._users.draw(2 * b - 2, h)
+            earlier[:, 1:-1] += remainders[:, : b - 2]
+            own += remainders[:, b - 2 :]
+        earlier[:, -1] = products[:, -1] - own[:, -1]
         return earlier, own
 
 
-def product_root(coordinates: np.ndarray) -> np.ndarray:
-    """Return a root of the covariance of the products of a block's users with one row of their noise.
+def product_root(gram: np.ndarray) -> np.ndarray:
+    """Return a root of the covariance of the products of b users with one row of their noise, given its sum.
 
-    Sums of z over the users in A and in A' have products with x and x' whose covariance is |A and A'| <x, x'>. The
-    numbers are, for b users and k coordinates: sums over the users before t times x_t, z_t times x_t, sums over all
-    users times the basis vectors.
+    With r_t the remainders z_t - sum / b, sums of r over the users in A and in A' have products with x and x' whose
+    covariance is (|A and A'| - |A| |A'| / b) <x, x'>. The numbers are: sums over the users before t times x_t for
+    t = 1, ..., b - 2 (nobody is before the first user, and the last one's follows from r_t), and r_t times x_t for all.
 
     Parameters
     ----------
-    coordinates : ndarray of shape (b, k)
-        Features x_t of the users in an orthonormal basis of their span.
+    gram : ndarray of shape (..., b, b)
+        Inner products of the users' features, b >= 2.
 
     Returns
     -------
-    ndarray of shape (2 b + k, 2 b + k)
-        F; those numbers are F g with independent standard Gaussians g. Where they are dependent, last columns are 0.
+    ndarray of shape (..., 2 b - 2, 2 b - 2)
+        F; those numbers are F g with independent standard Gaussians g, but for :data:`_ADDED`.
     """
-    b, k = coordinates.shape
-    directions = np.concatenate([coordinates, coordinates, np.eye(k)], dtype=np.float64)
-    # Pivots: the matrix is singular (nobody is before the first user), and a remainder of rounding errors is cut off.
-    factor, pivots, rank, _ = dpstrf(_users_in_both(b, k) * (directions @ directions.T), lower=1)
-    root = np.zeros_like(factor, order="C")
-    root[pivots - 1, :rank] = np.tril(factor)[:, :rank]
-    return root
+    users, shared = _remainders(gram.shape[-1])
+    covariance = shared * gram[..., users[:, None], users]
+    np.einsum("...ii->...i", covariance)[...] *= 1.0 + _ADDED
+    return np.linalg.cholesky(covariance)
 
 
 @lru_cache(maxsize=16)
-def _users_in_both(b: int, k: int) -> np.ndarray:
-    """Numbers of users whose z two of the numbers of :func:`product_root` have in common."""
-    members = np.concatenate([np.tri(b, k=-1), np.eye(b), np.ones((k, b))])
-    return members @ members.T
+def _remainders(b: int) -> tuple[np.ndarray, np.ndarray]:
+    """User of each number of :func:`product_root`, and covariances of the sums of remainders behind any two of them."""
+    users = np.concatenate([np.arange(1, b - 1), np.arange(b)])
+    members = np.concatenate([np.tri(b, k=-1)[1:-1], np.eye(b)])
+    sizes = members.sum(axis=1)
+    return users, members @ members.T - np.outer(sizes, sizes) / b

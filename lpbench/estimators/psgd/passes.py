@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Users:
-    """The private users in the order of the pass, and their draws; X sets the precision of the pass.
+    """The private users in the order of the pass, and their draws.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class Users:
 
     def draw(self, *shape: int) -> np.ndarray:
         """Standard Gaussians of shape (R, *shape)."""
-        return self.fill(np.empty((len(self.X), *shape), dtype=self.X.dtype))
+        return self.fill(np.empty((len(self.X), *shape)))
 
     def fill(self, room: np.ndarray) -> np.ndarray:
         """Write standard Gaussians to ``room``, of shape (R, ...), and return it."""
         for rng, part in zip(self.normals, room, strict=True):
-            rng.standard_normal(out=part, dtype=room.dtype)
+            rng.standard_normal(out=part)
         return room
 
 
@@ -108,7 +108,7 @@ class LinearPass:
         self.users, self.runs = users, runs
         self.weights = weights[:, runs.start]
         self._norms = np.linalg.norm(users.X, axis=2)
-        self._pair = np.empty((len(users.X), 2, users.X.shape[2]), dtype=users.X.dtype)
+        self._pair = np.empty((len(users.X), 2, users.X.shape[2]))
 
     def run(self) -> LinearPass:
         """Visit all users."""

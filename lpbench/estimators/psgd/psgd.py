@@ -125,10 +125,6 @@ class PSGD(BinaryClassifier):
         h = self._n_hidden(n_inputs)
         return h * n_inputs + h + 1 if h else n_inputs
 
-    def _precision(self) -> np.dtype:
-        """Networks of thousands of inputs take hours; single precision halves them."""
-        return np.dtype(np.float32 if self.hidden_ratio > 0 else np.float64)
-
     def _train(
         self, samples: Sequence[Sample], budgets: Sequence[float], rates: Sequence[float]
     ) -> LinearPass | NeuralPass:
@@ -162,8 +158,8 @@ class PSGD(BinaryClassifier):
         along = np.stack([[m.along(u[1], u[2]) for m in mechanisms] for u in uniforms])
         hidden = self._n_hidden(samples[0].X.shape[1])
         return Users(
-            X=np.stack([s.X[order] for s, order in zip(samples, orders, strict=True)]).astype(self._precision()),
-            y=np.stack([s.y[order] for s, order in zip(samples, orders, strict=True)]).astype(self._precision()),
+            X=np.stack([s.X[order] for s, order in zip(samples, orders, strict=True)]),
+            y=np.stack([s.y[order] for s, order in zip(samples, orders, strict=True)]),
             u_sign=np.stack([u[0] for u in uniforms]),
             along=along[:, budget_of_run],
             normals=[s.streams.generator("normals", hidden=hidden) for s in samples],
@@ -186,8 +182,7 @@ class PSGD(BinaryClassifier):
         layers = initial_layers(n_inputs, hidden, sample.streams.generator("weights", hidden=hidden))
         if sample.X_public is None or sample.y_public is None:
             return [layers] * rates.size
-        X = sample.X_public.astype(self._precision())
-        return [neural_start(X, sample.y_public, rate, layers) for rate in rates]
+        return [neural_start(sample.X_public, sample.y_public, rate, layers) for rate in rates]
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
         """Return logits of X of shape (m, d): ndarray of shape (m,), positive for the second class."""

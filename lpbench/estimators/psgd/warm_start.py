@@ -61,7 +61,7 @@ def initial_layers(n_inputs: int, n_hidden: int, rng: np.random.Generator) -> La
 
 
 def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Train a network, in the precision of X.
+    """Train a network.
 
     The same descent is run on the distinct rows, with their numbers. Gradients of the hidden weights lie in the span of
     the public features; with fewer rows than inputs it is run in an orthonormal basis of it.
@@ -75,44 +75,42 @@ def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> L
     layers : Layers
         Initial weights.
     """
-    start = Layers(layers.hidden.astype(X.dtype), layers.output.astype(X.dtype))
     rows = np.ascontiguousarray(X).view(f"V{X.shape[1] * X.itemsize}")[:, 0]
     _, first, member = np.unique(rows, return_index=True, return_inverse=True)
     X, counts, positive = X[first], np.bincount(member), np.bincount(member, weights=y)
     if X.shape[0] >= X.shape[1]:
-        return _descend(X, counts, positive, rate, start)
+        return _descend(X, counts, positive, rate, layers)
     basis, coordinates = np.linalg.qr(X.T)
-    start_inside = Layers(start.hidden @ basis, start.output)
-    last = _descend(np.ascontiguousarray(coordinates.T), counts, positive, rate, start_inside)
-    return Layers(start.hidden + (last.hidden - start_inside.hidden) @ basis.T, last.output)
+    inside = Layers(layers.hidden @ basis, layers.output)
+    last = _descend(np.ascontiguousarray(coordinates.T), counts, positive, rate, inside)
+    return Layers(layers.hidden + (last.hidden - inside.hidden) @ basis.T, last.output)
 
 
 def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Take the steps; X (q, D) and ``layers`` are of one precision.
+    """Take the steps for rows X (q, D).
 
     Row i of X stands for ``counts[i]`` public rows, of which ``positive[i]`` have label 1. Rows are visited in blocks
     that stay in the cache with their hidden units: tens of thousands of public rows wait for the memory otherwise.
     """
-    hidden, output, constant = layers.hidden.copy(), layers.output[:-1].copy(), layers.output[-1]
-    active, sloped = np.empty((_ROWS, hidden.shape[0]), X.dtype), np.empty((_ROWS, X.shape[1]), X.dtype)
+    hidden, output, constant = layers.hidden.T.copy(), layers.output[:-1].copy(), layers.output[-1]
+    active, sloped = np.empty((_ROWS, output.size)), np.empty((_ROWS, X.shape[1]))
     # numpy takes the maximum of two arrays several times faster than that of an array and a number
     zeros = np.zeros_like(active)
-    rate = X.dtype.type(rate / counts.sum())
-    counts, positive = counts.astype(X.dtype), positive.astype(X.dtype)
+    rate, counts = rate / counts.sum(), counts.astype(float)
     for _ in range(STEPS):
         hidden_step, output_step, constant_step = np.zeros_like(hidden), np.zeros_like(output), np.zeros_like(constant)
         for first in range(0, len(X), _ROWS):
             block = slice(first, first + _ROWS)
             rows = X[block]
-            units = np.matmul(rows, hidden.T, out=active[: len(rows)])
+            units = np.matmul(rows, hidden, out=active[: len(rows)])
             np.maximum(units, zeros[: len(rows)], out=units)
             slope = counts[block] * expit(units @ output + constant) - positive[block]
             output_step += slope @ units
             constant_step += slope.sum()
             # from here on the units only tell whether they are active
             np.greater(units, 0.0, out=units)
-            hidden_step += units.T @ np.multiply(rows, slope[:, None], out=sloped[: len(rows)])
-        hidden -= rate * (output[:, None] * hidden_step)
+            hidden_step += np.multiply(rows, slope[:, None], out=sloped[: len(rows)]).T @ units
+        hidden -= rate * (output * hidden_step)
         output -= rate * output_step
         constant -= rate * constant_step
-    return Layers(hidden, np.append(output, constant))
+    return Layers(np.ascontiguousarray(hidden.T), np.append(output, constant))
