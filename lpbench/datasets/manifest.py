@@ -13,6 +13,8 @@ from lpbench.errors import ConfigurationError, DataError, unknown_name
 from lpbench.paths import MANIFESTS, manifest_folders
 
 TASKS = ("regression", "classification")
+#: libyaml's loader, ten times as fast as the one in Python, where PyYAML was built with it.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def _files() -> dict[str, Path]:
 @cache
 def _read(path: Path, modified: int) -> Manifest:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except yaml.YAMLError as error:
         raise DataError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(content, dict):

@@ -32,8 +32,6 @@ from zipfile import BadZipFile
 import numpy as np
 
 from lpbench.datasets.manifest import Manifest, load_manifest
-from lpbench.datasets.preprocess import prepare
-from lpbench.datasets.readers import read_source
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.errors import DataError, MissingDataError
 from lpbench.files import atomic_write
@@ -165,6 +163,10 @@ def _load(key: _Key) -> Table:
 
 def build_table(manifest: Manifest, location: Location) -> Table:
     """Read, prepare and verify one source."""
+    # pandas and readers of formats take a second to load; whoever only asks what is at hand needs none of them
+    from lpbench.datasets.preprocess import prepare
+    from lpbench.datasets.readers import read_source
+
     raw = read_source(location.source, location.paths, manifest.columns, manifest.name)
     if manifest.raw_rows is not None and len(raw) != manifest.raw_rows:
         raise DataError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError
@@ -34,6 +33,8 @@ def train_test_rows(
     """
     check_number("test_size", test_size, above=0, below=1)
     if split == "published":
+        from sklearn.model_selection import train_test_split  # a quarter second, and few splits need it
+
         return tuple(train_test_split(np.arange(n), test_size=test_size, random_state=replication))
     if split != "random":
         raise ConfigurationError(f"split={split!r} must be one of {', '.join(SPLITS)}")

@@ -1,24 +1,39 @@
-"""All methods as scikit-learn estimators, one package a family."""
+"""All methods as scikit-learn estimators, one package a family; a family is imported when a name of it is asked for."""
 
-from lpbench.estimators.any_learner import PrivateLabelsClassifier, PrivateLabelsRegressor
-from lpbench.estimators.baselines import CT, DT, KRR, PGLM, PHIST, Hist, LabelDT, ParDT, PrivateMajority, PrivateMean
-from lpbench.estimators.histoftree import AdHistOfTree, HistOfTree
-from lpbench.estimators.label_dp import (
-    CDPMean,
-    CDPVote,
-    CubeMean,
-    CubeVote,
-    KNNMean,
-    LabelCDPMean,
-    LabelCDPVote,
-    LabelLDPKNN,
-    LabelLDPVote,
-    LDPMean,
-    LDPVote,
-)
-from lpbench.estimators.lpct import LPCT, LPCTPrune
-from lpbench.estimators.psgd import PSGD
-from lpbench.estimators.tuning_free import CalibratedScore, PublicForest, ResidualGP
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lpbench.estimators.any_learner import PrivateLabelsClassifier, PrivateLabelsRegressor
+    from lpbench.estimators.baselines import (
+        CT,
+        DT,
+        KRR,
+        PGLM,
+        PHIST,
+        Hist,
+        LabelDT,
+        ParDT,
+        PrivateMajority,
+        PrivateMean,
+    )
+    from lpbench.estimators.histoftree import AdHistOfTree, HistOfTree
+    from lpbench.estimators.label_dp import (
+        CDPMean,
+        CDPVote,
+        CubeMean,
+        CubeVote,
+        KNNMean,
+        LabelCDPMean,
+        LabelCDPVote,
+        LabelLDPKNN,
+        LabelLDPVote,
+        LDPMean,
+        LDPVote,
+    )
+    from lpbench.estimators.lpct import LPCT, LPCTPrune
+    from lpbench.estimators.psgd import PSGD
+    from lpbench.estimators.tuning_free import CalibratedScore, PublicForest, ResidualGP
 
 __all__ = [
     "CT",
@@ -53,3 +68,27 @@ __all__ = [
     "PublicForest",
     "ResidualGP",
 ]
+
+#: The families and their names, as above.
+_FAMILIES = {
+    "any_learner": "PrivateLabelsClassifier PrivateLabelsRegressor",
+    "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateMajority PrivateMean",
+    "histoftree": "AdHistOfTree HistOfTree",
+    "label_dp": "CDPMean CDPVote CubeMean CubeVote KNNMean LabelCDPMean LabelCDPVote LabelLDPKNN LabelLDPVote LDPMean "
+    "LDPVote",
+    "lpct": "LPCT LPCTPrune",
+    "psgd": "PSGD",
+    "tuning_free": "CalibratedScore PublicForest ResidualGP",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the family of a name: whoever uses one method does not wait for what the others need."""
+    for family, names in _FAMILIES.items():
+        if name in names.split():
+            return getattr(import_module(f"{__name__}.{family}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

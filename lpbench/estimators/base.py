@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -51,7 +51,10 @@ def expand_grid(grid: Grid) -> list[dict]:
     """
     if not isinstance(grid, Mapping):
         return [dict(point) for point in grid] or [{}]
-    return [dict(point) for point in ParameterGrid({k: list(v) for k, v in grid.items()})] if grid else [{}]
+    names = sorted(grid)
+    if empty := [name for name in names if len(grid[name]) == 0]:
+        raise ConfigurationError(f"grid: parameter {empty[0]!r} has no value; list one or leave it out")
+    return [dict(zip(names, point, strict=True)) for point in itertools.product(*(grid[name] for name in names))]
 
 
 def check_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
