@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +41,8 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
         return _print_plan(job, results_dir, config.runner)
     if job.plan.missing:
         print(describe_missing(job.plan.missing), file=sys.stderr)
+    gc.freeze()
+    gc.enable()
     result = run_jobs([job], results_dir, config.runner, Tracking() if job_folder else config.tracking)
     if not job.is_cell:
         _conclude(job, result, results_dir)

@@ -15,17 +15,20 @@ Table = tuple[Sequence[str], Sequence[Sequence[object]]]
 
 
 def _methods() -> Table:
-    rows = [(m.name, m.task, m.privacy or "-", m.title, m.reference) for m in registry.methods().values()]
+    heads = registry.heads("method", ("task", "privacy", "title", "reference"))
+    rows = [(name, h["task"], h["privacy"] or "-", h["title"], h["reference"]) for name, h in heads.items()]
     return ("METHOD", "TASK", "PRIVACY", "TITLE", "REFERENCE"), rows
 
 
 def _experiments() -> Table:
-    rows = [(n, e.kind, e.replications, e.title) for n, e in registry.experiments().items()]
+    heads = registry.heads("experiment", ("kind", "replications", "title"))
+    rows = [(name, *head.values()) for name, head in heads.items()]
     return ("EXPERIMENT", "KIND", "REPLICATIONS", "TITLE"), rows
 
 
 def _masks() -> Table:
-    rows = [(n, m.title, json.dumps(m.params)) for n, m in registry.masks().items()]
+    heads = registry.heads("mask", ("title", "params"))
+    rows = [(name, h["title"], json.dumps(h["params"])) for name, h in heads.items()]
     return ("MASK", "TITLE", "PARAMETERS"), rows
 
 

@@ -6,6 +6,7 @@ process.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -108,6 +109,42 @@ def masks(names: Iterable[str] | None = None) -> dict[str, Named]:
 def mask(name: str) -> Named:
     """Return one mask."""
     return masks([name])[name]
+
+
+def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Plain values of all methods, experiments or masks, for a list of them.
+
+    They are read from the files without Hydra, which takes seconds for all of them. A file with more than plain values
+    (``defaults``) or with an error is composed, or refused, as everywhere.
+
+    Parameters
+    ----------
+    kind : {"method", "experiment", "mask"}
+    keys : sequence of str
+    """
+    import yaml
+
+    schema = {"method": Method, "experiment": Experiment, "mask": Named}[kind]
+    empty = {f.name: {} if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(schema)}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: dict[str, dict[str, Any]] = {}
+    for name, path in _files(kind).items():
+        if name == "single":
+            continue
+        try:
+            content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        except yaml.YAMLError:
+            content = None  # composing it says what is wrong
+        if not _is_plain(content, name, schema):
+            content = vars(_objects(kind, [name], schema)[name])
+        found[name] = {key: content.get(key, empty[key]) for key in keys}
+    return found
+
+
+def _is_plain(content: Any, name: str, schema: type) -> bool:
+    """Whether a file gives what it must and nothing that would have to be composed or refused."""
+    known = {f.name for f in dataclasses.fields(schema)}
+    return isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= known and content["name"] == name
 
 
 def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:

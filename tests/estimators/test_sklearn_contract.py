@@ -11,10 +11,12 @@ import math
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.model_selection import ParameterGrid
 
 import lpbench.estimators
 from lpbench.cli.contract import METHOD_CHECKS, check_with_scikit_learn, problem_for
-from lpbench.estimators.base import LocalEstimator
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.privacy import Guarantee
 
@@ -33,6 +35,20 @@ ONCE_A_KIND = ("batches", "determinism", "workers")
 def build(name: str, preset: dict, **params) -> LocalEstimator:
     known = inspect.signature(CLASSES[name]).parameters
     return CLASSES[name](**preset, **{k: v for k, v in params.items() if k in known})
+
+
+def test_every_name_is_in_the_family_that_is_imported_for_it():
+    for name, cls in CLASSES.items():
+        family = lpbench.estimators._FAMILIES.get(name, "label_dp")
+        assert cls.__module__.startswith(f"lpbench.estimators.{family}.")
+
+
+def test_a_grid_is_expanded_in_scikit_learns_order():
+    grid = {"depth": [2, 1], "bins": np.array([3, 5, 4]), "at": ("b", "a")}
+    assert expand_grid(grid) == list(ParameterGrid(grid))
+    assert expand_grid({}) == [{}]
+    with pytest.raises(ConfigurationError, match="'bins' has no value"):
+        expand_grid({"bins": []})
 
 
 @pytest.mark.parametrize(("name", "preset"), MODELS)

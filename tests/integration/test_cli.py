@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from lpbench.cli.main import main
+from lpbench.experiments import catalogue
 from lpbench.privacy.guarantee import MODELS
 
 COMMON = ["tracking=none", "runner=serial", "replications=2"]
@@ -132,6 +133,24 @@ def test_plan_prints_blocks_fits_and_time(results, capsys):
 def test_list(what, capsys):
     assert main(["list", what]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 6
+
+
+@pytest.mark.parametrize("kind", ["method", "experiment", "mask"])
+def test_a_list_says_what_hydra_composes(kind):
+    composed = getattr(catalogue, f"{kind}s")()
+    keys = {"method": ("title", "task", "privacy", "reference", "params"), "mask": ("title", "params")}.get(
+        kind, ("title", "kind", "replications", "paper")
+    )
+    heads = catalogue.heads(kind, keys)
+    assert heads == {name: {key: getattr(found, key) for key in keys} for name, found in composed.items()}
+
+
+def test_a_list_refuses_what_a_run_would(tmp_path, monkeypatch, capsys):
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "methods" / "mine.yaml").write_text("name: mine\ntitle: Mine\ntask: regression\ncolour: red\n")
+    monkeypatch.setenv("LPBENCH_PATH", str(tmp_path))
+    assert main(["list", "methods"]) == 2
+    assert "unknown key 'colour'" in capsys.readouterr().err
 
 
 def test_listed_methods_state_their_privacy_model(capsys):
