@@ -61,7 +61,7 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
         title=manifest.title,
         task=manifest.task,
         metric=manifest.score,
-        y_range=manifest.label_range,
+        y_range=manifest.label_range(params.get("label_range", "file")),
         fingerprint=_identity(manifest, available),
         available=available,
         how_to_get="" if available else how_to_get(manifest),
@@ -111,5 +111,10 @@ def _identity(manifest: Manifest, available: bool) -> str:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.
         known = manifest.fingerprint.get("values") is not None or not available
         table = manifest.fingerprint if known else load_table(manifest.name).fingerprint
-        facts |= {"table": table, "y_range": manifest.y_range, "sensitivity": manifest.sensitivity.get("order")}
+        facts |= {
+            "table": table,
+            "y_range": manifest.y_range,
+            "scale": manifest.scale,
+            "sensitivity": manifest.sensitivity.get("order"),
+        }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

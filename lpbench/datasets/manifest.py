@@ -44,7 +44,10 @@ class Manifest:
         ``order`` (feature names, most sensitive first; the rest follows in column order, or the word ``columns``)
         and ``reason``.
     y_range : (float, float) or None
-        Public range of the label: minimum and maximum of the full file.
+        Range of the label: minimum and maximum of the full file, by which printed tables scale. That they are public is
+        an assumption of those tables.
+    scale : (float, float) or None
+        Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
     fingerprint : dict
         See :meth:`lpbench.datasets.table.Table.fingerprint`.
     synthetic : str
@@ -79,6 +82,7 @@ class Manifest:
     features: tuple | dict = ()
     sensitivity: dict = field(default_factory=dict)
     y_range: tuple | None = None
+    scale: tuple | None = None
     fingerprint: dict = field(default_factory=dict)
     synthetic: str = ""
     params: dict = field(default_factory=dict)
@@ -87,10 +91,10 @@ class Manifest:
     draws_as: str = ""
     folder: Path = MANIFESTS
 
-    @property
-    def label_range(self) -> tuple[float, float] | None:
-        """The public range of the label as a pair of floats."""
-        return None if self.y_range is None else (float(self.y_range[0]), float(self.y_range[1]))
+    def label_range(self, source: str = "file") -> tuple[float, float] | None:
+        """The public range of the label as a pair of floats, from the ``file`` or from the ``scale``."""
+        bounds = self.scale if source == "scale" else self.y_range
+        return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
     @property
     def score(self) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
+from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.manifest import Manifest
 from lpbench.errors import ConfigurationError, unknown_name
 
@@ -17,7 +16,10 @@ REAL_PARAMS = {
     "sensitivity": "manifest",
     "private_fraction": 1.0,
     "n_public": None,
+    "label_range": "file",
 }
+#: Where the public range of the label comes from.
+LABEL_RANGES = ("file", "scale")
 #: Share of test rows where ``test_size`` is not given: 30 % is ours (HistOfTree is silent), LPCT sec. 7 uses 20 %.
 TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
@@ -37,16 +39,19 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             raise unknown_name(f"parameter of data set {manifest.name}", key, known)
     resolved = {**known, **(params or {})}
     for key, default in known.items():
-        value = resolved[key]
-        if isinstance(default, bool):
-            if not isinstance(value, bool):
-                raise ConfigurationError(f"data set {manifest.name}: {key}={value!r} must be true or false")
-        elif isinstance(default, int) and not (_is_whole(value) and value >= 1):
-            raise ConfigurationError(f"data set {manifest.name}: {key}={value!r} must be a whole number >= 1")
-    if not manifest.synthetic and resolved["test_size"] is None:
+        name, value = f"data set {manifest.name}: {key}", resolved[key]
+        if default is True or default is False:
+            check_flag(name, value)
+        elif isinstance(default, int):
+            check_whole(name, value, least=1)
+    if manifest.synthetic:
+        return resolved
+    if resolved["test_size"] is None:
         resolved["test_size"] = TEST_SIZE[manifest.task]
+    source = check_choice(f"data set {manifest.name}: label_range", resolved["label_range"], LABEL_RANGES)
+    if source == "scale" and manifest.scale is None:
+        raise ConfigurationError(
+            f"data set {manifest.name}: label_range='scale', but its manifest states no scale of measurement; use "
+            "label_range=file, or add `scale: [low, high]` to the manifest"
+        )
     return resolved
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -37,7 +37,8 @@ def make_problem(
     dataset_params : mapping, optional
         Real data: ``split`` (random | published), ``test_size`` (None: 0.3 for regression, 0.2 of the private rows for
         classification), ``deduplicate``, ``sensitivity`` (manifest | columns | reversed | random: order of the
-        columns), ``private_fraction`` (share of the training rows that is used), ``n_public`` (None: all).
+        columns), ``private_fraction`` (share of the training rows that is used), ``n_public`` (None: all),
+        ``label_range`` (file | scale: range of the label in the file, or of its scale of measurement).
         Synthetic families: the parameters of the manifest.
     mask : str, optional
         Name of a mask; None leaves ``Problem.mask`` None, which means that every feature is protected.

@@ -41,7 +41,7 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
     return Problem(
         **arrays,
-        y_range=manifest.label_range,
+        y_range=manifest.label_range(params["label_range"]),
         metric=manifest.score,
         classes=np.array([0, 1]) if manifest.task == "classification" else None,
         replication=replication,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.frozen import MISSING, Frozen
@@ -52,11 +53,7 @@ class Runner(Frozen):
         super().__post_init__()
         if self.backend not in BACKENDS:
             raise ConfigurationError(f"runner.backend={self.backend!r} must be one of {', '.join(BACKENDS)}")
-        workers = self.workers
-        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-            raise ConfigurationError(
-                f"runner.workers={workers!r} must be a whole number >= 1, or null for one per core"
-            )
+        check_whole("runner.workers", self.workers, least=1, none="one per core")
         if self.address is not None and BACKENDS[self.backend] is None:
             raise ConfigurationError(
                 f"runner.address={self.address!r}: runner.backend={self.backend!r} has no cluster to connect to"

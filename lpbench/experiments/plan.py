@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lpbench.checks import check_whole
 from lpbench.datasets import describe
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
@@ -167,7 +168,7 @@ def plan_experiment(
     ConfigurationError
         Unknown names, impossible budgets or axes; the message names the key.
     """
-    _check_count(experiment.replications)
+    check_whole("replications", experiment.replications, least=1)
     found = registered_methods(experiment.methods) if methods is None else methods
     return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, found)))
 
@@ -284,11 +285,6 @@ def _file_hash(path: str | None) -> str | None:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigurationError(f"mask.params.path={path!r} cannot be read: {error.strerror}") from error
-
-
-def _check_count(replications: int) -> None:
-    if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
-        raise ConfigurationError(f"replications={replications!r} must be a whole number >= 1")
 
 
 def _budget(value: float | str) -> float:

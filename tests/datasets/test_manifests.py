@@ -33,6 +33,8 @@ def test_real_manifests_are_complete(name):
     assert manifest.sensitivity["order"] and manifest.sensitivity["reason"]
     assert set(manifest.fingerprint) == {"rows", "features", "public", "columns", "values"}
     assert (manifest.y_range is not None) == (manifest.task == "regression")
+    if manifest.scale is not None:
+        assert manifest.scale[0] <= manifest.y_range[0] <= manifest.y_range[1] <= manifest.scale[1]
     assert (manifest.public is not None) == (manifest.task == "classification")
     for source in manifest.sources:
         assert source["kind"] in {"file", "embedded", "openml", "uci", "manual"}

@@ -143,6 +143,17 @@ def test_toy_by_hand(workshop):
     assert problem.y_range == (1.0, 5.0)
 
 
+def test_the_scale_of_measurement_replaces_the_range_of_the_file_where_it_is_asked_for(workshop):
+    workshop.file(CSV)
+    workshop.manifest(y_range=[1, 5], scale=[0, 10])
+    assert make_problem("toy").y_range == describe("toy").y_range == (1.0, 5.0)
+    assert make_problem("toy", {"label_range": "scale"}).y_range == (0.0, 10.0)
+    assert describe("toy", {"label_range": "scale"}).y_range == (0.0, 10.0)
+    workshop.manifest(y_range=[1, 5])
+    with pytest.raises(ConfigurationError, match="use label_range=file"):
+        make_problem("toy", {"label_range": "scale"})
+
+
 def test_published_split_is_scikit_learns():
     table = load_table("breast_cancer")
     private = np.flatnonzero(~table.public)
@@ -201,8 +212,9 @@ def test_constant_column_is_shifted_to_zero():
         ("breast_cancer", {"private_fraction": 0}, r"private_fraction=0 must be a number in \(0, 1\]"),
         ("breast_cancer", {"n_public": 101}, "n_public=101 must be a whole number from 1 to 100"),
         ("breast_cancer", {"sensitivity": "mine"}, "sensitivity='mine' must be"),
-        ("breast_cancer", {"deduplicate": "yes"}, "deduplicate='yes' must be true or false"),
+        ("breast_cancer", {"deduplicate": "yes"}, "deduplicate='yes' must be True or False"),
         ("diabetes_progression", {"n_public": 10}, "no public rows"),
+        ("diabetes_progression", {"label_range": "mine"}, "label_range='mine' must be one of 'file', 'scale'"),
         ("sine_sum", {"n": 0}, "n=0 must be a whole number >= 1"),
         ("sine_sum", {"n": 10.5}, "n=10.5 must be a whole number"),
         ("sine_sum", {"size": 10}, "unknown parameter of data set sine_sum"),
