@@ -1,40 +1,230 @@
-"""Claims of papers and verdicts on them: a claim is a sentence of a paper with a function that decides it."""
+"""Claims of papers: a claim is a sentence with checks, a check compares cells of a table and has an outcome.
+
+The same check runs on the published numbers and on ours, and the two outcomes make the status.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
 
-from lpbench.errors import NotRunError
+import numpy as np
+from scipy import stats
 
-VERDICTS = ("holds", "fails", "not_run")
+from lpbench.analysis.instances import Instance, draws, pooled
+from lpbench.analysis.rates import LEVEL, Interval
+
+AGREES, CONTRADICTS, UNDECIDED = "agrees", "contradicts", "undecided"
+HOLDS, MOSTLY, FAILS, NOT_JUDGED = "holds", "mostly", "fails", "not judged"
+#: Outcomes of a check, the weakest last.
+OUTCOMES = (HOLDS, MOSTLY, UNDECIDED, FAILS)
+#: At most this share of the instances may contradict a check that holds mostly.
+EXCEPTIONS = 0.2
+#: Chance with which a check of enough replications sees an effect of its size.
+POWER = 0.8
+
+REPRODUCED, NO_VERDICT = "reproduced", "no verdict"
+NOT_DISTINGUISHABLE_HERE, NOT_REPRODUCED = "not distinguishable here", "not reproduced"
+NOT_DISTINGUISHABLE, HERE_ALONE = "not distinguishable", "holds here, not in the paper's numbers"
+BY_NEITHER, NOT_SUPPORTED, SUPPORTED = "not supported by either", "not supported here", "supported"
+#: What a claim can be, the best first.
+STATUSES = (
+    *(REPRODUCED, SUPPORTED, HERE_ALONE, NOT_DISTINGUISHABLE, NOT_DISTINGUISHABLE_HERE),
+    *(BY_NEITHER, NOT_SUPPORTED, NOT_REPRODUCED, NO_VERDICT),
+)
+
+
+#: Maps a source of numbers to the instances of a check.
+Finder = Callable[[Any], Iterable[Instance]]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A verdict and the numbers it rests on."""
+class Region:
+    """Where a value agrees with a check.
 
-    verdict: str
-    evidence: str
+    Attributes
+    ----------
+    kind : {"above", "below", "within"}
+        Above ``base - margin``, below ``base + margin``, or within ``margin`` of ``base``.
+    base : float
+    margin : float
+        Allowance (negative: a demand beyond ``base``); the page shows the outcome with half and with twice of it too.
+    """
 
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"verdict={self.verdict!r} must be one of {', '.join(VERDICTS)}")
+    kind: Literal["above", "below", "within"]
+    base: float = 0.0
+    margin: float = 0.0
 
-    @classmethod
-    def of(cls, holds: bool, *evidence: str) -> Verdict:
-        """``holds`` or ``fails`` by a truth value; the parts of the evidence are joined."""
-        return cls("holds" if holds else "fails", "; ".join(part for part in evidence if part))
+    def bounds(self, scale: float = 1.0) -> tuple[float, float]:
+        """The two ends of the region when the margin is multiplied by ``scale``."""
+        margin = scale * self.margin
+        low = -np.inf if self.kind == "below" else self.base - margin
+        high = np.inf if self.kind == "above" else self.base + margin
+        return low, high
+
+    def judge(self, found: Interval, scale: float = 1.0) -> str:
+        """Whether an interval lies inside the region, outside, or across its border."""
+        low, high = self.bounds(scale)
+        if found.low > low and found.high < high:
+            return AGREES
+        if found.high < low or found.low > high:
+            return CONTRADICTS
+        return UNDECIDED
 
 
-#: Maps finished results to a verdict; raises :class:`NotRunError` where a result that it needs is not there.
-Decider = Callable[[Any], Verdict]
+@dataclass(frozen=True)
+class Check:
+    """A comparison over named instances.
+
+    Attributes
+    ----------
+    name : str
+        Short, unique within its claim.
+    find : callable
+        Maps a source (published or ours) to instances; raises :class:`lpbench.errors.NotRunError`. Its docstring's
+        first paragraph is the rule in words.
+    region : Region
+    every : bool
+        The sentence says "always", "every", "each" or "all": no instance may contradict.
+    some : bool
+        The sentence says that there are such instances: one suffices, and not all may agree.
+    counts : bool
+        Whether the claim rests on it; else it is shown beside.
+    effect : float
+        Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
+    """
+
+    name: str
+    find: Finder
+    region: Region
+    every: bool = False
+    some: bool = False
+    counts: bool = True
+    effect: float = 1.0
+
+    @property
+    def rule(self) -> str:
+        """The rule as one sentence."""
+        text = inspect.getdoc(self.find) or self.name
+        return " ".join(text.split("\n\n")[0].split())
+
+    @property
+    def replications(self) -> int:
+        """How many replications a verdict needs: those that see :attr:`effect` with a chance of :data:`POWER`."""
+        return replications_for(self.effect) if self.effect else 1
+
+    def outcome(self, parts: Sequence[Interval], whole: Interval, scale: float = 1.0) -> str:
+        """The outcome by the intervals of the instances that can tell, and by the pooled one."""
+        found = [self.region.judge(part, scale) for part in parts]
+        if self.some:
+            if all(f == CONTRADICTS for f in found):
+                return FAILS
+            return HOLDS if AGREES in found and set(found) != {AGREES} else UNDECIDED
+        against = found.count(CONTRADICTS)
+        together = self.region.judge(whole, scale)
+        if together == CONTRADICTS or against > (0 if self.every else EXCEPTIONS * len(found)):
+            return FAILS
+        if together == AGREES:
+            return MOSTLY if against else HOLDS
+        return UNDECIDED
+
+
+@cache
+def replications_for(effect: float) -> int:
+    """Smallest number of replications with which a paired t test sees ``effect`` with a chance of :data:`POWER`."""
+    count = 2
+    while power(effect, count) < POWER:
+        count += 1
+    return count
+
+
+def power(effect: float, replications: int) -> float:
+    """Chance that a two-sided paired t test sees an effect, in standard deviations of one replication."""
+    edge = stats.t.ppf((1 + LEVEL) / 2, replications - 1)
+    return float(stats.nct.sf(edge, replications - 1, effect * np.sqrt(replications)))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A check on one source.
+
+    Attributes
+    ----------
+    instances : tuple of Instance
+    intervals : tuple of Interval
+        One an instance.
+    whole : Interval
+        Of the mean of the instances that can tell.
+    outcome, half, double : str
+        With the margin as stated, half and twice as large.
+    reason : str
+        Why it is undecided without looking at intervals.
+    """
+
+    instances: tuple[Instance, ...]
+    intervals: tuple[Interval, ...]
+    whole: Interval
+    outcome: str
+    half: str
+    double: str
+    reason: str = ""
+
+    @property
+    def replications(self) -> int:
+        """The fewest behind any instance."""
+        return min(len(i.cells.samples) for i in self.instances)
+
+
+def judge(check: Check, source: Any) -> Judged:
+    """Run a check on one source.
+
+    Raises
+    ------
+    NotRunError
+        The source lacks what the check compares.
+    """
+    instances = tuple(check.find(source))
+    samples = [draws(instance) for instance in instances]
+    intervals = tuple(pooled([instance], [values]) for instance, values in zip(instances, samples, strict=True))
+    telling = [k for k, instance in enumerate(instances) if not instance.silent]
+    if not telling:
+        whole = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
+        return Judged(instances, intervals, whole, UNDECIDED, UNDECIDED, UNDECIDED, instances[0].silent)
+    whole = pooled([instances[k] for k in telling], [samples[k] for k in telling])
+    parts = [intervals[k] for k in telling]
+    outcomes = [check.outcome(parts, whole, scale) for scale in (1.0, 0.5, 2.0)]
+    every_agrees = check.some and all(check.region.judge(part) == AGREES for part in parts)
+    reason = "every instance meets the tolerance" if every_agrees else ""
+    return Judged(instances, intervals, whole, outcomes[0], outcomes[1], outcomes[2], reason)
+
+
+def weakest(outcomes: Iterable[str]) -> str:
+    """The weakest of some outcomes; those that were not judged do not count, unless none was."""
+    known = [o for o in outcomes if o != NOT_JUDGED]
+    return max(known, key=OUTCOMES.index) if known else NOT_JUDGED
+
+
+def status(published: str, ours: str) -> str:
+    """What two outcomes say together; ``ours`` may be :data:`NO_VERDICT`."""
+    if ours == NO_VERDICT:
+        return NO_VERDICT
+    here = HOLDS if ours == MOSTLY else ours
+    there = HOLDS if published == MOSTLY else published
+    table = {
+        HOLDS: {HOLDS: REPRODUCED, UNDECIDED: NOT_DISTINGUISHABLE_HERE, FAILS: NOT_REPRODUCED},
+        UNDECIDED: {HOLDS: HERE_ALONE, UNDECIDED: NOT_DISTINGUISHABLE, FAILS: NOT_SUPPORTED},
+        FAILS: {HOLDS: HERE_ALONE, UNDECIDED: BY_NEITHER, FAILS: BY_NEITHER},
+        NOT_JUDGED: {HOLDS: SUPPORTED, UNDECIDED: NOT_DISTINGUISHABLE, FAILS: NOT_SUPPORTED},
+    }
+    return table[there][here]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper that finished results decide.
+    """A sentence of a paper and the checks that it rests on.
 
     Attributes
     ----------
@@ -44,17 +234,14 @@ class Claim:
         The table or figure that the sentence is about.
     statement : str
         The sentence.
-    judged_by : str
-        The rule in words.
-    decide : callable, optional
-        The rule in code: maps finished results to a :class:`Verdict`, or raises :class:`NotRunError`.
+    checks : tuple of Check
+        It holds as far as its weakest check does.
     """
 
     name: str
     artefact: str
     statement: str
-    judged_by: str = ""
-    decide: Decider | None = None
+    checks: tuple[Check, ...] = ()
 
     def concerns(self, leaf: str) -> bool:
         """Whether the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
@@ -63,26 +250,36 @@ class Claim:
         first, _, last = self.artefact.partition("-")
         return leaf[:-1] == first[:-1] and first[-1] <= leaf[-1] <= last
 
-    def verdict(self, results: Any) -> Verdict:
-        """Decide the claim; ``not_run`` where a result or the decider is missing."""
-        if self.decide is None:
-            return Verdict("not_run", "no decider is registered for this claim")
-        try:
-            return self.decide(results)
-        except NotRunError as missing:
-            return Verdict("not_run", str(missing))
 
+@dataclass
+class Checks:
+    """Checks by claim; an instance is a decorator: ``checks = Checks()``, then ``@checks("H1", "trend", above(0))``."""
 
-class Deciders(dict[str, Decider]):
-    """Deciders by claim; an instance is a decorator: ``decider = Deciders()``, then ``@decider("H1")``."""
+    found: dict[str, list[Check]] = field(default_factory=dict)
 
-    def __call__(self, claim: str) -> Callable[[Decider], Decider]:
-        """Register the decorated function for a claim."""
+    def __call__(self, claim: str, name: str, region: Region, **options: Any) -> Callable[[Finder], Finder]:
+        """Register the decorated function as a check of a claim."""
 
-        def register(function: Decider) -> Decider:
-            if claim in self:
-                raise ValueError(f"claim {claim} has two deciders: {self[claim].__name__} and {function.__name__}")
-            self[claim] = function
+        def register(function: Finder) -> Finder:
+            mine = self.found.setdefault(claim, [])
+            if any(check.name == name for check in mine):
+                raise ValueError(f"claim {claim} has two checks named {name!r}")
+            mine.append(Check(name, function, region, **options))
             return function
 
         return register
+
+
+def above(base: float = 0.0, margin: float = 0.0) -> Region:
+    """Values above ``base - margin``."""
+    return Region("above", base, margin)
+
+
+def below(base: float = 0.0, margin: float = 0.0) -> Region:
+    """Values below ``base + margin``."""
+    return Region("below", base, margin)
+
+
+def within(margin: float) -> Region:
+    """Values within ``margin`` of zero: an equivalence."""
+    return Region("within", 0.0, margin)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lpbench.analysis.instances import Cells, significant
 from lpbench.errors import NotRunError
 from lpbench.selectors import parse_selector
 
@@ -31,6 +33,10 @@ class Curve:
         Printed name in a figure, without budget and variant.
     published : bool
         Read off a paper's drawing.
+    experiment : str
+        Where it stands; needed by :meth:`cells`.
+    step : ndarray of shape (k,) or None
+        Distance between neighbouring printed values; None for scores of a run.
     """
 
     panel: str
@@ -44,6 +50,19 @@ class Curve:
     values: np.ndarray | None = None
     label: str = ""
     published: bool = False
+    experiment: str = ""
+    step: np.ndarray | None = None
+
+    def cells(self, places: Sequence[int] | np.ndarray | slice = slice(None)) -> Cells:
+        """Cells of some places (default: all) with their replications."""
+        budgets = self.x if math.isnan(self.epsilon) else np.full(self.x.shape, self.epsilon)
+        keys = tuple(
+            (self.experiment, self.panel, self.dataset, self.mask, self.method, float(epsilon), float(x))
+            for epsilon, x in zip(budgets, self.x, strict=True)
+        )
+        if self.step is None:
+            return Cells(keys, significant(self.samples), np.zeros(self.x.shape))[places]
+        return Cells(keys, self.samples, self.step)[places]
 
     @property
     def base(self) -> str:
@@ -87,7 +106,8 @@ class Curve:
         """The part of the curve with ``low <= x <= high``."""
         keep = (self.x >= low) & (self.x <= high)
         values = None if self.values is None else self.values[:, keep]
-        return replace(self, x=self.x[keep], mean=self.mean[keep], se=self.se[keep], values=values)
+        step = None if self.step is None else self.step[keep]
+        return replace(self, x=self.x[keep], mean=self.mean[keep], se=self.se[keep], values=values, step=step)
 
 
 def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: str = "oracle") -> list[Curve]:

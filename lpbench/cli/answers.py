@@ -12,6 +12,7 @@ from lpbench.experiments.results import Artefact
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lpbench.reporting.claims import Decision
     from lpbench.reporting.plain_table import PlainTable
 
 #: Columns of a pipe or a file, where no line needs to be broken.
@@ -47,15 +48,21 @@ def print_experiment(name: str, results_dir: Path) -> None:
 
 
 def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
-    """Print the verdict on each claim about some experiments, decided from what the results folder holds."""
+    """Print the status of each claim about some experiments, decided from what the results folder holds."""
     from lpbench.reporting.claims import decide_about
     from lpbench.reporting.plain_table import PlainTable
 
     found = decide_about(names, results_dir)
     if found:
-        heads = ("claim", "verdict", "statement", "evidence")
-        rows = tuple((claim.name, v.verdict.replace("_", " "), claim.statement, v.evidence) for claim, v in found)
+        heads = ("claim", "status", "statement", "checks: published / ours")
+        rows = tuple((d.claim.name, d.status, d.claim.statement, _checks(d)) for d in found)
         print_tables([PlainTable("The paper's claims", heads, rows)])
+
+
+def _checks(decision: Decision) -> str:
+    """Outcomes of a claim's checks on both sources, and why there is none."""
+    found = [f"{v.check.name}: {v.published_outcome} / {v.ours_outcome}" for v in decision.verdicts]
+    return "; ".join([*found, *filter(None, [decision.reason])])
 
 
 def print_sweep(cells: Sequence[Artefact], results_dir: Path) -> None:

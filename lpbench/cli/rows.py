@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from lpbench.analysis.claims import NO_VERDICT
 from lpbench.errors import ConfigurationError
 
 #: What one line of a summary is about.
@@ -110,14 +111,20 @@ def compare_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
 
 def changed_claims(ours: Path, theirs: Path) -> list[str]:
-    """Say how many claims of the papers have the same verdict under both seeds, and which have not."""
+    """Say how many claims of the papers have the same status under both seeds, and which have not."""
     if not theirs.is_file():
         return []
-    left, right = (pd.read_csv(path, dtype=str).set_index(["paper", "claim"])["verdict"] for path in (ours, theirs))
+    left, right = (_statuses(path) for path in (ours, theirs))
     both = pd.DataFrame({"ours": left, "theirs": right}).dropna()
-    both = both[(both != "not_run").all(axis=1)]
+    both = both[(both != NO_VERDICT).all(axis=1)]
     if both.empty:
         return []
     changed = both[both["ours"] != both["theirs"]]
-    lines = [f"claims: {len(both) - len(changed)} of {len(both)} that could be judged have the published verdict"]
+    lines = [f"claims: {len(both) - len(changed)} of {len(both)} that could be judged have the published status"]
     return lines + [f"  {claim}: {new}, published: {old}" for (_, claim), new, old in changed.itertuples()]
+
+
+def _statuses(path: Path) -> pd.Series:
+    """Status of each claim in a ``claims.csv``."""
+    keys = ["paper", "claim"]
+    return pd.read_csv(path, dtype=str).drop_duplicates(keys).set_index(keys)["claim_status"]

@@ -6,12 +6,13 @@ Printed values are never corrected: an erratum is a note beside the cell (``note
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.claims import Claim, Decider, Deciders
+from lpbench.analysis.claims import Check, Checks, Claim
 from lpbench.errors import DataError
 from lpbench.paths import PUBLISHED
 
@@ -33,27 +34,31 @@ def names(kind: str, letter: str) -> dict[tuple[str, str], str]:
     return {(r.published, r.rule): r.ours for r in rows.itertuples()}
 
 
-def stated_claims(letter: str, *deciders: Deciders) -> tuple[Claim, ...]:
-    """Return a paper's rows of ``claims.csv`` as claims, each with its decider.
+def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
+    """Return a paper's rows of ``claims.csv`` as claims, each with its checks.
 
     Raises
     ------
     ValueError
-        A claim has two deciders, or a decider has no claim.
+        A claim has checks in two places, or none, or checks belong to no claim.
     """
-    found: dict[str, Decider] = {}
-    for part in deciders:
-        if twice := found.keys() & part.keys():
-            raise ValueError(f"claim {min(twice)} has two deciders")
-        found |= part
+    found: dict[str, list[Check]] = {}
+    for part in parts:
+        if twice := found.keys() & part.found.keys():
+            raise ValueError(f"claim {min(twice)} has checks in two places")
+        found |= part.found
     rows = read("claims.csv")
     rows = rows[rows["paper"] == letter]
-    if unknown := found.keys() - set(rows["claim"]):
-        raise ValueError(f"claim {min(unknown)} has a decider and no row in claims.csv")
+    if odd := found.keys() ^ set(rows["claim"]):
+        raise ValueError(f"claim {min(odd)} must have a row in claims.csv and at least one check")
     return tuple(
-        Claim(r["claim"], r["artefact"], r["statement"], r["judged_by"], found.get(r["claim"]))
-        for r in rows.to_dict("records")
+        Claim(r["claim"], r["artefact"], r["statement"], tuple(found[r["claim"]])) for r in rows.to_dict("records")
     )
+
+
+def steps(texts: Iterable[str]) -> list[float]:
+    """Distance between neighbouring values of each print: 0.01 for ``1.80``, 10000 for ``10000``."""
+    return [10.0 ** -len(t.partition(".")[2]) if "." in t else 10.0 ** (len(t) - len(t.rstrip("0"))) for t in texts]
 
 
 def with_notes(experiment: str, cells: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,9 @@
-"""Finished results as a decider of claims sees them: summaries, curves with their replications, tables."""
+"""What checks of claims read: curves and tables of finished results, and the same cells as the papers print them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,26 +11,57 @@ import pandas as pd
 
 from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
+from lpbench.analysis.instances import Cells, significant
 from lpbench.analysis.variants import one_variant_each
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
-from lpbench.selectors import parse_selector
+from lpbench.reporting.published import published_cells
+from lpbench.selectors import format_selector, parse_selector
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of a table: data sets x methods, row by row; missing ones are NaN.
+
+    Attributes
+    ----------
+    datasets, methods : tuple of str
+        Rows and columns, as they were asked for.
+    cells : Cells
+    """
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    cells: Cells
+
+    def columns(self, *methods: str) -> Cells:
+        """Cells of some columns, row by row."""
+        width = len(self.methods)
+        places = [k * width + self.methods.index(m) for k in range(len(self.datasets)) for m in methods]
+        return self.cells[places]
+
+    def cell(self, dataset: str, method: str) -> Cells:
+        """One cell."""
+        return self.cells[[self.datasets.index(dataset) * len(self.methods) + self.methods.index(method)]]
 
 
 class Evidence:
-    """What a results folder says of the claims; everything is the best grid point with hindsight, as in the papers.
+    """Ours: what a results folder holds; everything is the best grid point with hindsight, as in the papers.
 
     Parameters
     ----------
     folder : Path
-        Holds ``<experiment>/summary.csv`` and, for paired tests, the chosen replications.
+        Holds ``<experiment>/summary.csv`` and the chosen replications.
     """
+
+    source = "ours"
 
     def __init__(self, folder: Path):
         self.results = Results(folder)
-        #: Experiments that were asked for, in order; whoever wants to know which a verdict rests on clears it before.
+        #: Experiments that were asked for, in order; whoever wants to know which a check rests on clears it before.
         self.consulted: dict[str, None] = {}
         self._curves: dict[str, tuple[Curve, ...]] = {}
+        self._tables: dict[tuple, Table] = {}
 
     def summary(self, name: str) -> pd.DataFrame:
         """Summary rows of an experiment, with the column ``base`` (bare method name).
@@ -50,6 +83,7 @@ class Evidence:
         NotRunError
             The experiment, or a named method, is not there.
         """
+        self.consulted[name] = None
         found = [curve for curve in self._all(name) if panel is None or curve.panel == panel]
         for base in bases:
             if not any(curve.base == base for curve in found):
@@ -66,28 +100,160 @@ class Evidence:
         return found[0]
 
     def _all(self, name: str) -> tuple[Curve, ...]:
-        self.consulted[name] = None
         if name not in self._curves:
             rows = self.summary(name)
             rows = rows[rows["method"].isin(one_variant_each(rows["method"]))]
-            self._curves[name] = tuple(curves(rows, self.results.artefact(name).chosen))
+            found = curves(rows, self._chosen(name))
+            self._curves[name] = tuple(replace(c, experiment=name) for c in found)
         return self._curves[name]
 
-    def values(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> pd.DataFrame:
-        """Means of a table: rows data sets, columns the named methods; data sets without any result left out."""
+    def _chosen(self, name: str) -> pd.DataFrame:
+        chosen = self.results.artefact(name).chosen
+        if chosen is None:
+            raise NotRunError(f"{name}: chosen.parquet is not there, and a verdict needs scores by replication")
+        return chosen
+
+    def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str], variant: str = "") -> Table:
+        """Cells of a table at one budget; data sets without any result are left out.
+
+        Parameters
+        ----------
+        name : str
+        epsilon : float
+        mask : str
+            Bare name; empty where the table has one.
+        methods : sequence of str
+            Columns: bare names, or selectors that were run.
+        variant : str
+            Named variant that stands for a method wherever it was run.
+
+        Raises
+        ------
+        NotRunError
+            The experiment or a column was not run.
+        """
+        self.consulted[name] = None
+        key = (name, epsilon, mask, tuple(methods), variant)
+        if key not in self._tables:
+            self._tables[key] = self._table(*key)
+        return self._tables[key]
+
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], variant: str) -> Table:
         rows = self.summary(name)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(_bare) == mask if mask else True)]
-        rows = rows[rows["method"].isin(representatives(rows["method"]).values())]
-        wide = rows.pivot(index="dataset", columns="base", values="mean")
-        absent = [m for m in methods if m not in wide.columns]
+        stands, known = representatives(rows["method"]), set(rows["method"])
+        for method in methods:
+            named = format_selector(_bare(method), {"variant": variant}) if variant else method
+            if named in known:
+                stands[method] = named
+        absent = [m for m in methods if m not in stands]
         if absent:
             raise NotRunError(f"{name} has no column {absent[0]}")
-        return wide[list(methods)].dropna(how="all")
+        rows = rows[rows["method"].isin([stands[m] for m in methods])]
+        datasets = tuple(rows.dropna(subset=["mean"])["dataset"].drop_duplicates())
+        if not datasets:
+            raise NotRunError(f"{name} has no result at epsilon {epsilon:g}")
+        chosen = self._chosen(name)
+        chosen = chosen[(chosen["selection"] == "oracle") & np.isclose(chosen["epsilon"], epsilon)]
+        wide = chosen.pivot_table(index="replication", columns=["dataset", "mask", "method"], values="value")
+        masks = dict(zip(zip(rows["dataset"], rows["method"], strict=True), rows["mask"], strict=True))
+        keys, columns = [], []
+        for dataset in datasets:
+            for method in methods:
+                place = (dataset, masks.get((dataset, stands[method]), ""), stands[method])
+                keys.append((name, "", *place, float(epsilon), np.nan))
+                columns.append(wide[place].to_numpy() if place in wide else np.full(len(wide), np.nan))
+        cells = Cells(tuple(keys), significant(np.stack(columns, axis=1)), np.zeros(len(keys)))
+        return Table(datasets, methods, cells)
 
-    def deviations(self) -> list[str]:
-        """Consulted experiments that were not run as they are registered: ``name (key: registered → run; ...)``."""
+    def deviations(self) -> dict[str, list[str]]:
+        """Consulted experiments that were not run as they are registered, with what differs; replications aside."""
         found = {name: self.results.artefact(name).deviations for name in self.consulted}
-        return [f"{name} ({'; '.join(changes)})" for name, changes in found.items() if changes]
+        other = {name: [c for c in changes if not c.startswith("replications:")] for name, changes in found.items()}
+        return {name: changes for name, changes in other.items() if changes}
+
+
+class Published(Evidence):
+    """The same cells as the papers print them: means alone, whose error is ours relative to the mean.
+
+    A printed cell of which a run has no counterpart is left out; in a table it keeps its value, without error.
+
+    Parameters
+    ----------
+    ours : Evidence
+    """
+
+    source = "published"
+
+    def __init__(self, ours: Evidence):
+        super().__init__(ours.results.folder)
+        self.results, self._ours = ours.results, ours
+
+    def _all(self, name: str) -> tuple[Curve, ...]:
+        if name not in self._curves:
+            printed = _Print(name)
+            shown = [_printed_curve(curve, printed) for curve in self._ours._all(name)]
+            self._curves[name] = tuple(curve for curve in shown if curve is not None)
+        return self._curves[name]
+
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], variant: str) -> Table:
+        table = self._ours.table(name, epsilon, mask, methods, variant)
+        return replace(table, cells=_printed(table.cells, _Print(name)))
+
+
+class _Print:
+    """Printed values of an experiment, found by our keys."""
+
+    def __init__(self, name: str):
+        cells = published_cells(name)
+        if cells.empty:
+            raise NotRunError(f"the paper prints no number of {name}")
+        self.rows: dict[tuple[str, float], list[dict]] = {}
+        for row in cells.to_dict("records"):
+            self.rows.setdefault((row["method"], _place(row["x"])), []).append(row)
+
+    def find(self, key: tuple) -> tuple[float, float]:
+        """Printed value and its step; NaN where there is none.
+
+        A method that does not read the budget is printed once, under one of them.
+        """
+        _, panel, dataset, mask, method, epsilon, x = key
+        rows = self.rows.get((_bare(method), _place(x)), [])
+        for column, ours in (("panel", panel), ("dataset", _bare(dataset)), ("mask", _bare(mask))):
+            rows = [row for row in rows if row[column] in ("", ours)]
+        if len(rows) > 1:
+            rows = [row for row in rows if np.isclose(row["epsilon"], epsilon)]
+        return (rows[0]["published"], rows[0]["step"]) if len(rows) == 1 else (np.nan, 0.0)
+
+
+def _place(x: float) -> float:
+    return -1.0 if x != x else float(f"{x:.9g}")
+
+
+def _printed(cells: Cells, printed: _Print) -> Cells:
+    """Replications whose mean is the print and whose relative deviations are ours."""
+    mean, step = np.array([printed.find(key) for key in cells.keys]).T
+    centre = cells.samples.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviation = np.nan_to_num(cells.samples / centre - 1, nan=0.0, posinf=0.0, neginf=0.0)
+    return Cells(cells.keys, mean * (1 + deviation), np.nan_to_num(step))
+
+
+def _printed_curve(curve: Curve, printed: _Print) -> Curve | None:
+    cells = _printed(curve.cells(), printed)
+    known = ~np.isnan(cells.samples).all(axis=0)
+    if not known.any():
+        return None
+    shown = cells[np.flatnonzero(known)]
+    return replace(
+        curve,
+        x=curve.x[known],
+        mean=shown.samples.mean(axis=0),
+        se=curve.se[known],
+        values=shown.samples,
+        step=shown.step,
+        published=True,
+    )
 
 
 def _bare(selector: str) -> str:

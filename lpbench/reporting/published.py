@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("panel", "dataset", "mask", "method"), ""),
     **dict.fromkeys(("epsilon", "x"), np.nan),
     "published": None,
+    "step": 0.0,
     "starred": False,
     "note": "",
 }
@@ -38,8 +39,8 @@ def published_cells(experiment: str) -> pd.DataFrame:
     -------
     DataFrame
         Columns :data:`COLUMNS`; empty for an experiment without published numbers. ``published`` is NaN where the
-        paper prints ``-``. ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is
-        never corrected.
+        paper prints ``-``, ``step`` the distance between neighbouring values of the print. ``starred`` is the paper's
+        mark, ``note`` says what is wrong with a printed number, which is never corrected.
 
     Raises
     ------

@@ -9,17 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import write_csv
+from lpbench.analysis.claims import STATUSES
 from lpbench.files import write_text
-from lpbench.reporting.claims import CLAIM_COLUMNS, decide
+from lpbench.reporting.claim_files import read_claims, tabulate
+from lpbench.reporting.claims import TOO_FEW, decide_all
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import explain
 from lpbench.reporting.render import render
 
-#: Verdicts on claims, and how they are printed.
-VERDICTS = {"holds": "✓ holds", "fails": "✗ fails", "not_run": "○ not decided"}
 #: Relative difference within which a number counts as met.
 TOLERANCE = 0.1
 #: How many groups of differences of an artefact are listed, the largest first.
@@ -42,7 +41,7 @@ def write_report(
     *,
     judged: bool = True,
 ) -> Path:
-    """Decide the claims and write ``claims.csv`` and ``report.md``.
+    """Decide the claims and write ``claims.csv``, the files behind it, and ``report.md``.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ def write_report(
     environment : mapping
         Versions, system, commit.
     folder : Path, optional
-        Where the two files go (default ``results_dir``); links in the report are relative to it, so it must have the
+        Where the files go (default ``results_dir``); links in the report are relative to it, so it must have the
         artefacts under the same names.
     judged : bool
         Whether claims are decided.
@@ -65,14 +64,12 @@ def write_report(
         The report.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    claims = decide(Evidence(results_dir)) if judged else pd.DataFrame(columns=CLAIM_COLUMNS)
-    write_csv(claims, folder / "claims.csv")
+    tabulate(decide_all(Evidence(results_dir)) if judged else []).write(folder)
     entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
-    decided = claims.to_dict("records")
+    decided = read_claims(folder)
     content = {
         "headline": headline(decided, entries),
         "papers": _papers(decided, entries),
-        "verdicts": VERDICTS,
         "not_run": not_run_in_short(entries, missing),
         "files": sorted(p.name for p in folder.glob("*.csv")),
         "environment": described(environment),
@@ -93,7 +90,8 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
     Returns
     -------
     dict
-        A count for each of :data:`VERDICTS`; ``claims``, ``experiments``, ``run``; ``deviating``: names of experiments
+        ``statuses``: count of claims for each status that occurs; ``banner``: what keeps the run from verdicts, if
+        anything; ``claims``, ``experiments``, ``run``; ``deviating``: names of experiments
         that were not run as they are registered; ``cells``: published numbers, of
         which ``compared`` have a counterpart and ``absent`` have none; of those compared, ``close`` are within
         :data:`TOLERANCE` and ``noise`` within three standard errors; ``median``: their median relative difference.
@@ -105,8 +103,9 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
     apart = met["relative_difference"].abs()
     errors = pd.Series([in_errors(d, s) for d, s in zip(met["difference"], met["se"], strict=True)], dtype=float)
     return {
-        **{v: sum(c["verdict"] == v for c in claims) for v in VERDICTS},
+        "statuses": counted(claims),
         "claims": len(claims),
+        "banner": banner(claims),
         "experiments": len(entries),
         "run": sum(e.was_run for e in entries),
         "deviating": [e.name for e in entries if e.deviations],
@@ -119,6 +118,18 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
     }
 
 
+def counted(claims: Sequence[Mapping]) -> dict[str, int]:
+    """Count claims by status, in the order of :data:`lpbench.analysis.claims.STATUSES`, those that occur."""
+    found = [c["status"] for c in claims]
+    return {status: found.count(status) for status in STATUSES if status in found}
+
+
+def banner(claims: Sequence[Mapping]) -> str:
+    """Say that some claims have too few replications for a verdict; empty where none has."""
+    few = [c["claim"] for c in claims if any(r.startswith(TOO_FEW) for r in c["reasons"])]
+    return f"{len(few)} of {len(claims)} claims have no verdict: {TOO_FEW} were run." if few else ""
+
+
 def _papers(claims: Sequence[Mapping], entries: Sequence[Entry]) -> list[dict]:
     """Title, page, claims by verdict and artefacts of every paper that has experiments."""
     known = {p.name: p for p in papers()}
@@ -127,8 +138,9 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[Entry]) -> list[dict]:
         mine = [e for e in entries if e.paper == name]
         title, letter = (known[name].title, known[name].letter) if name in known else (name, name)
         if mine:
-            decided = {v: [c["claim"] for c in claims if c["paper"] == letter and c["verdict"] == v] for v in VERDICTS}
-            found.append({"title": title, "page": f"{name}.html", "artefacts": mine, **decided})
+            ours = [c for c in claims if c["paper"] == letter]
+            decided = {s: [c["claim"] for c in ours if c["status"] == s] for s in counted(ours)}
+            found.append({"title": title, "page": f"{name}.html", "artefacts": mine, "claims": decided})
     return found
 
 

@@ -15,21 +15,23 @@ PAPER = '''
 
 from pathlib import Path
 
-from lpbench.analysis.claims import Claim, Verdict
+from lpbench.analysis.claims import Check, Claim, below
+from lpbench.analysis.instances import linear
 from lpbench.reporting.paper import Erratum, Paper
 
 
 def small(results):
     """The error of the mean is below 100."""
-    table = results.values("toy/table1", 1.0, "", ("private_mean",))
-    return Verdict.of(bool((table < 100).all(axis=None)), f"{len(table)} data set")
+    table = results.table("toy/table1", 1.0, "", ("private_mean",))
+    for dataset in table.datasets:
+        yield linear(dataset, (table.cell(dataset, "private_mean"), [1.0]))
 
 
 PAPER = Paper(
     name="toy",
     title="A toy paper (2026)",
     published={"toy/table1": Path(__file__).parent / "table1.csv"},
-    claims=(Claim("T1", "table1", "The mean is a good predictor", "errors below 100", small),),
+    claims=(Claim("T1", "table1", "The mean is a good predictor", (Check("size", small, below(100)),)),),
     errata=(Erratum("Table 1", "the mean is called a median", lambda: "1 of 1 cells"),),
 )
 '''
@@ -41,7 +43,7 @@ kind: table
 title: Errors of a toy
 groups:
   - {dataset: ["sine_sum[n=60]"], mask: [all_private], method: [private_mean], epsilon: [1]}
-replications: 2
+replications: 10
 """
 
 
@@ -75,7 +77,7 @@ def test_a_paper_appears_on_the_pages(toy, home, lpbench):
     assert "7.25" in page and "Errors of a toy" in page
     assert "toy.html" in (home / "results/reproduced/index.html").read_text(encoding="utf-8")
     claims = pd.read_csv(home / "results/reproduced/claims.csv").set_index("claim")
-    assert tuple(claims.loc["T1", ["paper", "verdict", "evidence"]]) == ("toy", "holds", "1 data set")
+    assert tuple(claims.loc["T1", ["paper", "check", "status", "instances"]]) == ("toy", "size", "reproduced", 1)
 
 
 def test_papers_are_ordered_and_an_unknown_one_has_no_knowledge(toy):

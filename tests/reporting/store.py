@@ -8,11 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.claims import Claim, Verdict
+from lpbench.analysis.claims import Claim
 from lpbench.experiments.results import keep_summary
 from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.claims import Decision, decide
 from lpbench.reporting.comparison import compare
-from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, scores_of, typed
 
@@ -28,11 +29,16 @@ def put(folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores:
         keep_summary(summary, target)
 
 
-def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: Callable, **options) -> Verdict:
+def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: Callable, **options) -> Decision:
     """Make results of some experiments by a formula and decide one claim."""
     for experiment in experiments.values():
         put(folder, experiment, scores_of(experiment, mean, **options))
-    return claim_of(claim).verdict(Evidence(folder))
+    return decided(claim, Evidence(folder))
+
+
+def decided(claim: str, results: Evidence) -> Decision:
+    """Decide one claim."""
+    return decide("", claim_of(claim), results, Published(results))
 
 
 def claim_of(name: str) -> Claim:

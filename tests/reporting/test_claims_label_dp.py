@@ -6,17 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.analysis import Interval, read_csv, write_csv
+from lpbench.analysis import read_csv, write_csv
 from lpbench.analysis.exponents import table_i
 from lpbench.experiments.results import CHOSEN
-from lpbench.papers.label_dp.claims import furthest, is_zero, jointly
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import ROWS, rate_table, read_rates
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import paper_of
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
-from tests.reporting.store import claim_of, put
+from tests.reporting.store import decided, put
 
 NAME = "label_dp/table1"
 
@@ -78,8 +77,8 @@ def classes(key) -> float:
 
 @pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5"])
 def test_curves_that_follow_the_theorems_satisfy_the_claims(folder, claim):
-    found = claim_of(claim).verdict(Evidence(folder))
-    assert found.verdict == "holds", found.evidence
+    found = decided(claim, Evidence(folder))
+    assert found.outcomes[1] == "holds", found
 
 
 @pytest.mark.parametrize(
@@ -102,7 +101,7 @@ def test_curves_that_follow_the_theorems_satisfy_the_claims(folder, claim):
     ],
 )
 def test_curves_that_contradict_a_claim_fail_it(folder, tmp_path, claim, change):
-    assert claim_of(claim).verdict(altered(folder, tmp_path, change)).verdict == "fails"
+    assert decided(claim, altered(folder, tmp_path, change)).outcomes[1] == "fails"
 
 
 @pytest.mark.parametrize(
@@ -116,15 +115,13 @@ def test_curves_that_contradict_a_claim_fail_it(folder, tmp_path, claim, change)
 )
 def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
     put(tmp_path, *noisy("label_dp/classes", mean))
-    found = claim_of("Z6").verdict(Evidence(tmp_path))
-    assert found.verdict == wanted
-    if wanted == "holds":
-        assert "better up to K = 8" in found.evidence
+    found = decided("Z6", Evidence(tmp_path))
+    assert found.outcomes[1] == wanted
 
 
 @pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5", "Z6"])
 def test_claims_are_not_decided_without_results(tmp_path, claim):
-    assert claim_of(claim).verdict(Evidence(tmp_path)).verdict == "not_run"
+    assert decided(claim, Evidence(tmp_path)).status == "no verdict"
 
 
 def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
@@ -174,10 +171,3 @@ def test_minimax_slopes_are_drawn_beside_the_simulations(tmp_path, name, metric)
     put(tmp_path, body, scores)
     paper_of(name).outputs[name].write(typed(body), None, {}, tmp_path / name)
     assert (tmp_path / name / f"{name.partition('/')[2]}_rates.svg").is_file()
-
-
-def test_equality_of_exponents_and_of_risks():
-    assert furthest([[1.0, 0.5], [1.5]]) == pytest.approx(2.0)
-    assert jointly(1) == 0.95 and jointly(5) == pytest.approx(0.99)
-    gaps = [Interval(0.0, low, high) for low, high in ((-0.1, 0.1), (0.01, 0.2), (0.03, 0.2), (-0.3, -0.1))]
-    assert [is_zero(gap) for gap in gaps] == [True, False, False, False]

@@ -91,7 +91,7 @@ def test_the_front_page_says_what_there_is(pages):
     assert sorted(first, key=text.index) == list(first)
     assert '<a href="histoftree.html#claim-H5">H5</a> The best performance is at t = 2' in text
     paper = pages["histoftree.html"][0].read_text(encoding="utf-8")
-    assert "<small>Rule: argmin p non-decreasing in t</small>" in paper
+    assert "The p with the least error grows with t: its slope over t is above 0." in paper
     checks = pages["checks.html"][0].read_text(encoding="utf-8")
     assert "numpy 2.4" in checks and "seed" not in checks and "timing.csv" in checks
 

@@ -42,7 +42,7 @@ def test_report_is_one_screen(folder):
     for part in (
         "2 of 3 experiments have results",
         "published numbers were compared",
-        "| [HistOfTree (AISTATS 2025)](histoftree.html) | H",
+        "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",
         "Not run: data not at hand: taxi; incomplete, stopped by the clock (run again): krr on building.",
         "[claims.csv](claims.csv)",
@@ -54,9 +54,10 @@ def test_report_is_one_screen(folder):
 
 def test_claims_are_a_table_of_their_own(folder):
     claims = read_csv(folder[0] / "claims.csv").set_index("claim")
-    assert claims.loc["H6", "verdict"] == "holds"
-    assert claims.loc["H9", "verdict"] == "not_run" and "table2" in claims.loc["H9", "evidence"]
-    assert claims.loc["H6", "paper"] == "H"
+    assert claims.loc["H6", "status"] == "no verdict" and claims.loc["H6", "paper"] == "H"
+    assert claims.loc["H6", "reason"].startswith("too few replications: 4, and an effect of 1 standard deviation")
+    few = claims.loc["H9"].iloc[0]
+    assert few["status"] == "no verdict" and "table2" in few["reason"]
 
 
 def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
@@ -75,20 +76,18 @@ def test_what_was_not_run_as_registered_is_named_wherever_it_counts(folder, tmp_
         "name": "histoftree/figure2c",
         "config": {"experiment": dataclasses.asdict(experiments[0]), "seed": 1},
         "environment": {"commit": "abc", "system": "Linux"},
-        "deviations": ["replications: 100 → 4"],
+        "deviations": ["replications: 50 → 4", "groups[0].grid: a → b"],
     }
     (figure / "run.json").write_text(json.dumps(record), encoding="utf-8")
     content = (tmp_path / "run", experiments, [], ENVIRONMENT)
     report = write_report(*content).read_text(encoding="utf-8")
     assert "Not run as registered (what differs stands with each): histoftree/figure2c." in report
     claims = read_csv(tmp_path / "run" / "claims.csv").set_index("claim")
-    label = "not as registered: histoftree/figure2c (replications: 100 → 4)"
-    assert claims.loc["H6", "evidence"].endswith(label)
-    assert not claims.drop(index=["H4", "H5", "H6"])["evidence"].str.contains("not as registered").any()
+    assert claims.loc["H6", "reason"].endswith("not run as registered: histoftree/figure2c (groups[0].grid: a → b)")
     write_pages(*content, tmp_path / "run", CARDS)
     for page in ("index.html", "histoftree.html"):
         text = (tmp_path / "run" / page).read_text(encoding="utf-8")
-        assert "replications: 100 → 4" in text, page
+        assert "groups[0].grid: a → b" in text, page
 
 
 def test_report_without_any_result(tmp_path):

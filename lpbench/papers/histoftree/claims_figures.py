@@ -1,21 +1,24 @@
-"""Deciders of HistOfTree's claims about its simulations (figure 2)."""
+"""Checks of HistOfTree's claims about its simulations (figure 2), which are printed as drawings without numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from lpbench.analysis import ALPHA, better, loglog_slope, spearman
-from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.analysis.claims import Checks, above, below
 from lpbench.analysis.curves import Curve
+from lpbench.analysis.instances import Instance, difference, join
+from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence
 
-decider = Deciders()
+checks = Checks()
 
 METHOD = "histoftree_max_edge"
-#: A difference of means counts as real beyond this many standard errors.
-BEYOND = 2.0
 #: Variance of the label noise in the simulation: the part of the mean squared error that no method can remove.
 NOISE = 1.0
+#: Excess over the noise, relative to the best fixed s, up to which a choice is approximately the best.
+NEAR = 0.1
 
 
 def _by_mask(results: Evidence, name: str) -> list[Curve]:
@@ -23,120 +26,161 @@ def _by_mask(results: Evidence, name: str) -> list[Curve]:
     return sorted(results.curves(name, METHOD), key=lambda line: line.parameter("n_protected", 0))
 
 
-def _exceeds(line: Curve, high: int, low: int) -> bool:
-    """Whether the mean at one place exceeds that at another by :data:`BEYOND` standard errors."""
-    return bool(line.mean[high] - line.mean[low] > BEYOND * np.hypot(line.se[high], line.se[low]))
+def _mask(line: Curve) -> str:
+    return f"s* = {line.parameter('n_protected')}"
 
 
-@decider("H1")
-def falls_with_epsilon(results: Evidence) -> Verdict:
-    """Every curve: Spearman(epsilon, mean) <= -0.9, and the ends differ by more than 2 standard errors."""
-    verdicts, parts = [], []
+def _ends(name: str, line: Curve) -> Instance:
+    """The first place of a curve minus its last."""
+    return difference(name, line.cells([0]), line.cells([-1]))
+
+
+@checks("H1", "trend", above(1, 0.1), every=True)
+def falls_with_epsilon(results: Evidence) -> Iterator[Instance]:
+    """For every s* Spearman's correlation of ε and the error, its sign changed, is above 0.9."""
     for line in _by_mask(results, "histoftree/figure2a"):
-        rho = spearman(line.x, line.mean)
-        verdicts.append(rho <= -0.9 and _exceeds(line, 0, -1))
-        ends = f"{line.mean[0]:.3f} to {line.mean[-1]:.3f} (se {np.hypot(line.se[0], line.se[-1]):.3f})"
-        parts.append(f"s* = {line.parameter('n_protected')}: Spearman {rho:.2f}, {ends}")
-    return Verdict.of(all(verdicts), *parts)
+        yield Instance(_mask(line), line.cells(), "trend", {"x": (-line.x).tolist()})
 
 
-@decider("H2")
-def between_label_ldp_and_ldp(results: Evidence) -> Verdict:
-    """At epsilon 1 to 8, LabelDT, s* = 1, ..., 4, Hist: each beats the next (one-sided paired test, level 0.05)."""
+@checks("H1", "ends", above(), every=True)
+def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
+    """For every s* the error at the smallest ε exceeds the error at the largest."""
+    for line in _by_mask(results, "histoftree/figure2a"):
+        yield _ends(_mask(line), line)
+
+
+@checks("H2", "neighbours", above())
+def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
+    """At ε 1 to 8 each s* has a smaller error than the next (s* = 4: than Hist), on average over the pairs."""
     name = "histoftree/figure2a"
-    order = [results.curve(name, "label_dt"), *_by_mask(results, name), results.curve(name, "hist")]
-    labels = ["LabelDT", *(f"s*={line.parameter('n_protected')}" for line in order[1:-1]), "Hist"]
-    failed, tests = [], 0
-    for k, epsilon in enumerate(order[0].x):
-        if not 1 <= epsilon <= 8:
-            continue
-        for a, b, first, second in zip(order, order[1:], labels, labels[1:], strict=False):
-            p = better(a.samples[:, k], b.samples[:, b.at(epsilon)], larger_is_better=False)
-            tests += 1
-            if not p < ALPHA:
-                failed.append(f"{first} ({a.mean[k]:.3f}) against {second} ({b.mean[k]:.3f}) at {epsilon:g}: p {p:.2g}")
-    shown = "; ".join(failed[:6]) + (f" and {len(failed) - 6} more" if len(failed) > 6 else "")
-    return Verdict.of(
-        not failed, f"{tests - len(failed)} of {tests} neighbouring pairs in order and significant", shown
-    )
+    order = [*_by_mask(results, name), results.curve(name, "hist")]
+    names = [*map(_mask, order[:-1]), "Hist"]
+    for epsilon in _budgets(order[0]):
+        for a, b, first, second in zip(order, order[1:], names, names[1:], strict=False):
+            title = f"{first} before {second} at ε = {epsilon:g}"
+            yield difference(title, b.cells([b.at(epsilon)]), a.cells([a.at(epsilon)]))
 
 
-@decider("H3")
-def falls_with_n(results: Evidence) -> Verdict:
-    """Log-log slope of the error against n negative for every s*, and steeper for smaller s*."""
-    lines = _by_mask(results, "histoftree/figure2b")
-    slopes = np.array([loglog_slope(line.x, line.mean) for line in lines])
-    excess = [loglog_slope(line.x, np.maximum(line.mean - NOISE, 1e-12)) for line in lines]
-    parts = [
-        f"s* = {line.parameter('n_protected')}: slope {s:.4f} (of the excess over the noise {e:.3f})"
-        for line, s, e in zip(lines, slopes, excess, strict=True)
-    ]
-    return Verdict.of(bool((slopes < 0).all() and (np.diff(slopes) >= 0).all()), *parts)
+@checks("H2", "LabelDT", above(), counts=False)
+def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
+    """At ε 1 to 8 LabelDT has a smaller error than s* = 1 (shown beside: its tree is grown on noisy labels)."""
+    name = "histoftree/figure2a"
+    label, first = results.curve(name, "label_dt"), _by_mask(results, name)[0]
+    for epsilon in _budgets(label):
+        yield difference(f"ε = {epsilon:g}", first.cells([first.at(epsilon)]), label.cells([label.at(epsilon)]))
+
+
+def _budgets(line: Curve) -> list[float]:
+    return [float(e) for e in line.x if 1 <= e <= 8]
+
+
+def _decay(line: Curve) -> np.ndarray:
+    """Weights of the exponent with which an error falls in n."""
+    centred = np.log(line.x) - np.log(line.x).mean()
+    return -centred / (centred @ centred)
+
+
+@checks("H3", "slopes", above(), every=True)
+def falls_with_n(results: Evidence) -> Iterator[Instance]:
+    """For every s* the error falls: its exponent in n, the log-log slope with its sign changed, is above 0."""
+    for line in _by_mask(results, "histoftree/figure2b"):
+        yield Instance(_mask(line), line.cells(), "log_linear", {"weights": _decay(line).tolist()})
+
+
+@checks("H3", "order", above())
+def faster_for_small_masks(results: Evidence) -> Iterator[Instance]:
+    """The exponent at the smallest s* exceeds the exponent at the largest."""
+    small, *_, large = _by_mask(results, "histoftree/figure2b")
+    weights = [*_decay(small), *-_decay(large)]
+    name = f"{_mask(small)} against {_mask(large)}"
+    yield Instance(name, join([small.cells(), large.cells()]), "log_linear", {"weights": weights})
 
 
 def _by_bins(results: Evidence) -> dict[int, Curve]:
     lines = results.curves("histoftree/figure2c", METHOD)
-    return dict(sorted((int(line.parameter("bins")), line) for line in lines))
+    found = dict(sorted((int(line.parameter("bins")), line) for line in lines))
+    if len(found) < 2 or any(line.x.size < 3 for line in found.values()):
+        raise NotRunError("histoftree/figure2c needs at least two numbers of bins and three depths")
+    return found
 
 
-@decider("H4")
-def u_shape_in_depth(results: Evidence) -> Verdict:
-    """For t >= 2 the minimum over p is inside the range, and both ends are higher by more than 2 standard errors."""
-    verdicts, parts = [], []
+def _interior(lines: dict[int, Curve]) -> str:
+    """Why the least error says nothing of p: it lies at an end of the axis for every t."""
+    ends = all(int(np.argmin(line.mean)) in (0, line.x.size - 1) for line in lines.values())
+    return "the least error is at an end of the axis of p for every t" if ends else ""
+
+
+@checks("H4", "U", above(), every=True)
+def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
+    """For every t of at least 2 the errors at both ends of the axis of p, from 0 on, exceed the least one inside."""
     for bins, line in _by_bins(results).items():
-        low = int(np.argmin(line.mean))
-        inside = 0 < low < len(line.x) - 1
-        shape = inside and _exceeds(line, 0, low) and _exceeds(line, -1, low)
+        silent = "" if line.x[0] == 0 else f"the axis starts at p = {line.x[0]:g}, not at 0"
         if bins >= 2:
-            verdicts.append(shape)
-        values = f"{line.mean[0]:.3f}, {line.mean[low]:.3f}, {line.mean[-1]:.3f}"
-        parts.append(f"t = {bins}: best p {line.x[low]:g}, error at the first, best and last p {values}")
-    return Verdict.of(bool(verdicts) and all(verdicts), *parts)
+            yield Instance(f"t = {bins}", line.cells(), "dip", silent=silent)
 
 
-@decider("H5")
-def best_bins(results: Evidence) -> Verdict:
-    """The smallest error over p is reached at t = 2."""
-    best = {bins: line.mean.min() for bins, line in _by_bins(results).items()}
-    parts = [f"t = {bins}: {value:.4f}" for bins, value in best.items()]
-    return Verdict.of(min(best, key=lambda bins: best[bins]) == 2, "smallest error over p: " + ", ".join(parts))
+@checks("H5", "best t", above(), every=True)
+def best_bins(results: Evidence) -> Iterator[Instance]:
+    """The least error over p of every other t exceeds that of t = 2."""
+    lines = _by_bins(results)
+    if 2 not in lines:
+        raise NotRunError("histoftree/figure2c has no curve of t = 2")
+    for bins, line in lines.items():
+        if bins != 2:
+            cells = join([lines[2].cells(), line.cells()])
+            yield Instance(f"t = {bins} against 2", cells, "gap_of_best", silent=_interior(lines))
 
 
-@decider("H6")
-def best_depth_grows_with_bins(results: Evidence) -> Verdict:
-    """The minimising p does not decrease in t."""
-    depth = {bins: line.x[int(np.argmin(line.mean))] for bins, line in _by_bins(results).items()}
-    parts = [f"t = {bins}: p = {p:g}" for bins, p in depth.items()]
-    same = "the best p is the same for every t" if len(set(depth.values())) == 1 else ""
-    return Verdict.of(bool((np.diff(list(depth.values())) >= 0).all()), ", ".join(parts), same)
+@checks("H6", "best p", above())
+def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
+    """The p with the least error grows with t: its slope over t is above 0."""
+    lines = _by_bins(results)
+    first, *others = lines.values()
+    if any(not np.array_equal(line.x, first.x) for line in others):
+        raise NotRunError("histoftree/figure2c has different depths for different numbers of bins")
+    arguments = {"x": first.x.tolist(), "curves": len(lines)}
+    cells = join([line.cells() for line in lines.values()])
+    yield Instance("slope over t", cells, "trend_of_best", arguments, _interior(lines))
 
 
-@decider("H7")
-def falls_with_gamma(results: Evidence) -> Verdict:
-    """Every curve: Spearman(gamma, mean) <= -0.9."""
-    lines = results.curves("histoftree/figure2d")
-    rhos = {_name(line): spearman(line.x, line.mean) for line in lines}
-    parts = [f"{name}: {rho:.2f}" for name, rho in rhos.items()]
-    return Verdict.of(all(rho <= -0.9 for rho in rhos.values()), "Spearman " + ", ".join(parts))
+@checks("H7", "ends", above(), every=True)
+def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
+    """For every fixed s and for AdHistOfTree the error at the smallest γ exceeds the error at the largest."""
+    for line in results.curves("histoftree/figure2d"):
+        selected = line.parameter("n_grid_features")
+        yield _ends("AdHistOfTree" if selected is None else f"s = {selected}", line)
 
 
-def _name(line: Curve) -> str:
-    selected = line.parameter("n_grid_features")
-    return "adaptive" if selected is None else f"s = {selected}"
+def _fixed(results: Evidence) -> list[Curve]:
+    lines = results.curves("histoftree/figure2d", METHOD)
+    return sorted(lines, key=lambda line: line.parameter("n_grid_features"))
 
 
-@decider("H8")
-def adaptive_is_near_the_best(results: Evidence) -> Verdict:
-    """The best s varies with gamma, and the adaptive choice is within 5 % of the best s at every gamma."""
-    name = "histoftree/figure2d"
-    fixed = sorted(results.curves(name, METHOD), key=lambda line: line.parameter("n_grid_features"))
-    adaptive = results.curve(name, "adhistoftree_max_edge")
-    means = np.stack([line.mean for line in fixed])
-    best = [fixed[k].parameter("n_grid_features") for k in means.argmin(axis=0)]
-    excess = adaptive.mean / means.min(axis=0) - 1
-    choice = ", ".join(f"{s} at {g:g}" for s, g in zip(best, adaptive.x, strict=True))
-    return Verdict.of(
-        len(set(best)) > 1 and bool((excess <= 0.05).all()),
-        f"best s (at gamma): {choice}",
-        f"adaptive above the best s by {100 * excess.min():.1f} to {100 * excess.max():.1f} %",
-    )
+def _all_near(means: np.ndarray) -> bool:
+    """Whether every fixed s (rows) is approximately the best."""
+    above_noise = means - NOISE
+    return bool((above_noise <= (1 + NEAR) * above_noise.min(axis=0)).all())
+
+
+@checks("H8", "no single s", above(0, -NEAR))
+def no_single_choice(results: Evidence) -> Iterator[Instance]:
+    """Whichever s is fixed, at some γ its excess over the label noise exceeds the best s's by more than 10 %."""
+    lines = _fixed(results)
+    silent = "every s is within 10 % of the best at every γ" if _all_near(np.stack([c.mean for c in lines])) else ""
+    arguments = {"curves": len(lines), "floor": NOISE}
+    yield Instance("best single s", join([c.cells() for c in lines]), "loss_of_any_single", arguments, silent)
+
+
+@checks("H8", "adaptive", below(0, NEAR), every=True)
+def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
+    """At every γ the adaptive choice's excess over the label noise is at most 10 % above the best fixed s's.
+
+    Where every s is within the margin, any choice would be.
+    """
+    lines, adaptive = _fixed(results), results.curve("histoftree/figure2d", "adhistoftree_max_edge")
+    for k, gamma in enumerate(adaptive.x):
+        here = [line.cells([line.at(gamma)]) for line in lines]
+        means = np.array([[cells.samples.mean()] for cells in here])
+        silent = "every s is within 10 % of the best here" if _all_near(means) else ""
+        cells = join([adaptive.cells([k]), *here])
+        yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": NOISE}, silent)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lpbench.papers.published_files import names, printed_rows, read, with_notes
+from lpbench.papers.published_files import names, printed_rows, read, steps, with_notes
 from lpbench.reporting.paper import TableLayout
 
 #: Experiment -> number and budget of the table.
@@ -35,6 +35,7 @@ def cells(experiment: str) -> pd.DataFrame:
             "epsilon": rows["epsilon"].astype(float).tolist(),
             "x": np.nan,
             "published": rows["mse_ratio"].astype(float).tolist(),
+            "step": steps(rows["mse_ratio"]),
             "starred": (rows["significant"] == "true").tolist(),
         }
     )

@@ -1,6 +1,6 @@
 """The limits of label differential privacy: rates of convergence under four models; letter Z."""
 
-from lpbench.papers.label_dp.claims import decider
+from lpbench.papers.label_dp.claims import checks
 from lpbench.papers.label_dp.errata import ERRATA
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import rate_grid, read_rates
@@ -17,7 +17,7 @@ PAPER = Paper(
     grids={"label_dp/table1": rate_grid},
     letter="Z",
     order=3,
-    claims=stated_claims("Z", decider),
+    claims=stated_claims("Z", checks),
     errata=ERRATA,
     outputs={
         "label_dp/table1": Output(write_rates, replaces=True),

@@ -7,7 +7,7 @@ sampling error alone (bootstrap over replications, whole curves at a time).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,6 @@ import pandas as pd
 from lpbench.analysis import Interval, bootstrap, local_slopes, loglog_slope
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
-from lpbench.analysis.rates import LEVEL
 from lpbench.datasets import load_manifest
 from lpbench.reporting.plain_table import PlainTable, RateEntry, RateGrid
 from lpbench.selectors import parse_selector
@@ -109,27 +108,6 @@ def exponent(line: Curve, last: int | None = None) -> Interval:
     """Fitted exponent (minus the log-log slope) of a curve over all places or the ``last`` ones."""
     part = slice(None) if last is None else slice(-last, None)
     return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[part], mean[..., part]))
-
-
-def compare(
-    a: Curve, b: Curve, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], level: float = LEVEL
-) -> Interval:
-    """Bootstrap a statistic of two mean curves over replications that share their data.
-
-    ``statistic`` maps two arrays of shape (..., k) to shape (...).
-    """
-    both = np.stack([a.samples, b.samples], axis=1)
-    return bootstrap(both, lambda mean: statistic(mean[..., 0, :], mean[..., 1, :]), level=level)
-
-
-def slope_difference(a: Curve, b: Curve, last: int | None = None, level: float = LEVEL) -> Interval:
-    """Exponent of curve a minus that of curve b, over all places or the ``last`` ones."""
-    part = slice(None) if last is None else slice(-last, None)
-
-    def difference(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return loglog_slope(b.x[part], q[..., part]) - loglog_slope(a.x[part], p[..., part])
-
-    return compare(a, b, difference, level)
 
 
 def theory(line: Curve) -> tuple[str, str, Rate]:

@@ -1,12 +1,15 @@
-"""Deciders of LPCT's claims about the public sample, the parameters and the range (figures 6 to 10)."""
+"""Checks of LPCT's claims about the public sample, the parameters and the range (figures 6 to 10)."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 
-from lpbench.analysis import better, spearman
-from lpbench.analysis.claims import Deciders, Verdict
+from lpbench.analysis.claims import Checks, above, within
 from lpbench.analysis.curves import Curve
+from lpbench.analysis.instances import Instance, difference, join, linear
 from lpbench.errors import NotRunError
 from lpbench.papers.lpct.lines import (
     LPCT,
@@ -14,162 +17,201 @@ from lpbench.papers.lpct.lines import (
     ONLY_P,
     PRUNE,
     RANDOM,
-    Family,
-    against,
     by_epsilon,
-    gap,
     line,
     lines,
-    log_slope,
+    per_doubling,
+    shared_places,
+    slope_weights,
 )
-from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.evidence import Evidence, Published
 
-decider = Deciders()
+checks = Checks()
 
-#: Change of accuracy over the flat part of a curve that still counts as flat.
-FLAT = 0.01
-#: A difference of means counts as real beyond this many standard errors.
-BEYOND = 2.0
+#: Public rows beyond which a curve is called flat, and the change of accuracy that still counts as flat.
+KNEE, FLAT = 50, 0.02
+#: The settings of LPCT-R that the authors searched.
+AUTHORS = "min_samples_leaf=1"
 
 
-@decider("L8")
-def grows_with_public_sample(results: Evidence) -> Verdict:
-    """Spearman(n_Q, accuracy) >= 0.9 for LPCT and LPCT-prune; the gap between them falls as n_Q doubles."""
+@checks("L8", "trend", above(1, 0.1))
+def grows_with_public_sample(results: Evidence) -> Iterator[Instance]:
+    """Spearman's correlation of n_Q and accuracy is above 0.9 for LPCT and for LPCT-prune."""
+    for method, title in ((LPCT, "LPCT"), (PRUNE, "LPCT-prune")):
+        for epsilon, curve in by_epsilon(results, "lpct/figure6a", method).items():
+            yield Instance(f"{title}, ε = {epsilon:g}", curve.cells(), "trend", {"x": curve.x.tolist()})
+
+
+@checks("L8", "gap falls", above())
+def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
+    """The gap of LPCT-prune to LPCT falls as n_Q doubles."""
     name = "lpct/figure6a"
     both, prune = by_epsilon(results, name, LPCT), by_epsilon(results, name, PRUNE)
-    verdicts, parts = [], []
-    for epsilon in both.keys() & prune.keys():
-        rho = [spearman(c[epsilon].x, c[epsilon].mean) for c in (both, prune)]
-        trend = log_slope(gap(both[epsilon], prune[epsilon]))
-        verdicts.append(min(rho) >= 0.9 and trend.estimate < 0)
-        parts.append(f"epsilon {epsilon:g}: Spearman {rho[0]:.2f} and {rho[1]:.2f}, gap per doubling {trend}")
-    return Verdict.of(bool(verdicts) and all(verdicts), *sorted(parts))
+    for epsilon in (e for e in both if e in prune):
+        a, b = both[epsilon], prune[epsilon]
+        yield linear(f"ε = {epsilon:g}", (a.cells(), -per_doubling(a.x)), (b.cells(), per_doubling(b.x)))
 
 
-@decider("L9")
-def steep_then_flat(results: Evidence) -> Verdict:
-    """LPCT: larger slope per row for n_Q <= 50 than beyond. LPCT-P: rises up to 50, changes by < 0.01 beyond."""
-    name = "lpct/figure6b"
-    verdicts, parts = [], []
-    for epsilon, curve in by_epsilon(results, name, LPCT).items():
-        steep, rest = _per_row(curve.between(0, 50)), _per_row(curve.between(50, np.inf))
-        only = by_epsilon(results, name, ONLY_P)[epsilon]
-        before, after = only.between(0, 50), only.between(50, np.inf)
-        rise, drift = before.mean[-1] - before.mean[0], _per_row(after) * np.ptp(after.x)
-        verdicts.append(steep > rest and rise > 0 and abs(drift) < FLAT)
-        parts.append(
-            f"epsilon {epsilon:g}: LPCT {1e4 * steep:.2f} then {1e4 * rest:.2f} per 10^4 rows, "
-            f"LPCT-P {rise:+.4f} up to 50, {drift:+.4f} beyond"
-        )
-    return Verdict.of(bool(verdicts) and all(verdicts), *parts)
+def _knee(name: str, curve: Curve, share: float) -> Instance:
+    """A share of the slope up to the knee minus the slope beyond, per 100 rows."""
+    before, beyond = curve.between(0, KNEE), curve.between(KNEE, np.inf)
+    return linear(
+        name,
+        (before.cells(), 100 * share * slope_weights(before.x)),
+        (beyond.cells(), -100 * slope_weights(beyond.x)),
+    )
 
 
-def _per_row(curve: Curve) -> float:
-    return float(np.polyfit(curve.x, curve.mean, 1)[0])
+@checks("L9", "LPCT steep", above())
+def steep_then_flat(results: Evidence) -> Iterator[Instance]:
+    """The slope of LPCT's accuracy in n_Q beyond 50 rows is at most a fifth of the slope up to 50."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure6b", LPCT).items():
+        yield _knee(f"ε = {epsilon:g}", curve, 0.2)
 
 
-def _inverted_u(curve: Curve) -> bool:
-    """The maximum is inside, and both ends are lower by more than 2 standard errors."""
-    top = int(np.argmax(curve.mean))
-    if not 0 < top < len(curve.x) - 1:
-        return False
-    ends = np.array([0, -1])
-    return bool((curve.mean[top] - curve.mean[ends] > BEYOND * np.hypot(curve.se[top], curve.se[ends])).all())
+@checks("L9", "LPCT-P steep", above())
+def private_alone_steep_then_flat(results: Evidence) -> Iterator[Instance]:
+    """The slope of LPCT-P's accuracy in n_Q beyond 50 rows is at most a fifth of the slope up to 50."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
+        yield _knee(f"ε = {epsilon:g}", curve, 0.2)
 
 
-@decider("L10")
-def inverted_u_in_depth(results: Evidence) -> Verdict:
-    """Inverted U in the depth at every budget; the best depth does not decrease in epsilon."""
+@checks("L9", "LPCT-P flat", within(FLAT))
+def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
+    """From 50 to 200 public rows the fitted change of LPCT-P is within 0.02 of 0, where it is so in the print."""
+    printed = by_epsilon(_print_of(results), "lpct/figure6b", ONLY_P)
+    for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
+        change = _change(printed[epsilon])
+        silent = "" if abs(change @ printed[epsilon].between(KNEE, np.inf).mean) <= FLAT else "not flat in the print"
+        yield linear(f"ε = {epsilon:g}", (curve.between(KNEE, np.inf).cells(), _change(curve)), silent=silent)
+
+
+def _change(curve: Curve) -> np.ndarray:
+    beyond = curve.between(KNEE, np.inf)
+    return np.ptp(beyond.x) * slope_weights(beyond.x)
+
+
+def _print_of(results: Evidence) -> Evidence:
+    return results if isinstance(results, Published) else Published(results)
+
+
+@checks("L10", "inverted U", above())
+def inverted_u_in_depth(results: Evidence) -> Iterator[Instance]:
+    """For ε up to 8 the best accuracy at a depth inside the axis exceeds the accuracy at both ends."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure7a", LPCT).items():
+        if epsilon <= 8:
+            yield Instance(f"ε = {epsilon:g}", curve.cells(), "dip", {"sign": -1})
+
+
+def _moves(curves: dict[float, Curve], axis: np.ndarray) -> Instance:
+    """Slope of the best place over the budgets in their order."""
+    first, *others = curves.values()
+    if any(not np.array_equal(curve.x, first.x) for curve in others):
+        raise NotRunError("the curves have different places")
+    arguments = {"x": axis.tolist(), "curves": len(curves), "sign": -1}
+    return Instance("slope over ε", join([c.cells() for c in curves.values()]), "trend_of_best", arguments)
+
+
+@checks("L10", "best depth", above())
+def best_depth_grows(results: Evidence) -> Iterator[Instance]:
+    """The depth of the best accuracy grows over the budgets in their order."""
     curves = by_epsilon(results, "lpct/figure7a", LPCT)
-    best = {e: float(c.x[np.argmax(c.mean)]) for e, c in curves.items()}
-    shapes = {e: _inverted_u(c) for e, c in curves.items()}
-    growing = bool((np.diff(list(best.values())) >= 0).all())
-    parts = [f"epsilon {e:g}: best depth {best[e]:g}{'' if shapes[e] else ' (no inverted U)'}" for e in curves]
-    return Verdict.of(all(shapes.values()) and growing, *parts)
+    yield _moves(curves, next(iter(curves.values())).x)
 
 
-@decider("L11")
-def shape_in_weight(results: Evidence) -> Verdict:
-    """Inverted U in lambda at 2, 4, 8; Spearman >= 0.9 at 1 and <= -0.9 at 1000; best lambda falls with epsilon."""
+@checks("L11", "inverted U", above())
+def inverted_u_in_weight(results: Evidence) -> Iterator[Instance]:
+    """At ε = 2, 4, 8 the best accuracy at a weight inside the axis exceeds the accuracy at both ends."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure7c", LPCT).items():
+        if 1 < epsilon < NON_PRIVATE:
+            yield Instance(f"ε = {epsilon:g}", curve.cells(), "dip", {"sign": -1})
+
+
+@checks("L11", "ends", above())
+def monotone_at_the_extremes(results: Evidence) -> Iterator[Instance]:
+    """From the smallest to the largest weight accuracy rises at ε = 1 and falls at ε = 1000."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure7c", LPCT).items():
+        if epsilon <= 1:
+            yield difference(f"ε = {epsilon:g} rises", curve.cells([-1]), curve.cells([0]))
+        elif epsilon >= NON_PRIVATE:
+            yield difference(f"ε = {epsilon:g} falls", curve.cells([0]), curve.cells([-1]))
+
+
+@checks("L11", "best weight", above())
+def best_weight_falls(results: Evidence) -> Iterator[Instance]:
+    """The decimal logarithm of the best weight falls over the budgets in their order."""
     curves = by_epsilon(results, "lpct/figure7c", LPCT)
-    verdicts, parts = [], []
-    for epsilon, curve in curves.items():
-        rho = spearman(curve.x, curve.mean)
-        if epsilon >= NON_PRIVATE:
-            right = rho <= -0.9
-        elif epsilon <= 1:
-            right = rho >= 0.9
-        else:
-            right = _inverted_u(curve)
-        verdicts.append(right)
-        best = curve.x[np.argmax(curve.mean)]
-        shape = "as stated" if right else "another shape"
-        parts.append(f"epsilon {epsilon:g}: best lambda {best:g}, Spearman {rho:.2f}, {shape}")
-    best = [float(c.x[np.argmax(c.mean)]) for c in curves.values()]
-    return Verdict.of(all(verdicts) and bool((np.diff(best) <= 0).all()), *parts)
+    yield _moves(curves, -np.log10(next(iter(curves.values())).x))
 
 
-@decider("L12")
-def range_from_public_data(results: Evidence) -> Verdict:
-    """The gap of the estimated to the known range falls as n_Q doubles; the unknown range is worse (Holm)."""
+def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
     name = "lpct/figure8"
-    verdicts, parts = [], []
     for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
         found = {c.dataset.split("[")[0]: c for c in lines(results, name, LPCT, panel=panel)}
         absent = {"range_known", "range_estimated", "range_unknown"} - set(found)
         if absent:
             raise NotRunError(f"{name} lacks {sorted(absent)[0]}")
-        known = found["range_known"]
-        estimated = gap(known, found["range_estimated"])
-        trend = log_slope(estimated)
-        family = against([(panel, known, found["range_unknown"])])
-        verdicts.append(trend.estimate < 0 and family.holds)
-        ends = f"{estimated.mean[0]:.4f} to {estimated.mean[-1]:.4f}"
-        parts.append(f"({panel}) gap of the estimated range {ends}, per doubling of n_Q {trend}")
-        loss = gap(known, found["range_unknown"]).mean.mean()
-        parts.append(f"unknown range below the known one by {loss:.4f}: {family}")
-    return Verdict.of(bool(verdicts) and all(verdicts), *parts)
+        yield f"({panel})", found
 
 
-@decider("L13")
-def informed_partition_is_better(results: Evidence) -> Verdict:
-    """At each budget LPCT beats LPCT-R in the mean over n_Q (one-sided paired test, Holm).
+@checks("L12", "gap falls", above())
+def estimated_range_approaches(results: Evidence) -> Iterator[Instance]:
+    """The gap of the estimated to the known range falls as n_Q doubles."""
+    for panel, found in _ranges(results):
+        known, estimated = found["range_known"], found["range_estimated"]
+        weights = per_doubling(known.x)
+        yield linear(panel, (known.cells(), -weights), (estimated.cells(), weights))
 
-    Decided on every grid of LPCT-R that was run: its own 68 settings, and LPCT's.
-    """
+
+@checks("L12", "unknown is worse", above())
+def unknown_range_is_worse(results: Evidence) -> Iterator[Instance]:
+    """Accuracy with the known range exceeds accuracy with the unknown one, averaged over n_Q."""
+    for panel, found in _ranges(results):
+        yield difference(panel, found["range_known"].cells(), found["range_unknown"].cells())
+
+
+def _against_random(results: Evidence, authors: bool) -> Iterator[Instance]:
     name = "lpct/figure9"
     both = by_epsilon(results, name, LPCT)
-    families, parts = [], []
-    rivals = sorted({c.method for c in results.curves(name, RANDOM)})
-    for rival in rivals:
-        labels, p_values = [], []
-        for curve in (c for c in results.curves(name, RANDOM) if c.method == rival):
-            difference = gap(both[curve.epsilon], curve)
-            labels.append(f"epsilon {curve.epsilon:g} ({difference.mean.mean():+.4f})")
-            p_values.append(better(difference.samples.mean(axis=1), np.zeros(len(difference.samples)),
-                                   larger_is_better=True))  # fmt: skip
-        family = Family(tuple(labels), np.array(p_values))
-        families.append(family.holds)
-        parts.append(f"against {rival}, mean difference {', '.join(labels)}: {family}")
-    return Verdict.of(bool(families) and all(families), *parts)
+    rivals = [c for c in results.curves(name, RANDOM) if (AUTHORS in c.method) == authors]
+    if not rivals:
+        raise NotRunError(f"{name} has no curve of LPCT-R on this grid")
+    for curve in sorted(rivals, key=lambda c: c.epsilon):
+        for x, (a, b) in shared_places(both[curve.epsilon], curve):
+            name = f"ε = {curve.epsilon:g}, n_Q = {x:g}"
+            yield difference(name, both[curve.epsilon].cells([a]), curve.cells([b]))
 
 
-@decider("L14")
-def more_use_of_public_data(results: Evidence) -> Verdict:
-    """LPCT > LPDT > PHIST at each fraction; on Employee LPCT with 0.2 of the private rows reaches PHIST with 0.6.
+@checks("L13", "authors' grid", above())
+def informed_partition_is_better(results: Evidence) -> Iterator[Instance]:
+    """LPCT is more accurate than LPCT-R with the settings that the authors searched, on average over the points."""
+    return _against_random(results, authors=True)
 
-    "Reaches" means within 1 standard error of the paired difference, or above.
-    """
+
+@checks("L13", "LPCT's grid", above(), counts=False)
+def better_on_equal_terms(results: Evidence) -> Iterator[Instance]:
+    """The same with all settings of LPCT for LPCT-R (shown beside)."""
+    return _against_random(results, authors=False)
+
+
+@checks("L14", "order", above())
+def more_use_of_public_data(results: Evidence) -> Iterator[Instance]:
+    """At the fractions of both panels LPCT is more accurate than LPDT and LPDT than PHIST, on average."""
     name = "lpct/figure10"
-    verdicts, parts = [], []
     for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
-        both, lpdt, phist = (line(results, name, m, panel=panel) for m in (LPCT, "lpdt", "phist"))
-        ordered = (both.mean > lpdt.mean) & (lpdt.mean > phist.mean)
-        verdicts.append(bool(ordered.all()))
-        parts.append(f"({panel}) {both.dataset.split('[')[0]}: in order at {ordered.sum()} of {ordered.size} fractions")
-        if both.dataset.startswith("employee"):
-            difference = both.samples[:, both.at(0.2)] - phist.samples[:, phist.at(0.6)]
-            se = difference.std(ddof=1) / np.sqrt(difference.size)
-            verdicts.append(difference.mean() >= -se)
-            parts.append(f"LPCT at 0.2 minus PHIST at 0.6: {difference.mean():+.4f} (se {se:.4f})")
-    return Verdict.of(bool(verdicts) and all(verdicts), *parts)
+        order = [(m, line(results, name, m, panel=panel)) for m in (LPCT, "lpdt", "phist")]
+        for (_, a), (_, b) in itertools.pairwise(order):
+            title = "LPCT, LPDT" if a is order[0][1] else "LPDT, PHIST"
+            for x, (i, k) in shared_places(a, b):
+                yield difference(f"({panel}) {title}, {x:g}", a.cells([i]), b.cells([k]))
+
+
+@checks("L14", "0.2 for 0.6", within(0.02))
+def a_third_of_the_private_rows(results: Evidence) -> Iterator[Instance]:
+    """On Employee LPCT with 0.2 of the private rows is within 0.02 of PHIST with 0.6."""
+    name = "lpct/figure10"
+    panels = [c.panel for c in results.curves(name, LPCT) if c.dataset.startswith("employee")]
+    if not panels:
+        raise NotRunError(f"{name} was not run on employee")
+    both, phist = (line(results, name, m, panel=panels[0]) for m in (LPCT, "phist"))
+    yield difference("Employee", both.cells([both.at(0.2)]), phist.cells([phist.at(0.6)]))

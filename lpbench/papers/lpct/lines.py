@@ -1,14 +1,12 @@
-"""What the deciders of LPCT's figures share: picking curves and testing one against another."""
+"""What the checks of LPCT's figures share: names of the methods and picking of curves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
-from lpbench.analysis import ALPHA, better, bootstrap, holm, slope
 from lpbench.analysis.curves import Curve
-from lpbench.analysis.rates import Interval
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence
 from lpbench.selectors import parse_selector
@@ -36,57 +34,23 @@ def line(results: Evidence, name: str, base: str, *, panel: str | None = None) -
 
 
 def by_epsilon(results: Evidence, name: str, base: str, *, panel: str | None = None) -> dict[float, Curve]:
-    """Curves of a method by budget."""
+    """Curves of a method by budget, the smallest first."""
     return {curve.epsilon: curve for curve in lines(results, name, base, panel=panel)}
 
 
-@dataclass(frozen=True)
-class Family:
-    """One-sided paired tests that belong together, adjusted by Holm's method."""
-
-    labels: tuple[str, ...]
-    p_values: np.ndarray
-
-    @property
-    def adjusted(self) -> np.ndarray:
-        """Holm-adjusted p-values."""
-        return holm(self.p_values)
-
-    @property
-    def holds(self) -> bool:
-        """Whether every test is significant after the adjustment."""
-        return bool(len(self.labels)) and bool((self.adjusted < ALPHA).all())
-
-    def __str__(self) -> str:
-        failed = [f"{t} (p {p:.2g})" for t, p in zip(self.labels, self.adjusted, strict=True) if not p < ALPHA]
-        count = f"{len(self.labels) - len(failed)} of {len(self.labels)} paired tests significant after Holm"
-        shown = ", ".join(failed[:5]) + (f" and {len(failed) - 5} more" if len(failed) > 5 else "")
-        return count + (f"; not: {shown}" if failed else "")
+def shared_places(*curves: Curve) -> Iterator[tuple[float, list[int]]]:
+    """Places that all curves have, with their number on each curve."""
+    for x in curves[0].x:
+        if all(np.isclose(c.x, x).any() for c in curves):
+            yield float(x), [c.at(x) for c in curves]
 
 
-def against(pairs: list[tuple[str, Curve, Curve]]) -> Family:
-    """Test at every common place that the first curve of each pair is more accurate than the second."""
-    labels, p_values = [], []
-    for name, a, b in pairs:
-        for k, x in enumerate(a.x):
-            if np.isclose(b.x, x).any():
-                labels.append(f"{name} at {x:g}")
-                p_values.append(better(a.samples[:, k], b.samples[:, b.at(x)], larger_is_better=True))
-    if not labels:
-        raise NotRunError("the curves have no place in common")
-    return Family(tuple(labels), np.array(p_values))
+def per_doubling(x: np.ndarray) -> np.ndarray:
+    """Weights of the least-squares slope against the logarithm to base 2."""
+    return slope_weights(np.log2(x))
 
 
-def gap(a: Curve, b: Curve) -> Curve:
-    """The curve ``a - b``, paired by replication; both must have the same places."""
-    if not np.allclose(a.x, b.x):
-        raise NotRunError(f"{a.method} and {b.method} were not run at the same places")
-    values = a.samples - b.samples
-    se = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.full(a.x.shape, np.nan)
-    return Curve(a.panel, a.dataset, a.mask, a.method, a.epsilon, a.x, values.mean(axis=0), se, values)
-
-
-def log_slope(curve: Curve) -> Interval:
-    """Change of the score when x doubles, with a 95 % bootstrap interval."""
-    axis = np.log2(curve.x)
-    return bootstrap(curve.samples, lambda mean: slope(axis, mean))
+def slope_weights(x: np.ndarray) -> np.ndarray:
+    """Weights of the least-squares slope."""
+    centred = np.asarray(x, dtype=float) - np.mean(x)
+    return centred / (centred @ centred)

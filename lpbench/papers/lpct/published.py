@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lpbench.papers.published_files import names, printed_rows, read, with_notes
+from lpbench.papers.published_files import names, printed_rows, read, steps, with_notes
 from lpbench.reporting.paper import TableLayout
 
 #: Columns of tables 2 and 3.
@@ -52,7 +52,7 @@ def accuracies() -> pd.DataFrame:
     rows = read("lpct_table2.csv")
     values = [float(v or "nan") for v in rows["accuracy"]]
     table = _cells(rows, values, rows["epsilon"].astype(float).tolist(), (rows["best"] == "true").tolist())
-    return with_notes("lpct/table2", table)
+    return with_notes("lpct/table2", table.assign(step=steps(rows["accuracy"])))
 
 
 def seconds() -> pd.DataFrame:
@@ -60,8 +60,9 @@ def seconds() -> pd.DataFrame:
     rows = read("lpct_table3.csv")
     values = pd.Series([float(v or "nan") for v in rows["seconds"]], index=rows.index)
     reference = values[rows["method"] == "CT-W"].set_axis(rows.loc[rows["method"] == "CT-W", "dataset"])
-    ratio = values / reference.loc[rows["dataset"]].to_numpy()
-    return with_notes("lpct/table3", _cells(rows, ratio.tolist(), 2.0, False))
+    divisor = reference.loc[rows["dataset"]].to_numpy()
+    table = _cells(rows, (values / divisor).tolist(), 2.0, False)
+    return with_notes("lpct/table3", table.assign(step=np.array(steps(rows["seconds"])) / divisor))
 
 
 def _cells(
@@ -116,6 +117,7 @@ def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
             "epsilon": [float(b) if b else single or place for b, place in zip(budget, x, strict=True)],
             "x": x,
             "published": rows["accuracy"].astype(float).tolist(),
+            "step": steps(rows["accuracy"]),
             "starred": False,
         }
     )

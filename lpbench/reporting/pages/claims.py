@@ -1,32 +1,60 @@
-"""Claims as pages show them: statement, status, and the evidence of every check."""
+"""Claims as pages show them: statement, status, and the evidence of every check as dots with intervals."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lpbench.analysis import read_csv
-from lpbench.reporting.pages.statuses import status_of
+from lpbench.reporting.claim_files import read_claims
+from lpbench.reporting.pages.charts import Intervals, Value, intervals
+from lpbench.reporting.pages.statuses import STATUSES
 from lpbench.reporting.paper import papers
+
+#: Instances beyond these are not drawn: ``claims_instances.csv`` has all.
+DRAWN = 14
 
 
 def shown_claims(folder: Path) -> list[dict[str, Any]]:
-    """Read ``claims.csv`` of a report: one dictionary a claim, in the papers' order.
+    """Read a report's claims: one dictionary a claim, in the papers' order.
 
     Returns
     -------
     list of dict
-        ``paper``, ``claim``, ``artefact``, ``statement``, ``rule``; ``status``; ``checks``: what was checked, its chart
-        and its lines; ``concerns``: function(leaf) that says whether it is about an artefact.
+        ``paper``, ``claim``, ``artefact``, ``statement``, ``reasons``; ``status``; ``checks``: what was checked, its
+        chart and its lines; ``concerns``: function(leaf) that says whether it is about an artefact.
     """
     known = {claim.name: claim for paper in papers() for claim in paper.claims}
     found = []
-    for row in read_csv(folder / "claims.csv").to_dict("records"):
+    for row in read_claims(folder):
         claim = known.get(row["claim"])
-        evidence = {"name": "", "chart": None, "lines": [row["evidence"]] if row.get("evidence") else []}
         found.append({
-            **{key: row[key] for key in ("paper", "claim", "artefact", "statement")},
-            "rule": claim.judged_by if claim else "", "status": status_of(row), "checks": [evidence],
+            **{key: row[key] for key in ("paper", "claim", "artefact", "statement", "reasons")},
+            "status": STATUSES[row["status"]], "checks": [_check(check) for check in row["checks"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
         })  # fmt: skip
     return found
+
+
+def _check(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One check: its rule, the outcomes, and a chart."""
+    outcomes = f"In the paper's numbers: {row['published_outcome']}. Ours: {row['ours_outcome']}."
+    if row["half_margin"] and (row["half_margin"], row["double_margin"]) != (row["ours_outcome"],) * 2:
+        outcomes += f" With half the margin: {row['half_margin']}, with twice the margin: {row['double_margin']}."
+    more = len({point["instance"] for point in row["points"]}) - DRAWN
+    rest = f"{more} more instances are in claims_instances.csv." if more > 0 else ""
+    return {
+        "name": row["check"],
+        "chart": _chart(row["points"]),
+        "lines": [line for line in (row["rule"], outcomes, row["reason"], rest) if line],
+    }
+
+
+def _chart(points: Sequence[Mapping[str, Any]]) -> Intervals | None:
+    rows: dict[str, list[Value]] = {}
+    for point in points:
+        kind = "ours" if point["source"] == "ours" else "theirs"
+        low, high = (v if math.isfinite(v) else math.nan for v in (point["low"], point["high"]))
+        rows.setdefault(point["instance"], []).append(Value(point["value"], low, high, kind))
+    return intervals(list(rows.items())[:DRAWN]) if rows else None

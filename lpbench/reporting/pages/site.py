@@ -30,7 +30,7 @@ from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, papers
 from lpbench.reporting.render import render
-from lpbench.reporting.report import TOLERANCE, headline, in_order, not_run, not_run_in_short
+from lpbench.reporting.report import TOLERANCE, banner, headline, in_order, not_run, not_run_in_short
 
 
 def write_pages(
@@ -143,6 +143,7 @@ class Site:
             "claims": claims,
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "counts": counts(c["status"] for c in claims),
+            "banner": banner(claims),
             "headline": headline([], mine),
             "tolerance": TOLERANCE,
             "groups": _grouped(shown),
@@ -159,6 +160,7 @@ class Site:
             "title": "Results",
             "findings": self.findings,
             "headline": headline([], self.entries),
+            "banner": banner(self.claims),
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
             "claims": self.claims,
             "counts": counts(c["status"] for c in self.claims),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -42,23 +42,6 @@ STATUSES = {
 }
 #: Statuses of claims that our numbers agree with.
 AGREEING = frozenset({"reproduced", "supported", "holds here, not in the paper's numbers"})
-#: Statuses by the verdict on our numbers alone.
-_VERDICTS = {"holds": "supported", "fails": "not supported here", "not_run": "no verdict"}
-
-
-def status_of(row: Mapping) -> Status:
-    """Status of a row of ``claims.csv``; a word that is not known is shown as it stands."""
-    label = str(row.get("status") or _VERDICTS.get(str(row.get("verdict")), "no verdict"))
-    label = label.partition(" (")[0]
-    return STATUSES.get(label, Status(label, "none", "○"))
-
-
-def weakest(found: Iterable[Status]) -> Status:
-    """The status of a claim with several checks: it holds as far as its weakest check does."""
-    order = list(STATUSES.values())
-    # a check without verdict decides only where there is no other
-    judged = [s for s in found if s.label != "no verdict"]
-    return max(judged, key=order.index, default=STATUSES["no verdict"])
 
 
 def counts(found: Iterable[Status]) -> list[tuple[Status, int]]:

@@ -1,0 +1,174 @@
+"""Instances of a check: what is compared at one point of a curve or in one table, with its 95 % interval.
+
+Both sources take the same way. *Ours* are replications. *Published* are means alone: their error is ours, taken
+relative to the mean, and the rounding of the print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from scipy import stats
+
+from lpbench.analysis.rates import LEVEL, Interval
+from lpbench.analysis.statistics import statistic
+
+DRAWS = 2000
+#: Scores enter a check with this many significant digits: those of the files that show them.
+DIGITS = 6
+
+#: Experiment, panel, data set, mask, method, epsilon and x of a cell.
+Key = tuple[str, str, str, str, str, float, float]
+
+
+def significant(values: np.ndarray) -> np.ndarray:
+    """Round to the digits with which the files show scores, so that they give the same outcomes."""
+    values = np.asarray(values, dtype=float)
+    size = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
+    scale = 10.0 ** np.clip(DIGITS - 1 - np.floor(np.log10(size)), 0, 22)
+    return np.round(values * scale) / scale
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some cells of one source.
+
+    Attributes
+    ----------
+    keys : tuple of Key
+        (experiment, panel, dataset, mask, method, epsilon, x) of each.
+    samples : ndarray of shape (R, k)
+        One row a replication.
+    step : ndarray of shape (k,)
+        Distance between neighbouring values of the print; 0 for scores of a run.
+    """
+
+    keys: tuple[Key, ...]
+    samples: np.ndarray
+    step: np.ndarray
+
+    def __add__(self, other: Cells) -> Cells:
+        count = min(len(self.samples), len(other.samples))
+        samples = np.concatenate([self.samples[:count], other.samples[:count]], axis=1)
+        return Cells(self.keys + other.keys, samples, np.concatenate([self.step, other.step]))
+
+    def __getitem__(self, places: Sequence[int] | np.ndarray | slice) -> Cells:
+        index = np.arange(len(self.keys))[places]
+        return Cells(tuple(self.keys[k] for k in index), self.samples[:, index], self.step[index])
+
+
+def join(parts: Iterable[Cells]) -> Cells:
+    """Put cells side by side, with the replications that all have."""
+    first, *rest = parts
+    for part in rest:
+        first = first + part
+    return first
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One comparison.
+
+    Attributes
+    ----------
+    name : str
+        Where: a point of a curve, a budget, a data set.
+    cells : Cells
+    statistic : str
+        Name of one of :data:`lpbench.analysis.statistics.STATISTICS`.
+    arguments : dict
+    silent : str
+        Why it can tell nothing here; empty where it can.
+    """
+
+    name: str
+    cells: Cells
+    statistic: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    silent: str = ""
+
+
+def linear(name: str, *parts: tuple[Cells, Sequence[float] | np.ndarray], silent: str = "") -> Instance:
+    """Instance of a weighted sum of cells."""
+    weights = np.concatenate([np.asarray(w, dtype=float) for _, w in parts])
+    return Instance(
+        name, join(c for c, _ in parts), "linear", {"weights": [float(f"{w:.15g}") for w in weights]}, silent
+    )
+
+
+def difference(name: str, a: Cells, b: Cells, *, silent: str = "") -> Instance:
+    """Instance of the mean of some cells minus that of others."""
+    k, m = len(a.keys), len(b.keys)
+    return linear(name, (a, np.full(k, 1 / k)), (b, np.full(m, -1 / m)), silent=silent)
+
+
+@cache
+def _shares(replications: int) -> np.ndarray:
+    """Share of each replication in each draw of the bootstrap; it depends on their number alone."""
+    even = np.full(replications, 1 / replications)
+    return np.random.default_rng(replications).multinomial(replications, even, size=DRAWS) / replications
+
+
+def draws(instance: Instance) -> np.ndarray:
+    """The statistic within each replication (linear), or in each draw of the bootstrap.
+
+    Ranks, minima and best points are found anew in each draw. Published cells are rounded anew too, seeded by the
+    instance's name.
+    """
+    samples, step = instance.cells.samples, instance.cells.step
+    if instance.statistic == "linear":
+        return statistic("linear", samples, instance.arguments)
+    means = _shares(len(samples)) @ samples
+    if step.any():
+        means = means + np.random.default_rng(crc32(instance.name.encode())).uniform(-0.5, 0.5, means.shape) * step
+    return statistic(instance.statistic, means, instance.arguments)
+
+
+def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = None) -> Interval:
+    """Value and interval of the mean of some instances of one check.
+
+    Points of a curve share splits and seeds: the mean is taken within each replication (or draw), then the interval.
+
+    Parameters
+    ----------
+    instances : sequence of Instance
+        All linear, or none.
+    found : sequence of ndarray, optional
+        Their :func:`draws`.
+    """
+    found = [draws(i) for i in instances] if found is None else found
+    count = min(len(values) for values in found)
+    values = np.mean([v[:count] for v in found], axis=0)
+    if instances[0].statistic == "linear":
+        return _students(values, _rounding(instances))
+    estimates = [statistic(i.statistic, i.cells.samples.mean(axis=0), i.arguments) for i in instances]
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(np.mean(estimates)), float(low), float(high))
+
+
+def _students(values: np.ndarray, rounding: float) -> Interval:
+    """Student's interval of one value a replication; the variance of the rounding is added."""
+    count, mean = len(values), float(values.mean())
+    if count < 2:
+        return Interval(mean, -np.inf, np.inf)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(values.var(ddof=1) / count + rounding))
+    return Interval(mean, mean - half, mean + half)
+
+
+def _rounding(instances: Sequence[Instance]) -> float:
+    """Variance of the mean of weighted sums that is due to the rounding of the print; a cell may be in several."""
+    if not any(i.cells.step.any() for i in instances):
+        return 0.0
+    weights: dict[Key, float] = {}
+    steps: dict[Key, float] = {}
+    for instance in instances:
+        cells = instance.cells
+        for key, weight, step in zip(cells.keys, instance.arguments["weights"], cells.step, strict=True):
+            weights[key] = weights.get(key, 0.0) + weight / len(instances)
+            steps[key] = step
+    return float(sum(w**2 * steps[key] ** 2 / 12 for key, w in weights.items()))

@@ -1,0 +1,145 @@
+"""Statistics that checks of claims are made of: functions of the mean scores of some cells, by name.
+
+A statistic maps means of shape (..., k) to shape (...). What it needs besides stands in plain numbers, so that whoever
+reads ``claims_instances.csv`` can compute it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from lpbench.analysis.ranks import ranks
+
+Statistic = Callable[..., np.ndarray]
+STATISTICS: dict[str, Statistic] = {}
+
+
+def _named(function: Statistic) -> Statistic:
+    STATISTICS[function.__name__] = function
+    return function
+
+
+@_named
+def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
+    """Weighted sum. The only statistic that is taken within each replication; the others are bootstrapped."""
+    return y @ np.asarray(weights, dtype=float)
+
+
+@_named
+def log_linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
+    """Weighted sum of logarithms: exponents, their differences, logarithms of ratios."""
+    return np.log(np.maximum(y, 1e-300)) @ np.asarray(weights, dtype=float)
+
+
+@_named
+def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
+    """Spearman's correlation with ``x``; 0 for a constant curve."""
+    place = stats.rankdata(x) - (len(x) + 1) / 2
+    rank = stats.rankdata(np.round(y, 12), axis=-1) - (len(x) + 1) / 2
+    size = np.sqrt((place @ place) * (rank**2).sum(axis=-1))
+    return (rank @ place) / np.where(size > 0, size, 1.0)
+
+
+@_named
+def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
+    """Depth of a U: the lower end minus the least place inside; with ``sign=-1`` the same of the curve upside down."""
+    y = sign * y
+    return np.minimum(y[..., 0], y[..., -1]) - y[..., 1:-1].min(axis=-1)
+
+
+@_named
+def spread(y: np.ndarray) -> np.ndarray:
+    """Largest minus smallest."""
+    return np.ptp(y, axis=-1)
+
+
+@_named
+def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
+    """Spread of the second half of the cells over that of the first."""
+    first, second = np.split(y, 2, axis=-1)
+    return spread(second) / np.maximum(spread(first), 1e-300)
+
+
+@_named
+def gap_of_best(y: np.ndarray) -> np.ndarray:
+    """Least of the second half of the cells minus the least of the first."""
+    first, second = np.split(y, 2, axis=-1)
+    return second.min(axis=-1) - first.min(axis=-1)
+
+
+@_named
+def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
+    """Slope, over equal curves in their order, of the place ``x`` where a curve is least (``sign=-1``: largest)."""
+    places = np.asarray(x, dtype=float)[(sign * y.reshape(*y.shape[:-1], curves, -1)).argmin(axis=-1)]
+    centred = np.arange(curves) - (curves - 1) / 2
+    return places @ centred / (centred @ centred)
+
+
+@_named
+def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
+    """First cell over the least of the others, both above ``floor``, minus one."""
+    return (y[..., 0] - floor) / (y[..., 1:].min(axis=-1) - floor) - 1
+
+
+@_named
+def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
+    """Least, over equal curves, of a curve's largest excess over the best curve at the same place."""
+    above = y.reshape(*y.shape[:-1], curves, -1) - floor
+    return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
+
+
+def _table(y: np.ndarray, columns: int) -> np.ndarray:
+    return y.reshape(*y.shape[:-1], -1, columns)
+
+
+@_named
+def rank_sum_gap(
+    y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, every: bool = True
+) -> np.ndarray:
+    """Smallest rank sum of the rivals minus the largest (``every=False``: the smallest) of the proposed columns.
+
+    Cells are a table row by row, the proposed columns first; a missing cell ranks last.
+    """
+    sums = ranks(sign * _table(y, columns), larger_is_better=False, ties=ties).sum(axis=-2)
+    ours, rivals = sums[..., :proposed], sums[..., proposed:]
+    return rivals.min(axis=-1) - (ours.max(axis=-1) if every else ours.min(axis=-1))
+
+
+@_named
+def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
+    """Rows whose best cell is a proposed column's minus rows whose best is a rival's; equals count for both."""
+    cost = np.nan_to_num(sign * _table(y, columns), nan=np.inf)
+    best = cost == cost.min(axis=-1, keepdims=True)
+    return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)
+
+
+@_named
+def median_ratio(y: np.ndarray) -> np.ndarray:
+    """Median of the ratios of the first half of the cells to the second."""
+    first, second = np.split(y, 2, axis=-1)
+    return np.median(first / second, axis=-1)
+
+
+@_named
+def log_gap(y: np.ndarray, first: int) -> np.ndarray:
+    """Decimal logarithm of the least of the ``first`` cells over the largest of the others; missing ones left out."""
+    return np.log10(np.nanmin(y[..., :first], axis=-1) / np.nanmax(y[..., first:], axis=-1))
+
+
+@_named
+def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float) -> np.ndarray:
+    """The larger of a sum of logarithms and of how far the last cells' ratio lies below ``vanished``.
+
+    Cells are a curve and then its reference, at the same places.
+    """
+    first, second = np.split(y, 2, axis=-1)
+    return np.maximum(log_linear(y, weights), np.log(vanished * second[..., -1] / first[..., -1]))
+
+
+def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:
+    """Apply a statistic by its name."""
+    return np.asarray(STATISTICS[name](np.asarray(y, dtype=float), **arguments), dtype=float)
