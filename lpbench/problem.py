@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from lpbench.errors import ConfigurationError, unknown_name
 
 #: For each metric, True where a larger value is better.
-METRICS = {"mse": False, "accuracy": True, "excess_risk": False}
+METRICS = {"mse": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "excess_risk": False}
+#: Metrics of the probability of class 1 instead of the predicted class.
+BY_PROBABILITY = ("auc",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class Problem:
         Public labelled sample.
     y_range : (float, float) or None
         Publicly known range of the label (regression).
-    metric : {"mse", "accuracy", "excess_risk"}
+    metric : {"mse", "accuracy", "balanced_accuracy", "auc", "excess_risk"}
         How predictions are scored.
     eta_test : ndarray or None
         True regression function at the test rows, shape (m,), or class probabilities, shape (m, K), where the
@@ -70,6 +73,7 @@ class Problem:
         Parameters
         ----------
         predictions : ndarray of shape (..., m)
+            Labels or classes; probabilities of class 1 for the metrics in :data:`BY_PROBABILITY`.
 
         Returns
         -------
@@ -80,9 +84,21 @@ class Problem:
             return np.mean((predictions - self.y_test) ** 2, axis=-1)
         if self.metric == "accuracy":
             return np.mean(predictions == self.y_test, axis=-1)
+        if self.metric == "balanced_accuracy":
+            hits, classes = predictions == self.y_test, np.unique(self.y_test)
+            return np.mean([hits[..., self.y_test == c].mean(axis=-1) for c in classes], axis=0)
+        if self.metric == "auc":
+            return self._auc(predictions)
         if self.metric == "excess_risk":
             return self._excess_risk(predictions)
         raise unknown_name("metric", self.metric, METRICS)
+
+    def _auc(self, probabilities: np.ndarray) -> np.ndarray:
+        """Share of pairs of a row of class 1 and one of another that are in the right order; ties count half."""
+        positive = self.y_test == 1
+        n = int(positive.sum())
+        ranks = rankdata(probabilities, axis=-1)[..., positive].sum(axis=-1)
+        return (ranks - n * (n + 1) / 2.0) / (n * (positive.size - n))
 
     def _excess_risk(self, predictions: np.ndarray) -> np.ndarray:
         if self.eta_test is None:

@@ -60,7 +60,7 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
         name=manifest.name,
         title=manifest.title,
         task=manifest.task,
-        metric=manifest.score,
+        metric=manifest.score if manifest.synthetic else params["metric"],
         y_range=manifest.label_range(params.get("label_range", "file")),
         fingerprint=_identity(manifest, available),
         available=available,
@@ -115,6 +115,7 @@ def _identity(manifest: Manifest, available: bool) -> str:
             "table": table,
             "y_range": manifest.y_range,
             "scale": manifest.scale,
+            "groups": manifest.groups,
             "sensitivity": manifest.sensitivity.get("order"),
         }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

@@ -15,6 +15,9 @@ from lpbench.paths import MANIFESTS, manifest_folders
 TASKS = ("regression", "classification")
 #: libyaml's loader, ten times as fast as the one in Python, where PyYAML was built with it.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: What a set of no paper is for: choices are made on ``development`` sets; methods are compared on the others, and on
+#: ``sealed`` ones once.
+ROLES = ("", "development", "conclusions", "sealed")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Manifest:
     task : {"regression", "classification"}
     paper : str
         "H" (HistOfTree), "L" (LPCT) or empty.
+    role : str
+        One of :data:`ROLES`; empty for the sets of the papers.
     published : dict
         Sizes the paper prints.
     origin, licence, notes : str
@@ -40,9 +45,12 @@ class Manifest:
         Rows of the whole raw file, where a partial copy is in circulation.
     rows, public, target, features
         How raw columns become the canonical table (:mod:`lpbench.datasets.preprocess`).
+    groups : dict
+        Name -> columns that tell the same thing and are protected together. The levels of a one-hot column are a group
+        without being listed, and stand here under the name of the column.
     sensitivity : dict
-        ``order`` (feature names, most sensitive first; the rest follows in column order, or the word ``columns``)
-        and ``reason``.
+        ``order`` (names of features or groups, most sensitive first; the rest follows in column order, or the word
+        ``columns``) and ``reason``.
     y_range : (float, float) or None
         Range of the label: minimum and maximum of the full file, by which printed tables scale. That they are public is
         an assumption of those tables.
@@ -69,6 +77,7 @@ class Manifest:
     title: str
     task: str
     paper: str = ""
+    role: str = ""
     published: dict = field(default_factory=dict)
     origin: str = ""
     licence: str = ""
@@ -80,6 +89,7 @@ class Manifest:
     public: dict | None = None
     target: str | dict = ""
     features: tuple | dict = ()
+    groups: dict = field(default_factory=dict)
     sensitivity: dict = field(default_factory=dict)
     y_range: tuple | None = None
     scale: tuple | None = None
@@ -147,6 +157,8 @@ def _read(path: Path, modified: int) -> Manifest:
         raise DataError(f"{path}: key {missing[0]!r} is missing")
     if content["task"] not in TASKS:
         raise DataError(f"{path}: task={content['task']!r} must be one of {', '.join(TASKS)}")
+    if content.get("role", "") not in ROLES:
+        raise DataError(f"{path}: role={content['role']!r} must be one of {', '.join(filter(None, ROLES))}")
     if bool(content.get("synthetic")) == bool(content.get("sources")):
         raise DataError(f"{path}: exactly one of `sources` (real data) and `synthetic` (a family) must be given")
     frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}

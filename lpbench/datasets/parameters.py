@@ -17,9 +17,12 @@ REAL_PARAMS = {
     "private_fraction": 1.0,
     "n_public": None,
     "label_range": "file",
+    "metric": None,
 }
 #: Where the public range of the label comes from.
 LABEL_RANGES = ("file", "scale")
+#: Metrics of classification.
+CLASS_METRICS = ("accuracy", "balanced_accuracy", "auc")
 #: Share of test rows where ``test_size`` is not given: 30 % is ours (HistOfTree is silent), LPCT sec. 7 uses 20 %.
 TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
@@ -54,4 +57,13 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             f"data set {manifest.name}: label_range='scale', but its manifest states no scale of measurement; use "
             "label_range=file, or add `scale: [low, high]` to the manifest"
         )
+    resolved["metric"] = _metric(manifest, resolved["metric"])
     return resolved
+
+
+def _metric(manifest: Manifest, metric: object) -> object:
+    """Metric by which predictions are scored; None: that of the manifest."""
+    known = CLASS_METRICS if manifest.task == "classification" else (manifest.score,)
+    if metric is not None and metric not in known:
+        raise ConfigurationError(f"data set {manifest.name}: metric={metric!r} must be one of {', '.join(known)}")
+    return metric or manifest.score

@@ -38,7 +38,8 @@ def make_problem(
         Real data: ``split`` (random | published), ``test_size`` (None: 0.3 for regression, 0.2 of the private rows for
         classification), ``deduplicate``, ``sensitivity`` (manifest | columns | reversed | random: order of the
         columns), ``private_fraction`` (share of the training rows that is used), ``n_public`` (None: all),
-        ``label_range`` (file | scale: range of the label in the file, or of its scale of measurement).
+        ``label_range`` (file | scale: range of the label in the file, or of its scale of measurement), ``metric`` (of
+        classes: accuracy | balanced_accuracy | auc).
         Synthetic families: the parameters of the manifest.
     mask : str, optional
         Name of a mask; None leaves ``Problem.mask`` None, which means that every feature is protected.
@@ -125,12 +126,15 @@ def check_scaled(problem: Problem, name: str) -> None:
 def _mask(name: str, params: dict, problem: Problem, generator: np.random.Generator) -> np.ndarray:
     """Draw the mask of the training rows, or read it where ``name`` is "file".
 
+    Masks are drawn for groups of columns, the most sensitive first; the columns of a group are protected together.
+
     A file has one row per row of the data set (columns in file order: they follow the data through split and
     reordering) or one per training row (columns in the order of sensitivity).
     """
     n, d = problem.X_train.shape
     if name != "file":
-        return make_mask(name, n, d, generator, params)
+        groups = problem.context.get("groups", np.arange(d))
+        return make_mask(name, n, int(groups.max()) + 1, generator, params)[:, groups]
     path = params.pop("path", None)
     if params or path is None:
         raise ConfigurationError(f"mask file: give `path` and nothing else (got path={path!r}, {params})")

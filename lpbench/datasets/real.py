@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lpbench.datasets import splits
+from lpbench.datasets.groups import group_names, group_numbers
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import load_table
 from lpbench.datasets.table import Table
@@ -18,8 +19,9 @@ from lpbench.seeds import Streams
 def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication: int) -> Problem:
     """Split, order and scale the rows of a table.
 
-    The problem's ``context`` holds ``columns`` (feature names in their order), ``rows`` (table row of each training
-    row), ``n_rows`` (rows of the table), ``order`` (table column of each feature) and ``scaling``.
+    The problem's ``context`` holds ``columns`` (feature names in their order), ``groups`` (number of each feature's
+    group), ``rows`` (table row of each training row), ``n_rows`` (rows of the table), ``order`` (table column of each
+    feature) and ``scaling``.
     """
     table = load_table(manifest.name)
     private, public = kept_rows(table, params["deduplicate"])
@@ -42,11 +44,12 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     return Problem(
         **arrays,
         y_range=manifest.label_range(params["label_range"]),
-        metric=manifest.score,
+        metric=params["metric"],
         classes=np.array([0, 1]) if manifest.task == "classification" else None,
         replication=replication,
         context={
             "columns": tuple(np.array(table.columns)[order].tolist()),
+            "groups": group_numbers(np.array(group_names(manifest, table.columns))[order].tolist()),
             "rows": train,
             "n_rows": table.y.size,
             "order": np.arange(len(table.columns))[order],
@@ -83,9 +86,11 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
     first = manifest.sensitivity.get("order", "columns")
     if first == "columns":
         return unchanged if choice == "manifest" else slice(None, None, -1)
-    position = {name: k for k, name in enumerate(table.columns)}
+    position = {name: [k] for k, name in enumerate(table.columns)}
+    groups = group_names(manifest, table.columns)
+    position |= {group: [k for k, name in enumerate(groups) if name == group] for group in dict.fromkeys(groups)}
     if unknown := [name for name in first if str(name) not in position]:
-        raise DataError(f"data set {manifest.name}: sensitivity names {unknown[0]!r}, which is not a feature")
-    ranked = [position[str(name)] for name in first]
-    columns = np.array(ranked + [k for k in position.values() if k not in set(ranked)])
+        raise DataError(f"data set {manifest.name}: sensitivity names {unknown[0]!r}, which is no feature and no group")
+    ranked = [k for name in first for k in position[str(name)]]
+    columns = np.array(list(dict.fromkeys([*ranked, *range(len(groups))])))
     return columns[::-1] if choice == "reversed" else columns

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpbench.checks import check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
-from lpbench.problem import Problem
+from lpbench.problem import BY_PROBABILITY, Problem
 from lpbench.seeds import Streams
 
 #: Mask or public sample, which ``fit`` may be called without.
@@ -171,6 +171,18 @@ class LocalEstimator(BaseEstimator):
         """Sweep several replications of one scenario; the default is the loop over :meth:`sweep`."""
         return [self.for_problem(p).sweep(p, budgets, grid, s) for p, s in zip(problems, streams, strict=True)]
 
+    def score_many(
+        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
+    ) -> list[SweepResult]:
+        """Score several replications of one scenario: by :meth:`sweep_many`, or by single fits if probabilities count.
+
+        A sweep scores predictions; of a metric of probabilities nothing but the fitted estimators know.
+        """
+        if problems[0].metric not in BY_PROBABILITY:
+            return self.sweep_many(problems, budgets, grid, streams)
+        loops = zip(problems, streams, strict=True)
+        return [LocalEstimator.sweep(self.for_problem(p), p, budgets, grid, s) for p, s in loops]
+
     def for_problem(self, problem: Problem) -> LocalEstimator:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         model = clone(self)
@@ -211,7 +223,10 @@ class LocalEstimator(BaseEstimator):
             for g, point in enumerate(points):
                 model = clone(self).set_params(random_state=streams, **budget, **point)
                 model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-                values[b, g] = problem.score(model.predict(problem.X_test))
+                by_probability = problem.metric in BY_PROBABILITY
+                values[b, g] = problem.score(
+                    model.predict_proba(problem.X_test)[:, 1] if by_probability else model.predict(problem.X_test)
+                )
         return SweepResult(values)
 
 

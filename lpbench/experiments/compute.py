@@ -72,7 +72,7 @@ def execute(block: Block) -> pa.Table:
         left = math.ceil((block.replications - replication) / len(problems))
         with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), progress_to(Projection(left)):
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
+            results = estimator.score_many(problems, block.budgets, points.listed, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
         for r, problem, result in zip(wanted, problems, results, strict=True):
             tables.append(points.table(r, problem.metric, result, seconds))
