@@ -347,7 +347,7 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
     ),
     "knn_scale_halved": Mutant(
         "label_ldp_knn", "the label's noise has half the scale",
-        (during("label_dp.knn.LabelLDPKNN.fit", wrapped("label_dp.knn.noisy_labels", _doubled_budget)),),
+        (during("label_dp.knn.LabelLDPKNN._learn", wrapped("label_dp.knn.noisy_labels", _doubled_budget)),),
     ),
     "lpct_sum_scale_halved": Mutant(
         "lpct_max_edge", "the noise of the sums in fit has half the scale",

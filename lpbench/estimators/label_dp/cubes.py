@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
@@ -32,7 +33,7 @@ class Cubes(GridCells):
 class CubeClassifier(LocalClassifier):
     """Base of the label-DP classifiers: a public list of classes and one decision per cube.
 
-    Subclasses set ``cubes_`` and ``scores_``, of shape (cubes, K), in ``_learn``.
+    Subclasses set ``cubes_`` and ``scores_``, of shape (cubes, K), in ``_learn``, or predict by a model of their own.
     """
 
     def fit(
@@ -42,6 +43,10 @@ class CubeClassifier(LocalClassifier):
         X, codes, _, _ = self._check_fit(X, y, mask)
         self._learn(X, codes, self._leak_note)
         return self
+
+    @abstractmethod
+    def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
+        """Ask the users, or their trusted curator; ``note`` says what was taken from protected labels."""
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of shape (m, K), by post-processing of what was released."""
@@ -55,6 +60,18 @@ class BoundedRegressor(LocalRegressor):
     ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
     """
+
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
+        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
+        X, y, _ = self._check_fit(X, y, mask)
+        self._learn(X, y)
+        return self
+
+    @abstractmethod
+    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
+        """Ask the users, or their trusted curator, and set the fitted attributes; X is checked and in [0, 1]."""
 
     def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
         if self.moment is None:

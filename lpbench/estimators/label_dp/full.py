@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.estimators.base import LocalClassifier, Rows, check_epsilon
+from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.baselines.hist import Hist
 from lpbench.estimators.baselines.phist import PHIST
-from lpbench.estimators.label_dp.cubes import BoundedRegressor
+from lpbench.estimators.label_dp.cubes import BoundedRegressor, CubeClassifier
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width, truncation
 from lpbench.seeds import Seed, Streams
 
@@ -22,7 +21,7 @@ from lpbench.seeds import Seed, Streams
 VOTE_NOISE, MEAN_NOISE = 4 * math.sqrt(2 * 5), 4 * math.sqrt(2 * 2)
 
 
-class LDPVote(LocalClassifier):
+class LDPVote(CubeClassifier):
     """Binary vote in the cubes of a histogram, features and label private (Berrett and Butucea 2019).
 
     Parameters
@@ -66,18 +65,13 @@ class LDPVote(LocalClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and classes y (n,); mask and public sample are not used."""
-        scaled, codes, _, _ = self._check_fit(X, y, mask)
-        n, d = scaled.shape
+    def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
+        n, d = X.shape
         bins = self._bins(n, d, check_epsilon(self.epsilon)) if self.bins is None else self.bins
         self.histogram_ = PHIST(
             self.epsilon, bins, classes=range(self.classes_.size), random_state=self._streams()
-        ).fit(scaled, codes)
-        self.guarantee_ = replace(self.histogram_.guarantee_, note=self._noted())
-        return self
+        ).fit(X, codes)
+        self.guarantee_ = replace(self.histogram_.guarantee_, note=note)
 
     def _bins(self, n: int, d: int, epsilon: float) -> int:
         rule = {"beta": self.beta, "holder": self.holder}
@@ -146,11 +140,7 @@ class LDPMean(BoundedRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
-        X, y, _ = self._check_fit(X, y, mask)
+    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
         check_number("density", self.density, above=0, most=1, hint="a lower bound of a density on [0, 1]^d")
         n, d = X.shape
         self.centre_, bound = self._centre_and_bound()
@@ -164,7 +154,6 @@ class LDPMean(BoundedRegressor):
         hist = Hist(self.epsilon, bins, least, (-T, T), clip=self.clip, random_state=self._streams())
         self.histogram_ = hist.fit(X, np.clip(labels, -T, T))
         self.guarantee_ = self.histogram_.guarantee_
-        return self
 
     def _bins(self, n: int, d: int, per_cell: float, bound: float) -> int:
         noise = noise_width(per_cell, d, bound=bound, moment=self.moment, **self._smoothness)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from lpbench.checks import check_whole
-from lpbench.estimators.base import Rows, check_epsilon
+from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
 from lpbench.estimators.private_labels import LabelQuestion, noisy_labels
@@ -80,11 +79,7 @@ class LabelLDPKNN(BoundedRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
-        X, y, _ = self._check_fit(X, y, mask)
+    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
         epsilon = check_epsilon(self.epsilon)
         centre, bound = self._centre_and_bound()
         self.k_ = self._neighbours(X, epsilon, bound)
@@ -92,7 +87,6 @@ class LabelLDPKNN(BoundedRegressor):
         self.truncation_ = truncation(noise, bound, self.moment)
         self._index(X, centre + noisy_labels(y, self._label_question(centre), self._streams()))
         self.guarantee_ = Guarantee("label_ldp", epsilon, bits_up=64.0, note=self._leak_note)
-        return self
 
     def _label_question(self, centre: float) -> LabelQuestion:
         """What every user is asked: the label about the centre, clipped to [-T, T]."""
@@ -144,13 +138,9 @@ class KNNMean(LabelLDPKNN):
     ) -> None:
         super().__init__(math.inf, beta, holder, moment, label_bound, k, y_range, clip, domain, random_state)
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
-        super().fit(X, y, mask=mask)
+    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
+        super()._learn(X, y)
         self.guarantee_ = Guarantee("none", math.inf)
-        return self
 
 
 def window_means(places: np.ndarray, values: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.base import Rows, check_epsilon
+from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, Cubes
 from lpbench.estimators.label_dp.rules import (
     bins_for_width,
@@ -71,11 +70,7 @@ class LabelCDPMean(BoundedRegressor):
         self.domain = domain
         self.random_state = random_state
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
-        X, y, _ = self._check_fit(X, y, mask)
+    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
         epsilon = check_epsilon(self.epsilon)
         centre, bound = self._centre_and_bound()
         n, d = X.shape
@@ -89,7 +84,6 @@ class LabelCDPMean(BoundedRegressor):
         unit = self._streams().generator("counts", bins=int(self.cubes_.bins)).laplace(size=self.cubes_.size)
         self.values_ = centre + self._release(sums, counts, unit, n, epsilon)
         self.guarantee_ = self._promise(n, epsilon)
-        return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Released value of each row's cube, shape (m,)."""
