@@ -51,7 +51,15 @@ def _read(folder):
 
 
 def test_one_page_a_paper_and_an_index(pages):
-    assert set(pages) == {"index.html", "histoftree.html", "lpct.html", "leaderboard.html", "audit.html", "checks.html"}
+    assert set(pages) == {
+        "index.html",
+        "histoftree.html",
+        "lpct.html",
+        "leaderboard.html",
+        "explorer.html",
+        "audit.html",
+        "checks.html",
+    }
 
 
 @pytest.mark.parametrize("beside_the_run", [False, True])

@@ -15,6 +15,7 @@ from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
+from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
@@ -87,6 +88,7 @@ class Site:
         self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
         self.lines = board(entries, cards, bits_per_user(report), seconds_per_fit(entries))
         self.view = default_view(self.lines)
+        self.explored = write_explorer(entries, cards, report)
         self.findings = findings(self.wins, self.claims, entries, cards)
 
     def _paper(self, name: str) -> Paper:
@@ -100,6 +102,7 @@ class Site:
     def write(self, place: Place) -> list[Path]:
         """Write all pages of one place."""
         boards = [("leaderboard.html", "Leaderboard")] if self.lines else []
+        boards += [("explorer.html", "Explorer")] if self.explored else []
         audits = [("audit.html", "Audit")] if place.audited else []
         shared = {
             "pages": [("index.html", "Results"), *boards, *((f"{p}.html", self._short(p)) for p in self.papers),
@@ -115,6 +118,9 @@ class Site:
         if self.lines:
             write_text(as_script(self.lines, self.view), place.folder / "leaderboard.js")
             contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))
+        if self.explored:
+            about = {"title": "Explorer", "experiments": self.explored, "libraries": LIBRARIES, "data": place.data}
+            contents.append(("explorer", "explorer.html", about))
         contents.append(("checks", "checks.html", checks(place, self.entries, self.environment)))
         contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]

@@ -1,0 +1,112 @@
+"""The explorer: every chosen score of a run as data that a page can draw, and the library that draws it.
+
+Pages opened from a disk may load scripts but no data, so the numbers of an experiment are a script of their own, which is
+loaded when it is asked for. The library is Vega-Lite with vega-embed (BSD licence, ``assets/``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lpbench.experiments.method import Method
+from lpbench.files import write_text
+from lpbench.reporting.cards import card_of, dataset_title, method_title
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.curves import axis_of
+from lpbench.reporting.pages.leaderboard import PROTECTS
+from lpbench.reporting.paper import paper_of
+from lpbench.reporting.published import published_cells
+
+#: Folder of the scripts beside the report.
+EXPLORER = "explorer"
+ASSETS = Path(__file__).parent / "assets"
+LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
+#: Shares of the replications below the numbers that stand for their distribution, and how many it takes.
+QUANTILES = tuple(np.linspace(0, 1, 11))
+LEAST = 5
+COLUMNS = ("panel", "dataset", "mask", "method", "selection", "params", "epsilon", "x", "mean", "se", "n", "quantiles")
+_TEXTS = COLUMNS[:6]
+_POINT = ["panel", "dataset", "mask", "method", "epsilon", "x", "published"]
+
+
+def write_explorer(entries: Sequence[Entry], cards: Mapping[str, Method], folder: Path) -> list[dict[str, str]]:
+    """Write the library and a script an experiment; return what there is to explore: name, title, script."""
+    target = folder / EXPLORER
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for path in ASSETS.iterdir():
+        shutil.copyfile(path, target / path.name)
+    found = []
+    for entry in entries:
+        content = data_of(entry, cards)
+        if content is not None:
+            script = f"{entry.name.replace('/', '-')}.js"
+            text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+            write_text(f"explored({json.dumps(entry.name)}, {text});\n", target / script)
+            found.append({"name": entry.name, "title": entry.title, "script": script, "paper": entry.paper})
+    return found
+
+
+def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
+    """The chosen scores of an experiment: rows of :data:`COLUMNS`, texts by their number; None if it has none.
+
+    Returns
+    -------
+    dict
+        ``columns``; ``texts``: the words of each of the first columns; ``rows``; ``titles``: printed names of methods
+        and data sets; ``protects``: what each method protects; ``axis``, ``metric``; ``published``: points read off the
+        paper, rows of panel, dataset, mask, method, epsilon, x and value.
+    """
+    summary = entry.full
+    if summary is None or entry.kind == "timing" or summary.table["mean"].isna().all():
+        return None
+    table = summary.table[summary.table["mean"].notna()]
+    keys = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
+    samples = {k: v["value"].to_numpy() for k, v in summary.chosen.groupby(keys, dropna=False, sort=False)}
+    by_key = {_plain(k): v for k, v in samples.items()}
+    texts: dict[str, dict[str, int]] = {name: {} for name in _TEXTS}
+    rows = []
+    for r in table.to_dict("records"):
+        values = by_key.get(_plain(tuple(r[k] for k in keys)), np.array([]))
+        ends = [_short(v) for v in np.quantile(values, QUANTILES)] if values.size >= LEAST else []
+        words = [texts[name].setdefault(str(r[name]), len(texts[name])) for name in _TEXTS]
+        rows.append(
+            [*words, _short(r["epsilon"]), _short(r["x"]), _short(r["mean"], 6), _short(r["se"], 3), int(r["n"]), ends]
+        )
+    methods, datasets = list(texts["method"]), list(texts["dataset"])
+    known = {m: card_of(m, cards) for m in methods}
+    cells = published_cells(entry.name)
+    layout = paper_of(entry.name).tables.get(entry.name)
+    # ratios to the paper's own tree are not in the unit of our scores
+    cells = cells[cells["published"].notna() & (layout is None or layout.value == "mean")]
+    return {
+        "columns": COLUMNS,
+        "texts": {name: list(words) for name, words in texts.items()},
+        "rows": rows,
+        "titles": {m: method_title(m, cards) for m in methods} | {d: dataset_title(d) for d in datasets},
+        "protects": {m: PROTECTS.get(c.privacy, c.privacy) if c else "" for m, c in known.items()},
+        "axis": axis_of(entry.experiment, next(iter(texts["panel"]), "")),
+        "metric": str(table["metric"].iloc[0]),
+        "published": [[*map(str, row[:4]), *map(_short, row[4:])] for row in cells[_POINT].itertuples(index=False)],
+    }  # fmt: skip
+
+
+def _plain(key: tuple) -> tuple:
+    """A key in which missing numbers are equal."""
+    return tuple(None if isinstance(v, float) and math.isnan(v) else v for v in key)
+
+
+def _short(value: float, digits: int = 4) -> float | None:
+    """A number with few digits, as short as JSON can have it; None where there is none."""
+    value = float(value)
+    if not math.isfinite(value):
+        return None
+    number = float(f"{value:.{digits}g}")
+    return int(number) if number.is_integer() else number
