@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, progress_bar, run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import timing_table
+from lpbench.files import locked, refusal
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.paper import sources
 from lpbench.selectors import Selector
@@ -159,16 +161,34 @@ def _is_current(folder: Path, stamp: str) -> bool:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return record.get("stamp") == stamp and all((folder / name).is_file() for name in record.get("files", []))
+    if record.get("stamp") != stamp:
+        return False
+    try:
+        # a file that was cut short is written again
+        return all((folder / name).stat().st_size == size for name, size in record["files"].items())
+    except (OSError, KeyError, AttributeError):
+        return False
 
 
 def _try_to_write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> tuple[str, str]:
     """Folder of the artefact, and why it could not be written."""
+    folder = results_dir / job.folder
     try:
-        write(job, stamp, results_dir, runner)
+        # whoever reads all of them waits; and another run may be at this one, or have just written it
+        with locked(_lock(results_dir), shared=True), locked(_lock(results_dir, job.folder)):
+            if not _is_current(folder, stamp):
+                write(job, stamp, results_dir, runner)
         return job.folder, ""
     except LpbenchError as error:
         return job.folder, str(error)
+    except OSError as error:
+        return job.folder, refusal(error, error.filename or folder) or f"{type(error).__name__}: {error}"
+
+
+def _lock(results_dir: Path, folder: str = "") -> Path:
+    """Lock of an artefact, or of all of them."""
+    name = hashlib.sha256(folder.encode()).hexdigest()[:16] if folder else "all"
+    return results_dir / "store" / "locks" / name
 
 
 def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
@@ -215,6 +235,11 @@ def publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[st
     unjudged : sequence of str, optional
         Report on these experiments alone and judge no claim: a few replications decide nothing.
     """
+    with locked(_lock(results_dir)):
+        return _publish(results_dir, missing, unjudged)
+
+
+def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[str] | None) -> Path:
     from lpbench.reporting.pages.site import write_pages
     from lpbench.reporting.report import write_report
 

@@ -18,6 +18,7 @@ from click.shell_completion import CompletionItem, shell_complete
 import lpbench
 from lpbench.cli import completion, names
 from lpbench.errors import ConfigurationError, LpbenchError
+from lpbench.files import refusal
 
 USAGE = """lpbench - reproducible experiments in locally private learning
 
@@ -79,6 +80,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # `lpbench list methods | head -1`: nobody reads on, and the interpreter must not try to flush at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        sentence = refusal(error, error.filename or "the results")
+        if not sentence:
+            raise
+        print(f"error: {sentence}", file=sys.stderr)
+        return 2
 
 
 def _sentence(error: click.UsageError | LpbenchError) -> str:

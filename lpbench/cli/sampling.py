@@ -1,4 +1,4 @@
-"""A sample of an experiment's blocks, run and summarised alone: what ``lpbench verify`` compares if not asked for all."""
+"""A sample of an experiment's blocks, run and summarised alone: what ``lpbench verify`` compares by default."""
 
 from __future__ import annotations
 

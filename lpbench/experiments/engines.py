@@ -10,6 +10,8 @@ import importlib.util
 import itertools
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,9 +21,13 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import BACKENDS
+from lpbench.files import discard_unfinished
 
 #: Calls per worker that Ray gets at once: joblib cannot hand back its results one by one.
 _WAVE = 8
+
+#: Seconds between two looks of a worker for its parent.
+_LOOK = 0.25
 
 #: Yields ``function(*call)`` for every call, in any order.
 MapUnordered = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterator[Any]]
@@ -71,8 +77,29 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
 def _loky(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int) -> Iterator[Any]:
     # two workers for a single call: with one, joblib would run it in this very process, which it may kill
     count = 2 if len(calls) == 1 else workers
+    watched = [(os.getpid(), function, call) for call in calls]
     with joblib.parallel_config("loky", n_jobs=count, inner_max_num_threads=1):
-        yield from _parallel(function, calls, (TerminatedWorkerError,), return_as="generator_unordered")
+        yield from _parallel(_in_worker, watched, (TerminatedWorkerError,), return_as="generator_unordered")
+
+
+def _in_worker(parent: int, function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
+    """Call a function in a worker process that ends with its parent, however that ends."""
+    name = f"parent {parent}"
+    # a single worker is this process itself
+    if os.getpid() != parent and all(thread.name != name for thread in threading.enumerate()):
+        threading.Thread(target=_end_with, args=(parent,), name=name, daemon=True).start()
+    return function(*call)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is no more.
+
+    A killed parent tells nobody. (Linux could tell, but ends a worker with the *thread* that started it.)
+    """
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    discard_unfinished()
+    os._exit(1)
 
 
 def _parallel(

@@ -7,7 +7,6 @@ work.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -18,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from lpbench.files import locked
 
 #: Seconds after which a lease from another machine that was not touched is taken for dead.
 EXPIRY = 300.0
@@ -108,7 +109,8 @@ class Leases:
             return False
         # the clock of the file system, which stamps both
         with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".now-") as now:
-            return os.fstat(now.fileno()).st_mtime - touched < EXPIRY
+            # a stamp from the future is of a clock that was set back: whoever lives touches it again
+            return abs(os.fstat(now.fileno()).st_mtime - touched) < EXPIRY
 
     def _touch(self, key: str, done: threading.Event) -> None:
         while not done.wait(HEARTBEAT):
@@ -120,8 +122,7 @@ class Leases:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        with open(self._folder / ".takeover", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._folder / ".takeover"):
             yield
 
 

@@ -63,6 +63,7 @@ def record_of(
         None for a drawing.
     """
     config = {"experiment": asdict(job.experiment), "seed": job.seed}
+    sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*") if p.is_file()}
     plan = job.plan
     record: dict[str, Any] = {
         "name": job.name,
@@ -73,7 +74,7 @@ def record_of(
         "environment": environment(),
         "runner": asdict(runner),
         "blocks": len(plan.blocks),
-        "files": sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()),
+        "files": sizes,
         "datasets": {d: _dataset_card(d) for d in dict.fromkeys(e.dataset for e in plan.entries)},
         "missing": plan.missing,
         "workers": worker_count(runner),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lpbench.errors import StoreError
 from lpbench.experiments.leases import Leases
-from lpbench.files import atomic_write, write_text
+from lpbench.files import atomic_write, refusal, write_text
 
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(
@@ -85,10 +84,8 @@ class Store:
             os.close(descriptor)
             os.unlink(probe)
         except OSError as error:
-            raise StoreError(
-                f"results_dir: cannot write to {self.root}: {error.strerror}; choose another folder with "
-                "results_dir=... (make: RESULTS=...)"
-            ) from error
+            said = refusal(error, self.root) or f"cannot write to {self.root}: {error.strerror}; choose another folder"
+            raise StoreError(f"results_dir: {said}") from error
         self.leases = Leases(self.root / "leases")
 
     def path(self, key: str) -> Path:
@@ -110,12 +107,7 @@ class Store:
             with atomic_write(target, durable=True) as file:
                 file.write(sink.getvalue())
         except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise StoreError(
-                    f"disk full while writing {target}; free space and run the same command again: "
-                    "finished blocks are kept"
-                ) from error
-            raise StoreError(f"cannot write {target}: {error}") from error
+            raise StoreError(refusal(error, target) or f"cannot write {target}: {error}") from error
         self._failure(key).unlink(missing_ok=True)
 
     def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:

@@ -112,3 +112,11 @@ def test_dead_leases_are_taken_over_by_one_process_each(leases, tmp_path):
     for racer in racers:
         racer.communicate("\n")
     assert sorted(taken) == sorted(keys)
+
+
+def test_lease_stamped_before_the_clock_was_set_back_is_dead(leases, tmp_path):
+    leases.take("k")
+    rewrite(tmp_path, host="elsewhere", pid=1)
+    tomorrow = time.time() + 86400
+    os.utime(tmp_path / "k", (tomorrow, tomorrow))
+    assert leases.is_abandoned("k") and leases.take("k")

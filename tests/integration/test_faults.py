@@ -1,0 +1,198 @@
+"""Faults: killed parents, two runs in one folder, full and read-only disks, files cut short, a clock that is set back.
+
+Finished blocks stay, a sentence says what to do, and the next call completes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue
+from lpbench.experiments.store import Store
+
+NAME = "own/faulty"
+CONTENT = {
+    "name": NAME,
+    "paper": "own",
+    "kind": "table",
+    "title": "Faulty",
+    "replications": 3,
+    "groups": [
+        {
+            "dataset": ["diabetes_progression"],
+            "mask": ["personalized"],
+            "method": ["private_mean", "par_dt", "label_dt"],
+            "epsilon": [1, 4],
+        }
+    ],
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own(tmp_path_factory):
+    """The small experiment in a user's folder."""
+    folder = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LPBENCH_PATH", str(folder))
+        catalogue.clear()
+        path = folder / "experiments" / "own" / "faulty.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(yaml.safe_dump(CONTENT))
+        yield folder
+        catalogue.clear()
+
+
+def words(results: Path, *options: str) -> list[str]:
+    return ["reproduce", NAME, "--results", str(results), "--tracking", "none", *options]
+
+
+def summary(results: Path) -> bytes:
+    return (results / NAME / "summary.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def sound(own, tmp_path_factory) -> Path:
+    """A run without faults."""
+    results = tmp_path_factory.mktemp("sound")
+    assert main(words(results, "--backend", "serial")) == 0
+    return results
+
+
+@contextmanager
+def mounted(folder: Path, *options: str) -> Iterator[None]:
+    """Mount something on a folder; skip where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+SLOW = """
+import sys
+from lpbench.experiments.config import Runner
+from lpbench.experiments.plan import Plan
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
+from tests.experiments.helpers import cell
+plan = sum([cell(epsilon=e, params={"mode": "sleep"}) for e in (1.0, 2.0, 3.0, 4.0)], Plan(()))
+run_blocks(plan.blocks, Store(sys.argv[1]), Runner(workers=2), progress=False)
+"""
+
+
+def children(pid: int) -> set[int]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == pid and state != "Z":
+            found.add(int(path.parent.name))
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    return {pid for pid in pids if Path(f"/proc/{pid}").exists()}
+
+
+def temporary() -> set[Path]:
+    return {p for folder in ("/dev/shm", "/tmp") for p in Path(folder).glob("*joblib*")}
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="reads the process table of Linux")
+def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
+    before = temporary()
+    parent = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path)])
+    while len(list((tmp_path / "leases").glob("[0-9a-f]*"))) < 2:  # two workers are at work
+        assert parent.poll() is None
+        time.sleep(0.05)
+    workers = children(parent.pid)
+    assert len(workers) >= 2
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    killed = time.monotonic()
+    while alive(workers):
+        # a block sleeps 30 seconds a replication: only its parent's end can have ended a worker before
+        assert time.monotonic() - killed < 30
+        time.sleep(0.05)
+    assert temporary() <= before and not list(tmp_path.rglob("*.tmp"))
+    assert not Store(tmp_path).keys()
+
+
+def test_two_runs_in_one_folder_at_once(tmp_path, sound):
+    command = [sys.executable, "-m", "lpbench", *words(tmp_path, "--workers", "1")]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    ends = [run.communicate() for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], ends
+    assert summary(tmp_path) == summary(sound) and (tmp_path / "reproduced" / "index.html").is_file()
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_disk_that_fills_while_artefacts_are_written(tmp_path, sound, capsys):
+    results = tmp_path / "small"
+    with mounted(results, "-t", "tmpfs", "-o", "size=8m", "tmpfs"):
+        shutil.copytree(sound / "store", results / "store")
+        keys = Store(results / "store").keys()
+        with open(results / "filler", "wb") as filler:
+            filler.write(bytes(os.statvfs(results).f_bavail * os.statvfs(results).f_bsize - 8192))
+        capsys.readouterr()
+        assert main(words(results, "--backend", "serial")) != 0
+        said = capsys.readouterr().err
+        assert "disk full" in said and "run the same command again" in said and "Traceback" not in said
+        assert Store(results / "store").keys() == keys
+        (results / "filler").unlink()
+        assert main(words(results, "--backend", "serial")) == 0
+        assert "0 blocks run" in capsys.readouterr().out and summary(results) == summary(sound)
+
+
+@pytest.mark.parametrize("file", ["block", "chosen.parquet", "scores.parquet", "summary.csv", "run.json"])
+def test_a_file_cut_short_is_made_again(tmp_path, sound, capsys, file):
+    results = tmp_path / "results"
+    shutil.copytree(sound, results)
+    store = Store(results / "store")
+    path = store.path(min(store.keys())) if file == "block" else results / NAME / file
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    capsys.readouterr()
+    assert main(words(results, "--backend", "serial")) == 0
+    printed = capsys.readouterr()
+    assert (f"{1 if file == 'block' else 0} blocks run" in printed.out) and summary(results) == summary(sound)
+    assert file != "block" or path.name in printed.err
+
+
+def test_a_clock_that_is_set_back(tmp_path, sound, monkeypatch):
+    now, calls = time.time(), iter(range(10**9))
+    monkeypatch.setattr(time, "time", lambda: now - 3600.0 * next(calls))
+    assert main(words(tmp_path, "--backend", "serial")) == 0
+    assert summary(tmp_path) == summary(sound)
+
+
+def test_a_read_only_folder(tmp_path, sound, capsys):
+    results = tmp_path / "results"
+    shutil.copytree(sound / "store", results / "store")
+    before = {p: p.stat().st_mtime_ns for p in results.rglob("*.parquet")}
+    with mounted(results, "--bind", str(results)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(results)], check=True)
+        capsys.readouterr()
+        assert main(words(results, "--backend", "serial")) == 2
+        said = capsys.readouterr().err
+        assert "read-only" in said and "RESULTS=" in said and "Traceback" not in said
+    assert {p: p.stat().st_mtime_ns for p in results.rglob("*.parquet")} == before
+    assert main(words(results, "--backend", "serial")) == 0
+    assert "0 blocks run" in capsys.readouterr().out and summary(results) == summary(sound)
