@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from lpbench import estimators as models
 from lpbench.audit.devices import builds
-from lpbench.audit.randomizers import Message, Randomizer
-from lpbench.audit.world import Y_RANGE, real_message
+from lpbench.audit.randomizers import Message, Randomizer, message_of
+from lpbench.audit.world import Y_RANGE
 from lpbench.estimators.label_dp.cubes import Cubes
-from lpbench.privacy import Exponential, Laplace, exponential_choices
-from lpbench.privacy.payload import Integers
-from lpbench.seeds import Streams
+from lpbench.estimators.label_dp.releases import CLASS_RELEASE, MEAN_RELEASE, ClassReleaseQuestion
+from lpbench.privacy import Records
 
 #: Samples in a cube of the audited data sets.
 N_CUBE = 8
@@ -20,54 +21,52 @@ N_CUBE = 8
 @builds(models.LabelCDPVote)
 def label_vote(model: models.LabelCDPVote) -> Randomizer:
     """The class of one cube with N_CUBE samples of two classes; neighbours change one label."""
-    mechanism = Exponential(model._coefficient())
+    question = _class_question(model)
     ones = np.arange(N_CUBE + 1)
     counts = np.column_stack([N_CUBE - ones, ones])
     neighbours = np.abs(ones[:, None] - ones) == 1
     return Randomizer(
-        "", "label_cdp", model.epsilon, [_vote(mechanism, counts)], ones.size,
-        neighbours=neighbours, supremum=mechanism.epsilon, note="the listed data sets approach the supremum",
+        "", "label_cdp", model.epsilon, [_vote(question, counts)], ones.size,
+        neighbours=neighbours, supremum=question.mechanism.epsilon, note="the listed data sets approach the supremum",
     )  # fmt: skip
 
 
 @builds(models.CDPVote)
 def record_vote(model: models.CDPVote) -> Randomizer:
     """The classes of two cubes; neighbours move a record from one to the other and may change its class."""
-    mechanism = Exponential(model._coefficient(), range_sensitivity=1.0)
+    question = _class_question(model)
     # (counts of the first cube, counts of the second), five records in all but one place.
     data = np.array(
         [[[4, 1], [4, 0]], [[4, 0], [5, 0]], [[4, 0], [4, 1]], [[3, 1], [5, 0]], [[2, 2], [4, 1]], [[2, 1], [5, 1]]]
     )
     removed = np.maximum(data[:, None] - data, 0).sum(axis=(2, 3))
-    messages = [_vote(mechanism, data[:, cube], cube) for cube in range(2)]
+    messages = [_vote(question, data[:, cube], cube) for cube in range(2)]
     return Randomizer(
         "", "cdp", model.epsilon, messages, len(data),
-        neighbours=removed == 1, supremum=2 * mechanism.epsilon, note="the listed data sets approach the supremum",
+        neighbours=removed == 1, supremum=CLASS_RELEASE.budget(question),
+        note="the listed data sets approach the supremum",
     )  # fmt: skip
 
 
-def _vote(mechanism: Exponential, counts: np.ndarray, cube: int = 0) -> Message:
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        gumbels = streams.generator("counts", cube=cube).gumbel(size=(n, counts.shape[1]))
-        return exponential_choices(counts[value], mechanism.coefficient, gumbels)
+def _class_question(model: models.LabelCDPVote) -> ClassReleaseQuestion:
+    model.classes_, model.cubes_ = np.arange(2), Cubes(1, 1)
+    return model._question()
 
-    return Message(mechanism, counts, send, (Integers(counts.shape[1]),), client="exponential_choices")
+
+def _vote(question: ClassReleaseQuestion, counts: np.ndarray, cube: int = 0) -> Message:
+    """The release of one cube; another cube draws from another stream."""
+    return message_of(CLASS_RELEASE, replace(question, bins=1 + cube), Records(counts, np.empty(len(counts))))
 
 
 @builds(models.LabelCDPMean)
 def label_mean(model: models.LabelCDPMean) -> Randomizer:
     """The mean of one cube; neighbours change one label between the ends of the range."""
-    centre, bound = sum(Y_RANGE) / 2, (Y_RANGE[1] - Y_RANGE[0]) / 2
+    bound = (Y_RANGE[1] - Y_RANGE[0]) / 2
     labels = np.array([[-bound] * N_CUBE, [bound] + [-bound] * (N_CUBE - 1), [0.0] + [-bound] * (N_CUBE - 1)])
     model.truncation_ = bound
-    sums = labels.sum(axis=1)
-    scale = float(model._release(np.zeros(1), np.array([N_CUBE]), np.ones(1), N_CUBE, model.epsilon)[0])
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        unit = streams.generator("counts").laplace(size=n)
-        return centre + model._release(np.full(n, sums[value]), np.full(n, N_CUBE), unit, N_CUBE, model.epsilon)
-
-    message = real_message(Laplace(scale), sums / N_CUBE, send, client="LabelCDPMean._release")
+    model.cubes_ = Cubes(1, 1)
+    records = Records(np.column_stack([labels.sum(axis=1), [N_CUBE] * len(labels)]), np.empty(len(labels)))
+    message = message_of(MEAN_RELEASE, model._question(N_CUBE), records)
     return Randomizer("", "label_cdp", model.epsilon, [message], len(labels))
 
 
@@ -85,13 +84,16 @@ def record_mean(model: models.CDPMean) -> Randomizer:
     after = np.array([[m - 1, other], [(m - 1) * s, (other - 1) * other_s - other_s]])
     counts, sums = np.concatenate([before, after], axis=2).swapaxes(1, 2)
     pair = np.tile(np.arange(m.size), 2)
-    scale = bound * model._unit_scale(n) / model.epsilon
-
-    def send(value: int, size: int, streams: Streams) -> np.ndarray:
-        unit = streams.generator("counts").laplace(size=(size, 2))
-        return model._release(sums[value], counts[value], unit, n, model.epsilon)
-
-    message = real_message(Laplace(scale), sums / np.maximum(counts, least), send, client="CDPMean._release")
+    question = model._question(n)
+    # The values of either cube are a message, with noise of its own.
+    messages = [
+        message_of(
+            MEAN_RELEASE,
+            replace(question, bins=1 + cube),
+            Records(np.column_stack([sums[:, cube], counts[:, cube]]), np.empty(len(sums))),
+        )
+        for cube in range(2)
+    ]
     neighbours = (pair[:, None] == pair) & ~np.eye(pair.size, dtype=bool)
     note = "the limit for large cubes is two thirds" if model.constants == "paper" else ""
-    return Randomizer("", "cdp", model.epsilon, [message], pair.size, neighbours=neighbours, note=note)
+    return Randomizer("", "cdp", model.epsilon, messages, pair.size, neighbours=neighbours, note=note)

@@ -20,7 +20,7 @@ from lpbench.estimators.any_learner.classes import CODE
 from lpbench.estimators.any_learner.numbers import NUMBER
 from lpbench.estimators.lpct.votes import VoteMechanism
 from lpbench.estimators.private_labels import LabelQuestion
-from lpbench.privacy import Exponential, Laplace, PrivUnitG
+from lpbench.privacy import Laplace, PrivUnitG
 
 #: What a question costs: a number, one for each asked user, or a function of the fitted estimator.
 Cost = float | np.ndarray | Callable[[Any], float]
@@ -296,18 +296,13 @@ def _gradients(model: BaseEstimator) -> list[ReportSource]:
 # Trusted curators: what is released stands for the reports.
 
 
-def _choice(result: Any, scores: np.ndarray, coefficient: float, gumbels: Any) -> Asked:
-    def cost(fitted: Any) -> float:
-        if isinstance(fitted, models.CDPVote):
-            return 2.0 * Exponential(coefficient, range_sensitivity=1.0).epsilon
-        return Exponential(coefficient).epsilon
-
-    return Asked((scores.shape, coefficient), cost)
+def _choice(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
+    return Asked((len(records), question), self.budget(question))
 
 
-def _mean(result: Any, self: Any, sums: Any, counts: np.ndarray, unit: Any, n: int, epsilon: float) -> Asked:
-    public = counts if type(self) is models.LabelCDPMean else counts.shape
-    return Asked((public, n, epsilon, self.truncation_), self._promise(n, epsilon).epsilon)
+def _mean(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
+    public = records.X[:, 1] if question.least is None else len(records)
+    return Asked((public, question), self.budget(question))
 
 
 def _only(path: str, ask: Callable[..., Asked]) -> Callable[[object], list[ReportSource]]:
@@ -337,10 +332,10 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.ResidualGP: _only("tuning_free.interview.ResidualDevice.report", _residual),
     models.CalibratedScore: _only("tuning_free.subset_device.SubsetDevice.hidden", _subset),
     models.PSGD: _gradients,
-    models.LabelCDPVote: _only("label_dp.vote.exponential_choices", _choice),
-    models.CDPVote: _only("label_dp.vote.exponential_choices", _choice),
-    models.LabelCDPMean: _only("label_dp.mean.LabelCDPMean._release", _mean),
-    models.CDPMean: _only("label_dp.mean.CDPMean._release", _mean),
+    models.LabelCDPVote: _only("label_dp.releases.ClassRelease.report", _choice),
+    models.CDPVote: _only("label_dp.releases.ClassRelease.report", _choice),
+    models.LabelCDPMean: _only("label_dp.releases.MeanRelease.report", _mean),
+    models.CDPMean: _only("label_dp.releases.MeanRelease.report", _mean),
 }
 
 #: Estimators that protect nothing, so that there is nothing to check.

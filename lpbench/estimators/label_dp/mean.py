@@ -9,6 +9,7 @@ import numpy as np
 from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, Cubes
+from lpbench.estimators.label_dp.releases import MEAN_RELEASE, MeanReleaseQuestion
 from lpbench.estimators.label_dp.rules import (
     bins_for_width,
     mean_sensitivity,
@@ -16,6 +17,7 @@ from lpbench.estimators.label_dp.rules import (
     sampling_width,
     truncation,
 )
+from lpbench.privacy import Records
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
 
@@ -81,8 +83,10 @@ class LabelCDPMean(BoundedRegressor):
         counts = np.bincount(cell, minlength=self.cubes_.size)
         labels = np.clip(y - centre, -self.truncation_, self.truncation_)
         sums = np.bincount(cell, labels, minlength=self.cubes_.size)
-        unit = self._streams().generator("counts", bins=int(self.cubes_.bins)).laplace(size=self.cubes_.size)
-        self.values_ = centre + self._release(sums, counts, unit, n, epsilon)
+        question = self._question(n)
+        draws = MEAN_RELEASE.draws(self._streams(), self.cubes_.size, question)
+        records = Records(np.column_stack([sums, counts]), np.empty(self.cubes_.size))
+        self.values_ = centre + MEAN_RELEASE.report(records, question, draws)
         self.guarantee_ = self._promise(n, epsilon)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -103,10 +107,11 @@ class LabelCDPMean(BoundedRegressor):
         """Noise of a cube of expected size for labels in [-1, 1]: its standard deviation times the volume h^d."""
         return math.sqrt(2.0) * 2.0 / (n * epsilon)
 
-    def _release(self, sums: np.ndarray, counts: np.ndarray, unit: np.ndarray, n: int, epsilon: float) -> np.ndarray:
-        size = np.maximum(counts, 1)
-        scale = 2.0 * self.truncation_ / (size * epsilon) if math.isfinite(epsilon) else 0.0
-        return np.where(counts > 0, sums / size + scale * unit, 0.0)
+    def _question(self, n: int) -> MeanReleaseQuestion:
+        """What the curator releases of every cube of ``n`` samples; their numbers are public."""
+        return MeanReleaseQuestion(
+            self.truncation_, self.epsilon, int(self.cubes_.bins), None, 2.0, float(self.epsilon)
+        )
 
     def _promise(self, n: int, epsilon: float) -> Guarantee:
         return Guarantee("label_cdp", epsilon, note=self._leak_note)
@@ -197,11 +202,14 @@ class CDPMean(LabelCDPMean):
         least = self._least(n)
         return 6.0 / least if self._is_paper() else mean_sensitivity(least)
 
-    def _release(self, sums: np.ndarray, counts: np.ndarray, unit: np.ndarray, n: int, epsilon: float) -> np.ndarray:
-        scale = self.truncation_ * self._unit_scale(n) / epsilon if math.isfinite(epsilon) else 0.0
-        return sums / np.maximum(counts, self._least(n)) + scale * unit
+    def _question(self, n: int) -> MeanReleaseQuestion:
+        least, scale, bins = self._least(n), self._unit_scale(n), int(self.cubes_.bins)
+        return MeanReleaseQuestion(self.truncation_, self.epsilon, bins, least, scale, self._spent(n))
+
+    def _spent(self, n: int) -> float:
+        """Exact epsilon of a record."""
+        return self.epsilon * mean_sensitivity(self._least(n)) / self._unit_scale(n)
 
     def _promise(self, n: int, epsilon: float) -> Guarantee:
-        spent = epsilon * mean_sensitivity(self._least(n)) / self._unit_scale(n)
         slack = "the constant of (38) spends less than two thirds of the stated budget" if self._is_paper() else ""
-        return Guarantee("cdp", spent, note="; ".join(filter(None, [slack, self._leak_note])))
+        return Guarantee("cdp", self._spent(n), note="; ".join(filter(None, [slack, self._leak_note])))

@@ -10,9 +10,10 @@ import numpy as np
 from lpbench.checks import check_choice
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
+from lpbench.estimators.label_dp.releases import CLASS_RELEASE, ClassReleaseQuestion
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
-from lpbench.privacy import GRR, BitVector, Exponential, exponential_choices, grr_probabilities
+from lpbench.privacy import GRR, BitVector, Exponential, Records, grr_probabilities
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.seeds import Seed, Streams
 
@@ -178,11 +179,15 @@ class LabelCDPVote(CubeClassifier):
     def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
         K, coefficient = self.classes_.size, self._coefficient()
         self.cubes_ = Cubes(self._bins(X, K, coefficient), X.shape[1])
-        rng = self._streams().generator("counts", bins=int(self.cubes_.bins))
-        gumbels = rng.gumbel(size=(self.cubes_.size, K))
-        self.choice_ = exponential_choices(class_counts(self.cubes_, X, codes, K), coefficient, gumbels)
+        counts, question = class_counts(self.cubes_, X, codes, K), self._question()
+        draws = CLASS_RELEASE.draws(self._streams(), len(counts), question)
+        self.choice_ = CLASS_RELEASE.report(Records(counts, np.empty(len(counts))), question, draws)
         self.scores_ = np.eye(K)[self.choice_]
         self.guarantee_ = self._promise(coefficient, K, note)
+
+    def _question(self) -> ClassReleaseQuestion:
+        """What the curator releases of every cube."""
+        return ClassReleaseQuestion(Exponential(self._coefficient()), self.classes_.size, int(self.cubes_.bins))
 
     def _promise(self, coefficient: float, K: int, note: str) -> Guarantee:
         return Guarantee("label_cdp", Exponential(coefficient).epsilon if K > 1 else 0.0, note=note)
@@ -234,6 +239,11 @@ class CDPVote(LabelCDPVote):
     def _coefficient(self) -> float:
         check_choice("constants", self.constants, CDP_COEFFICIENT)
         return check_epsilon(self.epsilon) * CDP_COEFFICIENT[self.constants]
+
+    def _question(self) -> ClassReleaseQuestion:
+        # A record takes a count from one cube and adds one to another.
+        mechanism = Exponential(self._coefficient(), range_sensitivity=1.0)
+        return ClassReleaseQuestion(mechanism, self.classes_.size, int(self.cubes_.bins), cubes_per_record=2)
 
     def _promise(self, coefficient: float, K: int, note: str) -> Guarantee:
         if self.constants == "paper":
