@@ -8,8 +8,10 @@ the choices tie, as they do among equal labels or duplicated columns.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 #: Decimal places to which scores are rounded before they are compared: far more than their errors of rounding.
 PLACES = 10
@@ -17,7 +19,7 @@ PLACES = 10
 _BITS = 53
 
 
-def settled(values: np.ndarray | float) -> np.ndarray:
+def settled(values: ArrayLike) -> Any:
     """Round scores of size one (probabilities, costs in units of a variance) before an argmax or a comparison."""
     return np.round(values, PLACES)
 
