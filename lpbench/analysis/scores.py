@@ -28,6 +28,8 @@ STATUSES = ("ok", "failed", "skipped", "left_out", "timeout")
 #: For each metric, True where a larger value is better; seconds are measured, not scored.
 LARGER_IS_BETTER = {**METRICS, "seconds": False}
 _TEXT = ["experiment", "panel", "dataset", "mask", "method", "params", "metric", "status", "reason"]
+#: Significant digits of every table on disk: far beyond any standard error, and fewer than processors agree on.
+WRITTEN_DIGITS = 7
 
 
 def canonical_params(text: str) -> str:
@@ -200,19 +202,17 @@ def format_value(value: object) -> str:
     return str(value)
 
 
-def write_csv(frame: pd.DataFrame, path: Path, *, digits: int | None = None) -> None:
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """Write a table so that equal tables give equal bytes (UTF-8, LF, atomic replacement).
 
     Parameters
     ----------
     frame : DataFrame
     path : Path
-    digits : int, optional
-        Significant digits of floats; all of them by default.
+        Floats are written with :data:`WRITTEN_DIGITS` significant digits.
     """
-    if digits is not None:
-        floats = frame.select_dtypes("floating").columns
-        frame = frame.assign(**{c: [float(f"{v:.{digits}g}") for v in frame[c]] for c in floats})
+    floats = frame.select_dtypes("floating").columns
+    frame = frame.assign(**{c: [float(f"{v:.{WRITTEN_DIGITS}g}") for v in frame[c]] for c in floats})
     text = pd.DataFrame({c: [format_value(v) for v in frame[c]] for c in frame.columns}, columns=frame.columns)
     write_text(text.to_csv(index=False, lineterminator="\n"), path)
 

@@ -14,7 +14,7 @@ from lpbench.experiments.plan import Entry, Plan, by_name
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from lpbench.pipeline import Result
-from lpbench.reporting.artefact import WRITTEN_DIGITS, summarise_experiment
+from lpbench.reporting.artefact import summarise_experiment
 
 #: Where the summaries of a sample are written; a whole run has the experiment's own folder.
 FOLDER = "sample"
@@ -51,5 +51,5 @@ def run_sample(jobs: Sequence[Job], results: Path, runner: Runner) -> Result:
     for job in jobs:
         scores = assemble(plans[job.name].entries, store)
         table = summarise_experiment(job.experiment, scores, by_name(job.methods)).table
-        write_csv(table, results / FOLDER / job.name / "summary.csv", digits=WRITTEN_DIGITS)
+        write_csv(table, results / FOLDER / job.name / "summary.csv")
     return Result(run=run, plan=whole)

@@ -26,9 +26,6 @@ from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
 
-#: Significant digits of the tables on disk: far beyond any standard error, and half the space of all digits.
-WRITTEN_DIGITS = 7
-
 
 def write_artefact(
     experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
@@ -61,8 +58,8 @@ def write_artefact(
     forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
     keep_summary(summary, folder)
-    write_csv(summary.table, folder / "summary.csv", digits=WRITTEN_DIGITS)
-    write_csv(compare(name, summary), folder / "comparison.csv", digits=WRITTEN_DIGITS)
+    write_csv(summary.table, folder / "summary.csv")
+    write_csv(compare(name, summary), folder / "comparison.csv")
     leaf = name.rpartition("/")[2]
     further = paper_of(name).outputs.get(name)
     replaced = further is not None and further.replaces
@@ -76,7 +73,7 @@ def write_artefact(
             draw_standard(experiment, summary, methods, folder, stem, selection)
     by_kind = compare_by_kind(experiment, summary, methods)
     if len(by_kind):
-        write_csv(by_kind, folder / DEVELOPMENT_SETS, digits=WRITTEN_DIGITS)
+        write_csv(by_kind, folder / DEVELOPMENT_SETS)
     if drawing_of(name) is not None:
         write_drawing(experiment, folder, seed)
     if further is not None:

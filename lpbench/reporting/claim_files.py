@@ -30,7 +30,6 @@ INSTANCE_COLUMNS = [
 ]
 #: Name of the row of an instance file that holds the pooled value of a check.
 POOLED = "pooled"
-_DIGITS = 7
 #: Detectable effect over the half-width of the interval: (1.96 + 0.84) / 1.96.
 _DETECTABLE = 1.43
 
@@ -55,8 +54,8 @@ class Files:
 
     def write(self, folder: Path) -> None:
         """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_replications_<paper>.csv``."""
-        write_csv(self.claims, folder / "claims.csv", digits=_DIGITS)
-        write_csv(self.instances, folder / "claims_instances.csv", digits=_DIGITS)
+        write_csv(self.claims, folder / "claims.csv")
+        write_csv(self.instances, folder / "claims_instances.csv")
         for paper, table in self.replications.items():
             write_csv(table, folder / f"claims_replications_{paper}.csv")
 
