@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.instances import Cells, significant
+from lpbench.analysis.instances import Cells
+from lpbench.analysis.statistics import significant
 from lpbench.errors import NotRunError
 from lpbench.selectors import parse_selector
 

@@ -16,22 +16,12 @@ import numpy as np
 from scipy import stats
 
 from lpbench.analysis.rates import LEVEL, Interval
-from lpbench.analysis.statistics import statistic
+from lpbench.analysis.statistics import significant, statistic
 
 DRAWS = 2000
-#: Scores enter a check with this many significant digits: those of the files that show them.
-DIGITS = 6
 
 #: Experiment, panel, data set, mask, method, epsilon and x of a cell.
 Key = tuple[str, str, str, str, str, float, float]
-
-
-def significant(values: np.ndarray) -> np.ndarray:
-    """Round to the digits with which the files show scores, so that they give the same outcomes."""
-    values = np.asarray(values, dtype=float)
-    size = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
-    scale = 10.0 ** np.clip(DIGITS - 1 - np.floor(np.log10(size)), 0, 22)
-    return np.round(values * scale) / scale
 
 
 @dataclass(frozen=True)
@@ -51,6 +41,11 @@ class Cells:
     keys: tuple[Key, ...]
     samples: np.ndarray
     step: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """Means over the replications, without the last bits of the sum: prints that are equal stay equal."""
+        return significant(self.samples.mean(axis=0), 12)
 
     def __add__(self, other: Cells) -> Cells:
         count = min(len(self.samples), len(other.samples))
@@ -146,7 +141,7 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
     values = np.mean([v[:count] for v in found], axis=0)
     if instances[0].statistic == "linear":
         return _students(values, _rounding(instances))
-    estimates = [statistic(i.statistic, i.cells.samples.mean(axis=0), i.arguments) for i in instances]
+    estimates = [statistic(i.statistic, i.cells.means, i.arguments) for i in instances]
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(np.mean(estimates)), float(low), float(high))
 

@@ -14,6 +14,11 @@ from scipy import stats
 
 from lpbench.analysis.ranks import ranks
 
+#: Scores enter a check with this many significant digits: those of the files that show them.
+DIGITS = 6
+#: Means that agree to so many digits are equal in rank.
+EQUAL = 10
+
 Statistic = Callable[..., np.ndarray]
 STATISTICS: dict[str, Statistic] = {}
 
@@ -21,6 +26,14 @@ STATISTICS: dict[str, Statistic] = {}
 def _named(function: Statistic) -> Statistic:
     STATISTICS[function.__name__] = function
     return function
+
+
+def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
+    """Round to significant digits, by default to those of the files, which therefore give the same outcomes."""
+    values = np.asarray(values, dtype=float)
+    size = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
+    scale = 10.0 ** np.clip(digits - 1 - np.floor(np.log10(size)), 0, 22)
+    return np.round(values * scale) / scale
 
 
 @_named
@@ -76,7 +89,8 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
     """Slope, over equal curves in their order, of the place ``x`` where a curve is least (``sign=-1``: largest)."""
     places = np.asarray(x, dtype=float)[(sign * y.reshape(*y.shape[:-1], curves, -1)).argmin(axis=-1)]
     centred = np.arange(curves) - (curves - 1) / 2
-    return places @ centred / (centred @ centred)
+    # places that stay have slope 0, not a rounding error
+    return np.round(places @ centred / (centred @ centred), 9)
 
 
 @_named
@@ -104,7 +118,7 @@ def rank_sum_gap(
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last.
     """
-    sums = ranks(sign * _table(y, columns), larger_is_better=False, ties=ties).sum(axis=-2)
+    sums = ranks(sign * significant(_table(y, columns), EQUAL), larger_is_better=False, ties=ties).sum(axis=-2)
     ours, rivals = sums[..., :proposed], sums[..., proposed:]
     return rivals.min(axis=-1) - (ours.max(axis=-1) if every else ours.min(axis=-1))
 
@@ -112,7 +126,7 @@ def rank_sum_gap(
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
     """Rows whose best cell is a proposed column's minus rows whose best is a rival's; equals count for both."""
-    cost = np.nan_to_num(sign * _table(y, columns), nan=np.inf)
+    cost = np.nan_to_num(sign * significant(_table(y, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)
 

@@ -136,7 +136,7 @@ def _instance_rows(
             "high": found.high,
             "outcome": outcome,
             "statistic": instance.statistic,
-            "arguments": json.dumps(instance.arguments, separators=(",", ":")) if source == "ours" else "",
+            "arguments": json.dumps(instance.arguments, separators=(",", ":")),
             "cells": cells.numbers(instance, source),
         }
     whole = judged.whole

@@ -11,7 +11,8 @@ import pandas as pd
 
 from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
-from lpbench.analysis.instances import Cells, significant
+from lpbench.analysis.instances import Cells
+from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import one_variant_each
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results

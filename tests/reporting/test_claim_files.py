@@ -1,0 +1,238 @@
+"""Outcomes of checks, computed again from the files beside the claims page with numpy and scipy alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from lpbench.analysis.statistics import STATISTICS
+from lpbench.paths import ROOT
+from lpbench.reporting.claim_files import read_claims, tabulate
+from lpbench.reporting.claims import decide_all
+from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.paper import papers
+from tests.reporting.fake import bare, experiment, scores_of
+from tests.reporting.store import put
+
+EXPERIMENTS = {
+    **dict.fromkeys([f"histoftree/{n}" for n in ("figure2a", "figure2b", "figure2c", "figure2d")], "mse"),
+    **dict.fromkeys([f"histoftree/{n}" for n in ("table1", "table2", "table3", "mechanism")], "mse"),
+    **dict.fromkeys([f"lpct/figure{n}" for n in ("4a", "4b", "4c", "5a", "5b", "5c", "6a", "6b")], "accuracy"),
+    **dict.fromkeys([f"lpct/figure{n}" for n in ("7a", "7c", "8", "9", "10")], "accuracy"),
+    **dict.fromkeys(["lpct/table2", "lpct/table3"], "accuracy"),
+    **dict.fromkeys(["label_dp/table1", "label_dp/classes"], "excess_risk"),
+}
+COMMITTED = ROOT / "results" / "reproduced"
+
+# -- what a reader needs ------------------------------------------------------------------------------------------
+
+
+def halves(y):
+    return np.split(y, 2, axis=-1)
+
+
+def rank(y, **options):
+    return stats.rankdata(y, axis=-1, **options)
+
+
+def table(y, columns):
+    return np.nan_to_num(y.reshape(len(y), -1, columns).round(9), nan=np.inf)
+
+
+def place_of_best(y, x, curves, sign):
+    return np.array(x)[(sign * y.reshape(len(y), curves, -1)).argmin(-1)]
+
+
+def correlation(a, b):
+    a, b = a - a.mean(-1, keepdims=True), b - b.mean()
+    return (a @ b) / np.maximum(np.sqrt((a * a).sum(-1) * (b @ b)), 1e-300)
+
+
+def rank_sums(y, columns, proposed, ties, sign=1, every=True):
+    ours, rivals = np.split(rank(table(sign * y, columns), method=ties).sum(1), [proposed], axis=-1)
+    return rivals.min(-1) - (ours.max(-1) if every else ours.min(-1))
+
+
+def wins(y, columns, proposed, sign=1):
+    best = np.split(table(sign * y, columns) == table(sign * y, columns).min(-1, keepdims=True), [proposed], axis=-1)
+    return best[0].any(-1).sum(1) - best[1].any(-1).sum(1)
+
+
+AGAIN = {
+    "linear": lambda y, weights: y @ np.array(weights),
+    "log_linear": lambda y, weights: np.log(y) @ np.array(weights),
+    "trend": lambda y, x: correlation(rank(y.round(12)), rank(x)),
+    "dip": lambda y, sign=1: (sign * y[:, [0, -1]]).min(-1) - (sign * y[:, 1:-1]).min(-1),
+    "spread": lambda y: y.max(-1) - y.min(-1),
+    "ratio_of_spreads": lambda y: np.ptp(halves(y)[1], axis=-1) / np.maximum(np.ptp(halves(y)[0], axis=-1), 1e-300),
+    "gap_of_best": lambda y: halves(y)[1].min(-1) - halves(y)[0].min(-1),
+    "trend_of_best": lambda y, x, curves, sign=1: np.polyfit(
+        np.arange(curves), place_of_best(y, x, curves, sign).T, 1
+    )[0].round(9),
+    "excess_over_best": lambda y, floor: (y[:, 0] - floor) / (y[:, 1:].min(-1) - floor) - 1,
+    "loss_of_any_single": lambda y, curves, floor: (
+        lambda a: (a / a.min(1, keepdims=True) - 1).max(-1).min(-1)
+    )(y.reshape(len(y), curves, -1) - floor),
+    "rank_sum_gap": rank_sums,
+    "wins_gap": wins,
+    "median_ratio": lambda y: np.median(halves(y)[0] / halves(y)[1], axis=-1),
+    "log_gap": lambda y, first: np.log10(np.nanmin(y[:, :first], -1) / np.nanmax(y[:, first:], -1)),
+    "gained_or_vanished": lambda y, weights, vanished: np.maximum(
+        np.log(y) @ np.array(weights), np.log(vanished * y[:, -1] / halves(y)[0][:, -1])
+    ),
+}  # fmt: skip
+
+
+def numbers(text):
+    parts = [[int(n) for n in part.split(":")] for part in str(text).split()]
+    return [n for part in parts for n in range(part[0], part[-1] + 1)]
+
+
+def again(row, cells, width):
+    """Values by replication or draw, the estimate and the variance of the rounding."""
+    chosen = cells.loc[numbers(row.cells)]
+    ours = chosen[width].to_numpy(dtype=float).T
+    ours = ours[~np.isnan(ours).all(axis=1)]
+    step = np.zeros(len(chosen))
+    if row.source == "published":
+        step = chosen["step"].to_numpy()
+        ours = chosen["published"].to_numpy() * (1 + np.nan_to_num(ours / ours.mean(axis=0) - 1))
+    arguments = json.loads(row.arguments)
+    statistic = AGAIN[row.statistic]
+    if row.statistic == "linear":
+        # a cell may have several weights
+        weights = pd.Series(np.array(arguments["weights"]) * step, index=chosen.index)
+        return statistic(ours, **arguments), None, weights
+    shares = np.random.default_rng(len(ours)).multinomial(len(ours), np.full(len(ours), 1 / len(ours)), size=2000)
+    means = shares / len(ours) @ ours
+    if step.any():
+        means = means + np.random.default_rng(crc32(row.instance.encode())).uniform(-0.5, 0.5, means.shape) * step
+    return statistic(means, **arguments), statistic(ours.mean(axis=0)[None], **arguments)[0], None
+
+
+def interval(found):
+    """Value and 95 % interval of the mean of some instances."""
+    count = min(len(values) for values, *_ in found)
+    values = np.mean([v[:count] for v, *_ in found], axis=0)
+    if found[0][1] is not None:
+        return np.mean([e for _, e, _ in found]), *np.quantile(values, [0.025, 0.975])
+    rounding = (pd.concat([w for *_, w in found]).groupby(level=0).sum() ** 2).sum() / len(found) ** 2 / 12
+    half = stats.t.ppf(0.975, count - 1) * np.sqrt(values.var(ddof=1) / count + rounding)
+    return values.mean(), values.mean() - half, values.mean() + half
+
+
+def outcome_of(intervals, whole, low, high, quantifier):
+    def judge(low_end, high_end):
+        inside, outside = low_end > low and high_end < high, high_end < low or low_end > high
+        return "agrees" if inside else "contradicts" if outside else "undecided"
+
+    found = [judge(*part[1:]) for part in intervals]
+    if quantifier == "some":
+        if set(found) == {"contradicts"}:
+            return "fails"
+        return "holds" if "agrees" in found and set(found) != {"agrees"} else "undecided"
+    against, together = found.count("contradicts"), judge(*whole[1:])
+    if together == "contradicts" or against > (0 if quantifier == "every" else len(found) / 5):
+        return "fails"
+    return "undecided" if together != "agrees" else "mostly" if against else "holds"
+
+
+def compute_again(folder):
+    """Every outcome of ``claims.csv`` with the one computed from the other files."""
+    claims, instances = (pd.read_csv(folder / f"{name}.csv") for name in ("claims", "claims_instances"))
+    files = {
+        p: pd.read_csv(folder / f"claims_replications_{p}.csv").set_index("cell") for p in instances["paper"].unique()
+    }
+    for row in claims.itertuples():
+        cells = files.get(row.paper)
+        mine = instances[(instances["claim"] == row.claim) & (instances["check"] == row.check)]
+        for source, rows in mine.groupby("source"):
+            points, pooled = rows[rows["instance"] != "pooled"], rows[rows["instance"] == "pooled"].iloc[0]
+            telling = points[~points["outcome"].str.startswith("undecided:")]
+            width = [c for c in cells.columns if c.isdigit()]
+            found = [again(point, cells, width) for point in telling.itertuples()]
+            intervals = [interval([f]) for f in found]
+            whole = interval(found) if found else None
+            result = (
+                outcome_of(intervals, whole, row.region_low, row.region_high, row.quantifier) if found else "undecided"
+            )
+            yield row, source, telling, intervals, pooled, whole, result
+
+
+# -- the tests ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files of a made-up run of every experiment that a claim is about."""
+    path = tmp_path_factory.mktemp("run")
+    for name, metric in EXPERIMENTS.items():
+        body = experiment(name)
+        points = ({},) if metric == "excess_risk" else ({"depth": 1},)
+        put(path, body, scores_of(body, made_up, points=points, metric=metric, noise=0.01, replications=10))
+    tabulate(decide_all(Evidence(path))).write(path)
+    return path
+
+
+def made_up(key) -> float:
+    """Smooth in the axis and the budget, different for every method and data set."""
+    own = crc32(f"{bare(key['method'])} {bare(key['dataset'])}".encode()) % 100 / 1000
+    budget = 0.02 * np.log2(min(key["epsilon"], 32) + 1)
+    return 0.55 + own + budget + (0 if key["x"] is None else 0.05 * np.sin(np.log(key["x"] + 1)))
+
+
+@pytest.mark.parametrize("place", ["made up", "committed"])
+def test_every_outcome_follows_from_the_files(folder, place):
+    source = folder if place == "made up" else COMMITTED
+    if not (source / "claims_instances.csv").is_file():
+        pytest.skip(f"{source} holds no claims_instances.csv")
+    seen = 0
+    for row, source_name, telling, intervals, pooled, whole, result in compute_again(source):
+        where = f"{row.claim} {row.check} {source_name}"
+        assert pooled.outcome == result, where
+        if row.ours_outcome != "no verdict" or source_name == "published":
+            assert getattr(row, f"{source_name}_outcome") == result, where
+        for point, found in zip(telling.itertuples(), intervals, strict=True):
+            np.testing.assert_allclose([point.value, point.low, point.high], found, rtol=2e-5, atol=2e-6, err_msg=where)
+        if whole:
+            np.testing.assert_allclose([pooled["value"], pooled.low, pooled.high], whole, rtol=2e-5, atol=2e-6)
+        seen += 1
+    assert seen > 60
+
+
+def test_the_made_up_run_uses_every_statistic_and_judges_every_claim(folder):
+    found = pd.read_csv(folder / "claims_instances.csv")
+    assert set(found["statistic"].dropna()) == set(STATISTICS) == set(AGAIN)
+    judged = pd.read_csv(folder / "claims.csv")
+    assert set(judged["claim"]) == {c.name for p in papers() for c in p.claims}
+    few = judged[judged["status"] == "no verdict"]
+    assert few.empty, few[["claim", "check", "reason"]].to_string()
+    # figure 2 and the appendix of the one paper and all of the theory print no number
+    without = set(judged.loc[judged["published_outcome"] == "not judged", "claim"])
+    assert without == {*(f"H{k}" for k in range(1, 9)), "H13", "L18", *(f"Z{k}" for k in range(1, 7))}
+
+
+def test_files_are_small_and_read_back(folder):
+    for path in folder.glob("claims*.csv"):
+        assert path.stat().st_size < 1_000_000, path.name
+    claims = read_claims(folder)
+    assert [c["claim"] for c in claims] == [c.name for p in papers() for c in p.claims]
+    points = claims[0]["checks"][0]["points"]
+    assert [p["instance"] for p in points] == ["s* = 1", "s* = 2", "s* = 3", "s* = 4"]
+    assert all(p["low"] <= p["value"] <= p["high"] for p in points)
+
+
+def test_two_replications_give_no_verdict(tmp_path):
+    for name in ("histoftree/figure2a", "lpct/figure4a", "lpct/figure4b", "lpct/table3"):
+        body = experiment(name)
+        metric = "mse" if "histoftree" in name else "accuracy"
+        put(tmp_path, body, scores_of(body, made_up, points=({"depth": 1},), metric=metric, replications=2))
+    found = [d for d in decide_all(Evidence(tmp_path)) if d.claim.name in ("H1", "H2", "L1", "L2", "L3", "L18")]
+    assert {d.status for d in found} == {"no verdict"}
+    assert all("too few replications: 2" in d.reason for d in found)
