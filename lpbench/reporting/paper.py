@@ -104,7 +104,7 @@ class TableLayout:
         May hold ``{epsilon}``.
     value : {"mean", "ratio", "seconds"}
         What a cell shows: the mean score, its ratio to the non-private tree's, or seconds as multiples of CT-W's.
-    style : {"general", "three_digits", "tenths"}
+    style : {"general", "three_digits", "per_cent"}
         How numbers are printed, see :func:`lpbench.reporting.tables.grid.print_number`.
     """
 
@@ -113,7 +113,7 @@ class TableLayout:
     epsilons: tuple[float, ...]
     caption: str
     value: Literal["mean", "ratio", "seconds"] = "mean"
-    style: Literal["general", "three_digits", "tenths"] = "general"
+    style: Literal["general", "three_digits", "per_cent"] = "general"
 
 
 @dataclass(frozen=True)

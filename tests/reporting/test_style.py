@@ -40,3 +40,15 @@ def test_the_users_own_settings_come_back():
     with style.look():
         assert plt.rcParams["svg.fonttype"] == "none"
     assert plt.rcParams["svg.fonttype"] == before
+
+
+def test_budgets_have_one_sequential_scale_in_all_figures():
+    first, second = style.budget_colours([0.5, 2, 8, 1000], 512), style.budget_colours([2, 4], 512)
+    assert first[2] == second[2] and first[1000] == "#000000" and len(set(first.values())) == 4
+    far = style.budget_colours([0.02, 0.05, 0.1], 512)
+    assert len(set(far.values())) == 3
+
+
+def test_a_method_looks_the_same_wherever_it_stands():
+    looks = [tuple(style.method_look(k).values()) for k in range(20)]
+    assert len(set(looks)) == 20 and style.method_look(None)["color"] not in {c for c, _ in looks}

@@ -27,6 +27,7 @@ from lpbench.papers.label_dp.rates import (
 )
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
+from lpbench.reporting.figures.curves import NON_PRIVATE
 from lpbench.reporting.figures.loglog import draw_slope, finish
 
 #: Budgets that are drawn of each row of Table I (all of them are in the table): label and full LDP, then both CDP.
@@ -55,16 +56,15 @@ def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
     folder : Path
         ``<results>/label_dp/table1``, with ``summary.csv`` and ``scores.parquet``.
     """
-    name, title = experiment.name, experiment.title
-    lines = Evidence(folder.parents[1]).curves(name)
+    lines = Evidence(folder.parents[1]).curves(experiment.name)
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
     with style.look():
-        _draw_tasks(lines, title, folder)
+        _draw_tasks(lines, folder)
         _draw_collapse(lines, folder)
 
 
-def _draw_tasks(lines: Sequence[Curve], title: str, folder: Path) -> None:
+def _draw_tasks(lines: Sequence[Curve], folder: Path) -> None:
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
         drawn = [line for line in lines if line.panel == panel and _is_drawn(line)]
@@ -79,7 +79,6 @@ def _draw_tasks(lines: Sequence[Curve], title: str, folder: Path) -> None:
     finish(axes.flat[3], "(d) heavy tails: label LDP against no privacy", loc="upper right", legend=FITTED)
     # Room for the legend above the curves.
     axes.flat[3].set_ylim(top=3.0)
-    figure.suptitle(title, fontsize=10, x=0.02, ha="left")
     style.save(figure, folder, "table1")
 
 
@@ -115,11 +114,11 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
         found = [c for c in lines if c.panel == panel and ROWS[c.base][1] == "label_ldp" and c.epsilon <= 1]
         for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
+            colours = style.budget_colours([line.epsilon for line in found], NON_PRIVATE)
             for k, line in enumerate(sorted(found, key=lambda line: line.epsilon)):
-                look = {"color": style.COLOURS[k], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
+                look = {"color": colours[line.epsilon], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
                 ax.errorbar(line.x * line.epsilon**power, line.mean, 2 * line.se, **look)
             finish(ax, panel, name)
-    figure.suptitle("Label LDP: the budget rescales the sample", fontsize=10, x=0.02, ha="left")
     style.save(figure, folder, "collapse")
 
 
@@ -145,7 +144,6 @@ def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[
             finish(ax, text, "privacy budget ε", "upper right", "fitted exponent of ε (theory, dashed)")
             # Room for the legend above the curves.
             ax.set_ylim(top=ax.get_ylim()[1] * 4)
-        figure.suptitle(experiment.title, fontsize=10, x=0.02, ha="left")
         style.save(figure, folder, "budget")
     write_csv(pd.DataFrame(rows), folder / "rates.csv")
 

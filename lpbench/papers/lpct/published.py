@@ -149,8 +149,8 @@ LAYOUTS = {
         columns={"": COLUMNS},
         rows=printed_rows("L"),
         epsilons=(0.5, 2.0, 8.0),
-        caption="Epsilon = {epsilon:g}, accuracy in units of 0.1",
-        style="tenths",
+        caption="Epsilon = {epsilon:g}, accuracy (%)",
+        style="per_cent",
     ),
     "lpct/table3": TableLayout(
         columns={"": COLUMNS},

@@ -16,6 +16,7 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
+from lpbench.reporting.figures.curves import NON_PRIVATE
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 
 
@@ -30,8 +31,10 @@ def draw_public_data_rates(experiment: Experiment, summary: Summary, cards: Mapp
     exponent, _ = public_data_exponents(0.1, 2, 10.0, 0.5)
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
+        colours = style.budget_colours([line.epsilon for line in lines], NON_PRIVATE)
         for k, line in enumerate(lines):
-            draw_excess(ax, k, line.x, bayes - line.mean, exponent, f"ε = {line.epsilon:g}")
+            colour = colours[line.epsilon]
+            draw_excess(ax, k, line.x, bayes - line.mean, exponent, f"ε = {line.epsilon:g}", colour)
         text = "excess over the Bayes risk, slope of Theorem 3 in n_P dashed"
         finish(ax, text, "private sample size n_P", legend=EXPONENTS)
         style.save(figure, folder, "figure5a_rates")

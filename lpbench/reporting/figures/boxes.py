@@ -45,12 +45,14 @@ def _draw(part: Part, folder: Path, name: str) -> list[Path]:
         for ax in axes.flat[len(part.datasets) :]:
             ax.set_axis_off()
         for d, (ax, (label, _)) in enumerate(zip(axes.flat, part.datasets, strict=False)):
-            _panel(ax, {c: part.samples[d, c] for c in range(k) if (d, c) in part.samples}, part)
+            scale = 100.0 if part.metric == "accuracy" else 1.0
+            _panel(ax, {c: scale * part.samples[d, c] for c in range(k) if (d, c) in part.samples}, part)
             ax.set_title(label, loc="left", fontsize=8.5)
             names = [printed(c) for c in part.columns]
             ax.set_yticks(np.arange(k), names if d % columns == 0 else [""] * k, fontsize=7.5)
         count = max(len(v) for v in part.samples.values())
-        title = f"{part.metric} of {count} replications: quartiles, median, and the whole range"
+        metric = {"mse": "mean squared error", "accuracy": "accuracy (%)"}.get(part.metric, part.metric)
+        title = f"{metric} of {count} replications: quartiles, median, and the whole range"
         figure.suptitle(", ".join(filter(None, [part.title, title])), fontsize=9, x=0.02, ha="left")
         return style.save(figure, folder, name, formats=("svg",))
 

@@ -14,7 +14,9 @@ from matplotlib.lines import Line2D
 
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, is_floor, is_reference, printed, slug
+from lpbench.reporting.figures.curves import place_of
 from lpbench.reporting.tables.layouts import Column
+from lpbench.selectors import parse_selector
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
@@ -22,7 +24,8 @@ LOG_FROM = 1.5
 #: Inches, so that the title and the legend of a single panel are not cut off.
 LEAST_WIDTH = 6.5
 _COLUMNS = 5
-_NAMES = {"mse": "mean squared error"}
+_NAMES = {"mse": "mean squared error", "accuracy": "accuracy (%)"}
+_SCALES = {"accuracy": 100.0}
 
 
 def draw_budgets(parts: Sequence[Part], folder: Path, name: str, selection: str) -> list[Path]:
@@ -48,7 +51,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
     rows = -(-len(datasets) // across)
     looks = _looks([cards[key] for key in columns])
     with style.look():
-        beside = min(len(columns), across + 1)
+        beside = min(len(columns), 3)
         height = 1.9 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
         figure, axes = plt.subplots(rows, across, figsize=(max(2.1 * across + 0.6, LEAST_WIDTH), height), squeeze=False)
         for ax in axes.flat[len(datasets) :]:
@@ -57,7 +60,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
             _panel(ax, found, dataset, columns, looks)
             ax.set_title(dataset[0], loc="left", fontsize=8.5)
         handles = [Line2D([], [], label=printed(cards[key]), **looks[key]) for key in columns]
-        figure.legend(handles=handles, loc="outside lower center", ncols=beside, frameon=False, fontsize=7.5,
+        figure.legend(handles=handles, loc="outside lower left", ncols=beside, frameon=False, fontsize=7.5,
                       handlelength=2.6)  # fmt: skip
         metric = _NAMES.get(found[0].metric, found[0].metric)
         chosen = "best grid point with hindsight" if selection == "oracle" else "one setting fixed without test rows"
@@ -67,8 +70,8 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
 
 
 def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Colour and line by place; the floor and the references in grey, without markers."""
-    looks, place = {}, 0
+    """Colour and marker by method; the floor and the references in grey, without markers."""
+    looks: dict[tuple[str, str], dict[str, Any]] = {}
     for column in columns:
         key = column.method, column.mask
         if is_floor(column):
@@ -76,10 +79,10 @@ def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
         elif is_reference(column):
             looks[key] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}
         else:
-            turn, colour = divmod(place, 7)
-            looks[key] = {"color": style.COLOURS[colour], "linestyle": style.LINES[turn], "linewidth": 1.3}
-            looks[key] |= {"marker": style.MARKERS[colour], "markersize": 3.2}
-            place += 1
+            # a method looks the same in all figures; where that tells two variants not apart, their lines do
+            look = style.method_look(place_of(parse_selector(column.method)[0]))
+            turn = sum((known.get("color"), known.get("marker")) == tuple(look.values()) for known in looks.values())
+            looks[key] = look | {"linestyle": style.LINES[turn % len(style.LINES)], "linewidth": 1.3, "markersize": 3.2}
     return looks
 
 
@@ -91,7 +94,8 @@ def _panel(ax: Axes, found: Sequence[Part], dataset: tuple[str, str], columns: S
             places = [k for k, c in enumerate(part.columns) if (c.method, c.mask) == key]
             if places and dataset in part.datasets:
                 row = part.datasets.index(dataset)
-                points.append((part.epsilon, part.means[row, places[0]], part.errors[row, places[0]]))
+                scale = _SCALES.get(part.metric, 1.0)
+                points.append((part.epsilon, scale * part.means[row, places[0]], scale * part.errors[row, places[0]]))
         if not points:
             continue
         x, mean, se = np.array(points).T

@@ -11,7 +11,8 @@ import pandas as pd
 from lpbench.analysis.curves import Curve, curves
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import describe_params, mask_title, method_title
+from lpbench.reporting.cards import dataset_title, mask_title, method_title
+from lpbench.reporting.paper import papers
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import format_selector, parse_selector
 
@@ -57,8 +58,7 @@ def _label(curve: Curve, many: Mapping[str, bool], cards: Mapping[str, Method]) 
     if many["mask"] and mask_title(curve.mask):
         parts.append(mask_title(curve.mask))
     if many["dataset"]:
-        name, params = parse_selector(curve.dataset)
-        parts.append(", ".join([name.replace("_", " "), *describe_params(params)]))
+        parts.append(dataset_title(curve.dataset))
     return ", ".join(parts)
 
 
@@ -74,3 +74,9 @@ def _same(curve: Curve, ours: list[Curve]) -> str:
     found = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
     found = [c for c in found if not curve.dataset or parse_selector(c.dataset)[0] == curve.dataset]
     return min(found, key=lambda c: (c.method != curve.method, c.method)).label if found else curve.base
+
+
+def place_of(base: str) -> int | None:
+    """Place of a method among those of its paper, by which it gets its look; None for a method of no paper."""
+    places = (p.methods.index(base) for p in papers() if p.claims and base in p.methods)
+    return next(places, None)

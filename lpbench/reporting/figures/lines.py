@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import SYMBOLS
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, published_curves
+from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, place_of, published_curves
 from lpbench.reporting.paper import paper_of
 
 #: Half-width of the bands in standard errors.
@@ -43,7 +43,9 @@ _AXIS_NAMES = {
     "public_weight": "weight λ of the public data",
     "private_fraction": "fraction of the private data",
 }
-_METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk"}
+_METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk", "accuracy": "accuracy (%)"}
+#: Accuracies are drawn in per cent, as tables and pages print them.
+_SCALES = {"accuracy": 100.0}
 
 
 def draw_lines(
@@ -75,9 +77,17 @@ def draw_lines(
     with style.look():
         columns = min(len(panels), _COLUMNS)
         rows = -(-len(panels) // columns)
-        figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns + 2.2, 3.6 * rows), squeeze=False)
         looks = _looks(found)
         under = published_curves(experiment.name, found) if selection == "oracle" else []
+        scale = _SCALES.get(metric, 1.0)
+        found, under = [[_scaled(c, scale) for c in part] for part in (found, under)]
+        handles = _legend(found, looks, bool(under), paper_of(experiment.name).default_variant)
+        # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
+        across = 2 if max(len(str(h.get_label())) for h in handles) <= 34 else 1
+        across = across if columns == 1 else across + 1
+        width, lines = (5.2 if columns == 1 else 3.9 * columns), -(-len(handles) // across)
+        size = width, 3.1 * rows + 0.19 * lines + 0.2
+        figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
         for ax in axes.flat[len(panels) :]:
             ax.set_axis_off()
         for ax, panel in zip(axes.flat, panels, strict=False):
@@ -86,13 +96,15 @@ def draw_lines(
                 ax.set_title(_panel_title(panel, found), loc="left")
         for ax in axes[:, 0]:
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
-        handles = _legend(found, looks, bool(under), paper_of(experiment.name).default_variant)
-        figure.legend(handles=handles, loc="outside right center", frameon=False, handlelength=2.8)
-        suffix = "" if selection == "oracle" else " — one setting fixed without test rows"
-        title = textwrap.fill((experiment.title or name) + suffix, 60 * columns + 25)
-        figure.suptitle(title, fontsize=10, x=0.02, ha="left")
+        figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
+        if selection != "oracle":
+            figure.suptitle("One setting fixed without test rows", fontsize=9, x=0.02, ha="left")
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
+
+
+def _scaled(curve: Curve, scale: float) -> Curve:
+    return curve if scale == 1 else replace(curve, mean=scale * curve.mean, se=scale * curve.se)
 
 
 def _panel_title(panel: str, found: Sequence[Curve]) -> str:
@@ -117,11 +129,21 @@ def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
     by_budget = _budgets_vary(found)
     first = budgets if by_budget else kinds
-    colour = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(first)}
+    colour: dict[Any, str] = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(first)}
+    marker = {v: style.MARKERS[k % len(style.MARKERS)] for k, v in enumerate(kinds)}
+    if by_budget:
+        colour = style.budget_colours(budgets, NON_PRIVATE)
+    bases = {c.label: c.base for c in found}
+    if len(set(bases.values())) == len(kinds):
+        # a curve a method: each looks the same in all figures
+        known = {label: style.method_look(place_of(base)) for label, base in bases.items()}
+        if len({(look["color"], look["marker"]) for look in known.values()}) == len(kinds):
+            marker = {label: look["marker"] for label, look in known.items()}
+            colour = colour if by_budget else {label: look["color"] for label, look in known.items()}
     line_of = variants if len(variants) > 1 or not by_budget else kinds
     return {
         "colour": colour,
-        "marker": {v: style.MARKERS[k % len(style.MARKERS)] for k, v in enumerate(kinds)},
+        "marker": marker,
         "line": {v: style.LINES[k % len(style.LINES)] for k, v in enumerate(line_of)},
         "by_budget": {"": by_budget},
     }

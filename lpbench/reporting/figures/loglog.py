@@ -20,11 +20,13 @@ def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label
     ax.plot(ends, line, linestyle="--", linewidth=1.0, color=color, label=label or None, zorder=1)
 
 
-def draw_excess(ax: Axes, k: int, x: np.ndarray, excess: np.ndarray, exponent: float, label: str) -> None:
+def draw_excess(
+    ax: Axes, k: int, x: np.ndarray, excess: np.ndarray, exponent: float, label: str, color: str | None = None
+) -> None:
     """Draw curve number ``k`` with the slope of the theory; nothing if the excess is not positive everywhere."""
     if (excess <= 0).any():
         return
-    color = style.COLOURS[k % len(style.COLOURS)]
+    color = color or style.COLOURS[k % len(style.COLOURS)]
     ax.plot(x, excess, color=color, marker=style.MARKERS[k % len(style.MARKERS)], label=f"{label}: {exponent:.2f}")
     draw_slope(ax, x, excess, exponent, color=color)
 

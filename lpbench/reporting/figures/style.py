@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import matplotlib
+import matplotlib.colors
 
 matplotlib.use("Agg")
 
@@ -24,6 +25,10 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 GREY = "#7F7F7F"
+#: Colour of methods that no paper has, told apart by their markers.
+OWN = "#882255"
+#: Budgets at the ends of the scale of their colours; beyond it nothing is private any more, and black.
+_BUDGETS = (0.25, 16.0)
 PRIVATE, PUBLIC, SELECTED = "#0072B2", "#F0F0F0", "#E69F00"
 
 _RC = {
@@ -58,6 +63,33 @@ def look():
     """Apply the style inside a ``with`` block; the user's own settings come back afterwards."""
     with plt.style.context(["default", _RC]):
         yield
+
+
+def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, str]:
+    """Colours of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out.
+
+    Parameters
+    ----------
+    budgets : sequence of float
+    non_private : float
+        From here on a budget is drawn in black.
+    """
+    private = sorted(b for b in budgets if b < non_private)
+    low, high = _BUDGETS
+    if all(low <= b <= high for b in private):
+        places = [math.log(b / low) / math.log(high / low) for b in private]
+    else:
+        places = [k / max(len(private) - 1, 1) for k in range(len(private))]
+    scale = matplotlib.colormaps["viridis"]
+    found = {b: matplotlib.colors.to_hex(scale(0.92 * p)) for b, p in zip(private, places, strict=True)}
+    return {b: found.get(b, "#000000") for b in budgets}
+
+
+def method_look(place: int | None) -> dict[str, str]:
+    """Colour and marker of a method by its place among those of its paper; ``None`` for a method of no paper."""
+    if place is None:
+        return {"color": OWN, "marker": "*"}
+    return {"color": COLOURS[place % 7], "marker": MARKERS[(place % 7 + place // 7) % len(MARKERS)]}
 
 
 def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:

@@ -1,7 +1,7 @@
 """The explorer: every chosen score of a run as data that a page can draw, and the library that draws it.
 
-Pages opened from a disk may load scripts but no data, so the numbers of an experiment are a script of their own, which is
-loaded when it is asked for. The library is Vega-Lite with vega-embed (BSD licence, ``assets/``).
+Pages opened from a disk may load scripts but no data, so the numbers of an experiment are a script of their own, which
+is loaded when it is asked for. The library is Vega-Lite with vega-embed (BSD licence, ``assets/``).
 """
 
 from __future__ import annotations

@@ -218,7 +218,8 @@ def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, floor: Floors) 
 def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
     setting = ", ".join(f"{k} = {v}" for k, v in json.loads(params or "{}").items())
     # thousands of cells: the words between the numbers stand in the script
-    return "|".join([metric, f"{mean:.6g}", f"{se:.3g}", f"{n:g}", setting])
+    name, scale = ("accuracy (%)", 100) if metric == "accuracy" else (metric, 1)
+    return "|".join([name, f"{scale * mean:.6g}", f"{scale * se:.3g}", f"{n:g}", setting])
 
 
 def points(entry: Entry, limit: int = 400) -> list[dict]:
@@ -226,12 +227,16 @@ def points(entry: Entry, limit: int = 400) -> list[dict]:
     table = entry.comparison
     if table is None or table.empty or entry.kind != "figure":
         return []
-    rows = []
+    accuracy = entry.summary is not None and (entry.summary["metric"] == "accuracy").any()
+    rows, scale = [], 100 if accuracy else 1
     for r in table.head(limit).to_dict("records"):
         z = math.nan if math.isnan(r["reproduced"]) else in_errors(r["difference"], r["se"])
         level, cue = distance(z)
+        r |= {k: scale * r[k] for k in ("published", "reproduced", "se")}
         where = {k: "" if r[k] != r[k] else f"{r[k]:g}" for k in ("epsilon", "x", "published")}
-        ours = "-" if math.isnan(r["reproduced"]) else f"{r['reproduced']:.4g} ± {r['se']:.2g}"
+        ours = (
+            "-" if math.isnan(r["reproduced"]) else f"{r['reproduced']:.4g}" + (f" ± {r['se']:.2g}" if r["se"] else "")
+        )
         rows.append({**{k: r[k] for k in ("panel", "dataset", "mask", "method")}, **where, "ours": ours, "level": level,
                      "cue": cue})  # fmt: skip
     return rows

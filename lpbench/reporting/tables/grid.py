@@ -40,11 +40,11 @@ class Grid:
 
 
 def print_number(value: float, style: str) -> str:
-    """A number with the digits of a table: four significant ones, three (one from 100 on), or in units of 0.1."""
+    """A number with the digits of a table: four significant ones, three (one from 100 on), or per cent."""
     if math.isnan(value):
         return ""
-    if style == "tenths":
-        return f"{10 * value:.3f}"
+    if style == "per_cent":
+        return f"{100 * value:.2f}"
     if style == "three_digits":
         if abs(value) >= 100:
             return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")

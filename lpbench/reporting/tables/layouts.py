@@ -11,7 +11,7 @@ import pandas as pd
 from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import method_title
+from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.paper import TableLayout, paper_of, papers
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -53,7 +53,7 @@ class Layout:
     epsilon : float
     value : {"ratio", "mean", "seconds"}
         What a cell shows: the ratio to the non-private tree, the mean score, or seconds as a multiple of CT-W.
-    style : {"general", "three_digits", "tenths"}
+    style : {"general", "three_digits", "per_cent"}
         How numbers are printed.
     """
 
@@ -116,9 +116,15 @@ def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str]
     rows = []
     for label, dataset in spec.rows:
         selectors = [s for s in present if parse_selector(s)[0] == dataset]
-        rows += [(label, s) for s in selectors or [dataset]]
+        rows += [(_with_abbreviation(s, label), s) for s in selectors or [dataset]]
     known = {s for _, s in rows}
-    return tuple(rows + [(s, s) for s in present if s not in known])
+    return tuple(rows + [(dataset_title(s), s) for s in present if s not in known])
+
+
+def _with_abbreviation(dataset: str, label: str) -> str:
+    """Our name of a data set, the paper's in brackets where it is another: ``Red wine (RED)``."""
+    title = dataset_title(dataset)
+    return title if title.lower() == label.lower() else f"{title} ({label})"
 
 
 def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.DataFrame) -> list[Layout]:
@@ -144,7 +150,7 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
                    is_ranked(m) and m in ranked)
             for mask, m in pairs
         )  # fmt: skip
-        datasets = tuple((d, d) for d in sorted(set(rows["dataset"])))
+        datasets = tuple((dataset_title(d), d) for d in sorted(set(rows["dataset"])))
         seconds = (rows["metric"] == "seconds").all() and (rows["method"] == "ct_w").any()
         value = "ratio" if ratio else "seconds" if seconds else "mean"
         text = {"ratio": "MSE relative to the non-private tree", "seconds": "seconds relative to CT-W"}
@@ -152,7 +158,9 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         what = text.get(value, " and ".join(sorted(set(rows["metric"]) - {""})) or "no result")
         budget = "" if math.isnan(epsilon) else f"Epsilon = {epsilon:g}, "
         part = f"Panel {panel}: " if panel else ""
-        found.append(Layout(f"{part}{budget}{what}", datasets, columns, panel, epsilon, value, "general"))
+        accuracy = (rows.loc[rows["metric"] != "", "metric"] == "accuracy").all()
+        what, style = ("accuracy (%)", "per_cent") if accuracy and value == "mean" else (what, "general")
+        found.append(Layout(f"{part}{budget}{what}", datasets, columns, panel, epsilon, value, style))
     return found
 
 
