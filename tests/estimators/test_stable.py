@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
+from lpbench.estimators import KNNMean
 from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid, settled
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.score_cells import ScoreCells
@@ -72,3 +74,13 @@ def test_cells_of_a_score_do_not_depend_on_the_last_bits(seed):
     for shake in range(5):
         cells = ScoreCells(shaken(score, shake), X, codes, 4, 8, 0)
         assert np.array_equal(cells.locate(shaken(score, shake + 50), X), expected)
+
+
+def test_nearest_neighbours_are_the_nearest_to_the_last_bit():
+    """Many features and neighbours: distances are not expanded into products, whose errors would choose among ties."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.integers(0, 4, (200, 24)) / 3.0, rng.integers(0, 4, (30, 24)) / 3.0
+    distances = cdist(queries, X, "sqeuclidean")
+    model = KNNMean(k=120, y_range=(0.0, 1.0)).fit(X, np.zeros(200))
+    for own, found in zip(distances, model._tree.kneighbors(queries, return_distance=False), strict=True):
+        assert np.array_equal(np.sort(own)[:120], np.sort(own[found]))

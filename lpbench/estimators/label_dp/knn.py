@@ -103,7 +103,8 @@ class LabelLDPKNN(BoundedRegressor):
             order = np.argsort(X[:, 0])
             self._places, self.reports_ = X[order, 0], reports[order]
         else:
-            self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_).fit(X), reports
+            # Distances by a product of matrices would decide by rounding errors among neighbours at one distance.
+            self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_, algorithm="kd_tree").fit(X), reports
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean of the k nearest reports, shape (m,)."""
