@@ -18,7 +18,7 @@ ALL          ?=
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines docs reproduce quick verify test test-all lint wheel audit bench stream datasets report ui lock clean
+.PHONY: help install engines docs reproduce quick field-full verify test test-all lint wheel audit bench stream datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS select
 quick: RESULTS = results/quick
 quick: $(STAMP) ## A minute of it: four experiments without download, two replications, into results/quick
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick
+
+field-full: $(STAMP) ## Hours: every randomizer with every learner, three masks; goes on where it was interrupted
+	$(BIN)/lpbench reproduce field/full_regression field/full_classification $(OPTIONS)
 
 verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical)
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)

@@ -244,8 +244,11 @@ def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[s
     from lpbench.reporting.report import write_report
 
     target, results = results_dir / "reproduced", Results(results_dir)
-    names = catalogue.experiment_names() if unjudged is None else unjudged
+    names = list(catalogue.experiment_names() if unjudged is None else unjudged)
     finished = [artefact for artefact in results.finished() if artefact.name in names]
+    ran = {artefact.name for artefact in finished}
+    # what runs on request alone is missed by nobody
+    names = [name for name in names if name in ran or not catalogue.experiment(name).on_request]
     for artefact in finished:
         _copy(artefact, target / artefact.name)
     target.mkdir(parents=True, exist_ok=True)

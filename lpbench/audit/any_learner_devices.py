@@ -14,10 +14,9 @@ from lpbench.audit.label_devices import N_CLASSES, class_records
 from lpbench.audit.randomizers import Message, Randomizer, asked_once, message_of
 from lpbench.audit.world import LABELS, SHOWN, USER_MASK, Y_RANGE, repeat
 from lpbench.estimators.any_learner.classes import CODE, CodeQuestion
-from lpbench.estimators.any_learner.numbers import NUMBER, PRIOR_BINS, prior_question
+from lpbench.estimators.any_learner.numbers import NUMBER, bell, prior_question
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.privacy import Records
-from lpbench.privacy.number_channel import typical_prior
 
 #: Prior of the audited classes, for which two of the three are reported at the audited budget.
 CLASS_PRIOR = (0.5, 0.45, 0.05)
@@ -31,8 +30,7 @@ def number_labels(model: models.PrivateLabelsRegressor) -> Randomizer:
     records = Records(repeat(SHOWN, LABELS.size), LABELS)
     if model._share() == 0:
         return _alone(model, message_of(NUMBER, model._question(), records), LABELS.size)
-    prior = typical_prior(np.linspace(-1.0, 1.0, PRIOR_BINS))
-    questions = [prior_question(Y_RANGE, model.epsilon), model._question(prior)]
+    questions = [prior_question(Y_RANGE, model.epsilon), model._question(bell())]
     return _grouped(model, [message_of(NUMBER, question, records) for question in questions])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lpbench.cli import options
-from lpbench.errors import unknown_name
+from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ORDERS, Runner, Tracking
 from lpbench.experiments.experiment import WORK_LIMIT, Experiment
@@ -89,14 +89,19 @@ def command(
 
 
 def select_experiments(patterns: Sequence[str]) -> list[Experiment]:
-    """Experiments whose names match any of the patterns (shell wildcards); an empty match is an error."""
+    """Experiments whose names match any of the patterns (shell wildcards); an empty match is an error.
+
+    Those that run on request alone must be named in full.
+    """
     known = catalogue.experiment_names()
     chosen: list[str] = []
     for pattern in patterns or ["*"]:
         matches = fnmatch.filter(known, pattern)
         if not matches:
             raise unknown_name("experiment", pattern, known)
-        chosen += matches
+        chosen += [name for name in matches if name == pattern or not catalogue.experiment(name).on_request]
+    if not chosen:
+        raise ConfigurationError(f"{', '.join(patterns)} matches experiments that run only if they are named in full")
     return list(catalogue.experiments(dict.fromkeys(chosen)).values())
 
 

@@ -39,6 +39,8 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "PHIST": (21000, 0.12, 1100),
     "PSGD": (0, 0.36, 3900),
     "ParDT": (0, 2.7, 250),
+    "PrivateLabelsClassifier": (0, 0.1, 17000),
+    "PrivateLabelsRegressor": (0, 0.1, 16000),
     "PrivateMajority": (0, 0.68, 0),
     "PrivateMean": (28000, 0.032, 340),
     "PublicForest": (0, 30, 0),

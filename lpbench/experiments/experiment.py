@@ -64,6 +64,8 @@ class Experiment(Frozen):
         Work that a cell (one method on one scenario at one budget, all replications) may cost by
         :mod:`lpbench.experiments.costs`. What costs more is left out by plan, on every machine alike.
     groups : tuple of Group
+    on_request : bool
+        Whether it runs only where it is named in full, and not as one of many.
     notes : tuple of str
         Shown below the table or figure.
     settings : dict
@@ -76,6 +78,7 @@ class Experiment(Frozen):
     title: str = ""
     replications: int = 1
     work_limit: float = WORK_LIMIT
+    on_request: bool = False
     groups: tuple[Group, ...] = ()
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)

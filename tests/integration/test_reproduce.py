@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from lpbench.cli.main import main
+from lpbench.cli.reproduce import select_experiments
+from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 
 EXPERIMENT = "extensions/embedded_regression"
@@ -76,8 +78,17 @@ def test_a_tracking_server_that_is_down_keeps_no_artefact_from_being_written(tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(registry.experiment_names()))
+@pytest.mark.parametrize("name", sorted(n for n, e in registry.experiments().items() if not e.on_request))
 def test_every_experiment_runs(tmp_path, name):
     argv = ["reproduce", name, "--results", str(tmp_path), "--replications", "2", "--tracking", "none"]
     assert main([*argv, "--work-limit", "60"]) == 0
     assert (tmp_path / name / "run.json").is_file()
+
+
+def test_what_runs_on_request_must_be_named_in_full():
+    names = {experiment.name for experiment in select_experiments(["field/*"])}
+    assert names == {"field/regression", "field/classification", "field/unbalanced"}
+    asked = select_experiments(["field/sealed_regression", "histoftree/figure1"])
+    assert {experiment.name for experiment in asked} == {"field/sealed_regression", "histoftree/figure1"}
+    with pytest.raises(ConfigurationError, match="only if they are named in full"):
+        select_experiments(["field/sealed_*"])

@@ -11,7 +11,6 @@ import numpy as np
 
 from lpbench.estimators.tuning_free.level_reports import RANGE_WIDTH, LevelReport, best_levels
 from lpbench.privacy import (
-    GRR,
     Device,
     Hybrid,
     Laplace,
@@ -23,12 +22,12 @@ from lpbench.privacy import (
     optimal_unbiased,
     rr_on_bins,
 )
-from lpbench.privacy.number_channel import N_INPUTS, typical_prior, typical_unbiased
+from lpbench.privacy.number_channel import N_INPUTS, typical_unbiased
 from lpbench.privacy.payload import Field, Integers, Reals
 from lpbench.seeds import Streams
 
-#: Bins in which users report for the prior, and points of the label's grid on which RR-on-bins divides.
-PRIOR_BINS, GRID = 16, 64
+#: Points of the label's grid, on which priors are known and RR-on-bins divides.
+GRID = 64
 #: Weight of the flat prior that keeps every point possible.
 _FLOOR = 1e-3
 
@@ -133,36 +132,51 @@ NUMBER_RANDOMIZERS = tuple(dict.fromkeys([*UNBIASED, *WITH_PRIOR]))
 
 
 def prior_question(y_range: tuple[float, float], epsilon: float) -> NumberQuestion:
-    """The nearest of a few points by randomised response at the whole budget; its reading is unbiased for the point."""
-    points, response = np.linspace(-1.0, 1.0, PRIOR_BINS), GRR(epsilon, PRIOR_BINS)
-    # The offsets cancel because the points add up to zero.
-    outputs = response.estimate(np.eye(PRIOR_BINS)) @ points
-    channel = NumberChannel.of(points, outputs, response.log_channel(), "nearest")
-    return NumberQuestion(y_range, channel, "prior report")
+    """Levels under randomised response at the whole budget: the mean for small budgets, the shape for large ones."""
+    return NumberQuestion(y_range, levels_channel(epsilon), "prior report")
 
 
-def estimated_prior(reports: np.ndarray, epsilon: float) -> np.ndarray:
-    """Estimate the shares of the points of :func:`prior_question` from the reports of its users.
+def bell(mean: float = 0.0) -> np.ndarray:
+    """A bell on the grid about a mean in [-1, 1], the narrower the nearer the mean is to an end of the range."""
+    spread = max(math.sqrt(1.0 - min(abs(mean), 1.0) ** 2) / RANGE_WIDTH, 2.0 / GRID)
+    density = np.exp(-0.5 * ((np.linspace(-1.0, 1.0, GRID) - mean) / spread) ** 2)
+    return density / density.sum()
 
-    The unbiased shares are shrunk to a bell as far as their known noise explains their distance from it (James and
-    Stein), and projected on the simplex.
+
+def estimated_prior(reports: np.ndarray, question: NumberQuestion) -> np.ndarray:
+    """Estimate the shares of the points of a grid from the reports of the users of :func:`prior_question`.
+
+    A bell about the unbiased mean, and the unbiased shares of the levels as far as their distance from those of the
+    bell exceeds what their known noise explains (James and Stein); mean and shares alike.
 
     Returns
     -------
-    ndarray of shape (PRIOR_BINS,)
+    ndarray of shape (GRID,)
     """
-    bell = typical_prior(np.linspace(-1.0, 1.0, PRIOR_BINS), RANGE_WIDTH)
     if reports.size == 0:
-        return bell
-    response = GRR(epsilon, PRIOR_BINS)
-    counts = np.bincount(reports, minlength=PRIOR_BINS)
-    shares = response.estimate(counts, reports.size) / reports.size
-    slope = 1.0 if math.isinf(epsilon) else float(response.estimate(np.ones(1), 0)[0])
-    seen = counts / reports.size
-    noise = slope**2 * float((seen * (1.0 - seen)).sum()) / reports.size
-    distance = float(((shares - bell) ** 2).sum())
-    kept = max(0.0, 1.0 - noise / distance) if distance > 0 else 0.0
-    return on_simplex(bell + kept * (shares - bell))
+        return bell()
+    channel: Any = question.mechanism
+    table, outputs = channel.channel(), np.array(channel.outputs)
+    seen = np.bincount(reports, minlength=outputs.size) / reports.size
+    mean, square = float(seen @ outputs), float(seen @ outputs**2)
+    centred = bell(np.clip(mean * _kept((square - mean**2) / reports.size, mean**2), -1.0, 1.0))
+    # Shares of the levels that the bell would give, and those that the reports give without bias.
+    points = np.linspace(-1.0, 1.0, GRID)
+    levels = np.linspace(-1.0, 1.0, outputs.size)
+    near = np.maximum(0.0, 1.0 - np.abs(points[:, None] - levels) * (outputs.size - 1) / 2.0)
+    expected, inverse = centred @ near, np.linalg.inv(table)
+    shares = seen @ inverse
+    noise = float(((inverse**2 * seen[:, None]).sum() - (shares**2).sum()) / reports.size)
+    kept = _kept(noise, float(((shares - expected) ** 2).sum()))
+    if outputs.size <= 3 or kept == 0:
+        return centred
+    found = np.interp(points, levels, on_simplex(expected + kept * (shares - expected)))
+    return found / found.sum()
+
+
+def _kept(noise: float, distance: float) -> float:
+    """Part of a deviation that is kept, given its squared size and the variance that noise gives it."""
+    return max(0.0, 1.0 - noise / distance) if distance > 0 else 0.0
 
 
 def on_simplex(shares: np.ndarray) -> np.ndarray:
@@ -172,18 +186,18 @@ def on_simplex(shares: np.ndarray) -> np.ndarray:
     return np.maximum(shares - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
 
 
-def spread_prior(prior: np.ndarray, points: int) -> np.ndarray:
-    """Interpolate a prior to more points; every point keeps a little."""
-    fine = np.interp(np.linspace(-1, 1, points), np.linspace(-1, 1, prior.size), prior)
-    fine = fine / fine.sum()
-    return (1.0 - _FLOOR) * fine + _FLOOR / points
+def on_points(prior: np.ndarray, points: int) -> np.ndarray:
+    """Interpolate a prior to another number of points; every point keeps a little."""
+    found = np.interp(np.linspace(-1, 1, points), np.linspace(-1, 1, prior.size), prior)
+    return (1.0 - _FLOOR) * found / found.sum() + _FLOOR / points
 
 
 def posterior_readings(reports: np.ndarray, prior: np.ndarray, question: NumberQuestion) -> np.ndarray:
     """Mean of the label given a report of :func:`prior_question` and the prior, in units of the label."""
     channel: Any = question.mechanism
-    joint = prior[:, None] * channel.channel()
-    means = np.array(channel.inputs) @ joint / np.maximum(joint.sum(axis=0), 1e-300)
+    points = np.linspace(-1.0, 1.0, prior.size)
+    joint = prior[:, None] * channel.at(points).channel()
+    means = points @ joint / np.maximum(joint.sum(axis=0), 1e-300)
     return sum(question.y_range) / 2.0 + question.half * means[reports]
 
 

@@ -16,11 +16,12 @@ from lpbench.estimators.any_learner.numbers import (
     WITH_PRIOR,
     NumberQuestion,
     ask_numbers,
+    bell,
     estimated_prior,
+    on_points,
     posterior_readings,
     prior_question,
     report_variance,
-    spread_prior,
 )
 from lpbench.estimators.base import LocalRegressor, Rows, check_epsilon
 from lpbench.estimators.private_labels import REAL_BITS
@@ -55,7 +56,7 @@ class PrivateLabelsRegressor(LocalRegressor):
     """Fit a regressor to privatised labels and the features that users show.
 
     Every user reports once, at the whole budget. A randomizer with a prior asks a random share of the users for it
-    first (randomised response on a grid), and the others with the channel that is optimal for the estimated prior.
+    first (levels under randomised response), and the others with the channel that is optimal for the estimated prior.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ class PrivateLabelsRegressor(LocalRegressor):
         first, rest = np.split(order, [min(y.size, round(share * y.size))])
         asked = prior_question(self.y_range_, float(self.epsilon))
         early = ask_numbers(y, first, asked, streams)
-        prior = estimated_prior(early, float(self.epsilon))
+        prior = estimated_prior(early, asked)
         question = self._question(prior)
         late = ask_numbers(y, rest, question, streams)
         labels, weights = np.empty(y.size), None
@@ -191,8 +192,8 @@ class PrivateLabelsRegressor(LocalRegressor):
         if prior is None and self.randomizer in UNBIASED:
             return NumberQuestion(self.y_range_, UNBIASED[self.randomizer](epsilon))
         points, channel = WITH_PRIOR[self.randomizer]
-        known = estimated_prior(np.empty(0, dtype=int), epsilon) if prior is None else prior
-        return NumberQuestion(self.y_range_, channel(epsilon, spread_prior(known, points)))
+        known = bell() if prior is None else prior
+        return NumberQuestion(self.y_range_, channel(epsilon, on_points(known, points)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
