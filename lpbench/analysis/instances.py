@@ -20,7 +20,8 @@ from lpbench.analysis.statistics import significant, statistic
 
 DRAWS = 2000
 
-#: Experiment, panel, data set, mask, method, epsilon and x of a cell.
+#: What tells a cell from others, and the type of its values.
+KEY = ("experiment", "panel", "dataset", "mask", "method", "epsilon", "x")
 Key = tuple[str, str, str, str, str, float, float]
 
 
@@ -31,7 +32,7 @@ class Cells:
     Attributes
     ----------
     keys : tuple of Key
-        (experiment, panel, dataset, mask, method, epsilon, x) of each.
+        The :data:`KEY` of each.
     samples : ndarray of shape (R, k)
         One row a replication.
     step : ndarray of shape (k,)

@@ -13,13 +13,13 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.claims import NO_VERDICT, UNDECIDED, Check, Judged
-from lpbench.analysis.instances import Instance
+from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
 from lpbench.reporting.claims import Decision, Verdict
 
 CLAIM_COLUMNS = [
     *("paper", "claim", "check", "artefact", "instances", "published", "ours", "difference", "low", "high", "status"),
-    *("claim_status", "statement", "rule", "counts", "reason"),
+    *("claim_status", "statement", "rule", "counts", "reason", "cause"),
     *("published_outcome", "published_low", "published_high", "ours_outcome", "ours_low", "ours_high"),
     *("region_low", "region_high", "quantifier", "half_margin", "double_margin"),
     *("replications", "needed", "effect", "detectable"),
@@ -104,6 +104,7 @@ def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
         "rule": check.rule,
         "counts": check.counts,
         "reason": verdict.reason,
+        "cause": decision.explained,
         "published_outcome": verdict.published_outcome,
         "published_low": there.low,
         "published_high": there.high,
@@ -175,7 +176,6 @@ class _Numbered:
 
     def table(self) -> pd.DataFrame:
         """Keys, print, step, and one column a replication."""
-        keys = ("experiment", "panel", "dataset", "mask", "method", "epsilon", "x")
         width = max((len(c) for c in self._ours.values()), default=0)
         rows = []
         for key, number in self._number.items():
@@ -184,7 +184,7 @@ class _Numbered:
             scores = [f"{v:.6g}" if v == v else "" for v in ours]
             head = [number, *("" if part == "nan" else part for part in key)]
             rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in shown), *scores, *[""] * (width - len(scores))])
-        columns = ["cell", *keys, "published", "step", *map(str, range(width))]
+        columns = ["cell", *KEY, "published", "step", *map(str, range(width))]
         return pd.DataFrame(rows, columns=columns)
 
 
@@ -204,8 +204,8 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``paper``, ``claim``, ``artefact``, ``statement``, ``status``, ``reasons`` and ``checks``: the rows of the first
-        file, each with its ``points``, the rows of the second without the pooled ones.
+        ``paper``, ``claim``, ``artefact``, ``statement``, ``status``, ``cause``, ``reasons`` and ``checks``: the rows of
+        the first file, each with its ``points``, the rows of the second without the pooled ones.
     """
     rows, points = (_read(folder / f"{name}.csv") for name in ("claims", "claims_instances"))
     of_check: dict[tuple, list[dict[str, Any]]] = {}
@@ -215,6 +215,7 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
     found: dict[tuple, dict[str, Any]] = {}
     for row in rows:
         shared = {k: row[k] for k in ("paper", "claim", "artefact", "statement")} | {"status": row["claim_status"]}
+        shared["cause"] = row["cause"]
         claim = found.setdefault((row["paper"], row["claim"]), shared | {"reasons": [], "checks": []})
         claim["checks"].append(row | {"points": of_check.get((row["paper"], row["claim"], row["check"]), [])})
         if row["reason"] and row["reason"] not in claim["reasons"]:

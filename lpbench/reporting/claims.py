@@ -6,7 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lpbench.analysis.claims import NO_VERDICT, NOT_JUDGED, POWER, Check, Claim, Judged, judge, status, weakest
+from lpbench.analysis.claims import (
+    FAILS,
+    NO_VERDICT,
+    NOT_JUDGED,
+    NOT_REPRODUCED,
+    POWER,
+    Check,
+    Claim,
+    Judged,
+    judge,
+    status,
+    weakest,
+)
+from lpbench.analysis.instances import KEY
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import paper_of, papers
@@ -65,6 +78,24 @@ class Decision:
         return status(*self.outcomes)
 
     @property
+    def causes(self) -> list[str]:
+        """Tested causes of differences that concern a cell of a check that fails, where the claim is not reproduced."""
+        if self.status != NOT_REPRODUCED:
+            return []
+        failed = [v.ours for v in self.verdicts if v.check.counts and v.ours_outcome == FAILS and v.ours]
+        keys = {key for judged in failed for instance in judged.instances for key in instance.cells.keys}
+        rows = [dict(zip(KEY, key, strict=True)) for key in keys]
+        known = [cause for paper in papers() if paper.letter == self.paper for cause in paper.causes]
+        return [cause.text for cause in known if any(cause.applies(row) for row in rows)]
+
+    @property
+    def explained(self) -> str:
+        """Sentence on the causes of a claim that is not reproduced; empty for others."""
+        if self.status != NOT_REPRODUCED:
+            return ""
+        return f"tested causes: {'; '.join(self.causes)}" if self.causes else "no cause was found"
+
+    @property
     def reason(self) -> str:
         """The reasons of the checks that decide, each once."""
         return "; ".join(dict.fromkeys(v.reason for v in self.verdicts if v.reason and v.check.counts))
@@ -107,17 +138,6 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
         )
     deviating = [f"{name} ({'; '.join(changes)})" for name, changes in results.deviations().items()]
     return "; ".join([*reasons, *([f"not run as registered: {', '.join(deviating)}"] if deviating else [])])
-
-
-def causes_of(claim: Claim, paper: str) -> list[str]:
-    """Tested causes of differences in the artefacts that a claim is about."""
-    found = [c.text for p in papers() if p.letter == paper for c in p.causes if _about(claim, c.experiment)]
-    return list(dict.fromkeys(found))
-
-
-def _about(claim: Claim, experiment: str) -> bool:
-    leaf = experiment.rpartition("/")[2]
-    return bool(leaf) and claim.concerns(leaf)
 
 
 def decide_about(experiments: Sequence[str], results_dir: Path) -> list[Decision]:

@@ -38,7 +38,8 @@ def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: 
 
 def decided(claim: str, results: Evidence) -> Decision:
     """Decide one claim."""
-    return decide("", claim_of(claim), results, Published(results))
+    letter = next(paper.letter for paper in papers() if claim_of(claim) in paper.claims)
+    return decide(letter, claim_of(claim), results, Published(results))
 
 
 def claim_of(name: str) -> Claim:

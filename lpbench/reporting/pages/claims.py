@@ -22,15 +22,15 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``paper``, ``claim``, ``artefact``, ``statement``, ``reasons``; ``status``; ``checks``: what was checked, its
-        chart and its lines; ``concerns``: function(leaf) that says whether it is about an artefact.
+        ``paper``, ``claim``, ``artefact``, ``statement``, ``reasons``, ``cause``; ``status``; ``checks``: what was
+        checked, its chart and its lines; ``concerns``: function(leaf) that says whether it is about an artefact.
     """
     known = {claim.name: claim for paper in papers() for claim in paper.claims}
     found = []
     for row in read_claims(folder):
         claim = known.get(row["claim"])
         found.append({
-            **{key: row[key] for key in ("paper", "claim", "artefact", "statement", "reasons")},
+            **{key: row[key] for key in ("paper", "claim", "artefact", "statement", "reasons", "cause")},
             "status": STATUSES[row["status"]], "checks": [_check(check) for check in row["checks"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
         })  # fmt: skip
