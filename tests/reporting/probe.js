@@ -9,6 +9,7 @@ const look = async (page, width) => {
   await loaded;
   const view = frame.contentWindow, page_ = frame.contentDocument, root = page_.documentElement, found = { page, width };
   found.scrolls = root.scrollWidth - root.clientWidth;
+  found.height = root.scrollHeight;
   page_.querySelectorAll("details").forEach((d) => { d.open = true; });
   const pictures = [...page_.images];
   pictures.forEach((i) => { i.loading = "eager"; });
@@ -17,6 +18,22 @@ const look = async (page, width) => {
   found.broken = pictures.filter((i) => !i.naturalWidth).map((i) => i.getAttribute("src"));
   found.elsewhere = view.performance.getEntriesByType("resource").map((r) => r.name)
     .filter((n) => !n.startsWith(location.origin) && !n.startsWith("data:"));
+  // what is wider than its place says so, and keeps its first column
+  await wait(200);
+  found.silent = [...page_.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth + 1).filter((box) => {
+    const first = box.querySelector("tbody tr > :first-child"), hint = box.parentElement.querySelector(".hint");
+    return view.getComputedStyle(first).position !== "sticky" || !hint?.getClientRects().length;
+  }).map((box) => box.getAttribute("aria-label"));
+  if (AXE_WIDTHS.includes(width)) {
+    const script = page_.createElement("script");
+    const ready = new Promise((done) => { script.onload = done; });
+    script.src = "/axe.js";
+    page_.head.append(script);
+    await ready;
+    const result = await view.axe.run(page_, { resultTypes: ["violations"] });
+    found.axe = result.violations.filter((v) => ["serious", "critical"].includes(v.impact))
+      .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" ;; ")} (${v.nodes.length})`);
+  }
   found.background = view.getComputedStyle(page_.body).backgroundColor;
   const head = page_.querySelector("table.sortable:has(tbody tr + tr) thead tr:last-child th:nth-child(2) button");
   if (head) {

@@ -139,6 +139,7 @@ class Site:
         paper = self._paper(page)
         shown = [self.units[e.name] | links(e, place) for e in mine if e.was_run]
         names = {e.name for e in mine}
+        _anchored(shown)
         placed = {id(e) for u in shown for e in u["errata"]}
         claims = [c for c in self.claims if c["paper"] == paper.letter]
         beside = {c["claim"] for u in shown for c in u["claims"]}
@@ -196,6 +197,14 @@ class Site:
             "counts": counts(c["status"] for c in claims),
             "headline": headline([], mine),
         }
+
+
+def _anchored(units: Sequence[dict]) -> None:
+    """Say of each claim beside several artefacts where it stands first: that is what links to it mean."""
+    seen: set[str] = set()
+    for shown in units:
+        shown["claims"] = [c | {"first": c["claim"] not in seen} for c in shown["claims"]]
+        seen |= {c["claim"] for c in shown["claims"]}
 
 
 def _grouped(units: Sequence[dict]) -> list[dict]:

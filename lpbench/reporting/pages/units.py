@@ -104,7 +104,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
         "tables": tables,
         # a table of a paper stands open; of ours, whose columns are many, the plot that sums it up
-        "first_table": bool(tables) and (entry.name in paper.tables or not any(with_hindsight[k] for k in VIEWS)),
+        "first_table": bool(tables) and entry.kind != "timing" and (entry.name in paper.tables or not any(with_hindsight[k] for k in VIEWS)),
         "development_sets": shown_by_kind(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
