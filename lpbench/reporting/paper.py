@@ -20,6 +20,7 @@ from lpbench.analysis.claims import Claim
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.catalogue import import_object
 from lpbench.paths import own_folders
+from lpbench.reporting.ladders import Bound, Ladder, Total
 from lpbench.reporting.plain_table import PlainTable, RateGrid
 
 
@@ -192,6 +193,12 @@ class Paper:
         Printed name of the variant that a method without a named variant is, in figures that show several.
     causes : tuple of Cause
         Known causes of differences from the published numbers.
+    ladders : tuple of Ladder
+        Readings of what the paper leaves open, from the default to those that were only tried.
+    bounds : tuple of Bound
+        Printed numbers that cannot be.
+    totals : tuple of Total
+        Numbers met, under one configuration for all of them.
     drawings : mapping of str to callable
         Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     outputs : mapping of str to Output
@@ -232,6 +239,9 @@ class Paper:
     proposed: tuple[str, ...] = ()
     default_variant: str = "default"
     causes: tuple[Cause, ...] = ()
+    ladders: tuple[Ladder, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    totals: tuple[Total, ...] = ()
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
     outputs: Mapping[str, Output] = field(default_factory=dict)
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)

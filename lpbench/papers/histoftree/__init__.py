@@ -1,7 +1,7 @@
 """HistOfTree (AISTATS 2025): private decision trees whose users protect different features; letter H."""
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
-from lpbench.papers.histoftree.causes import CAUSES
+from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, LADDERS, TOTALS
 from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
 from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
@@ -27,6 +27,9 @@ PAPER = Paper(
     methods=COLUMNS["personalized"],
     proposed=("histoftree", "adhistoftree"),
     causes=CAUSES,
+    ladders=LADDERS,
+    bounds=BOUNDS,
+    totals=TOTALS,
     outputs={"histoftree/figure2b": Output(draw_semi_feature_rates)},
     drawings={"histoftree/figure1": draw_masks},
 )

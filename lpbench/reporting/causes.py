@@ -1,0 +1,204 @@
+"""Why numbers differ: how far from a paper's numbers each reading lies, all on the same replications (``causes.csv``).
+
+The readings are :class:`lpbench.reporting.ladders.Ladder`; papers state them as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import write_csv
+from lpbench.analysis.summary import BASELINE
+from lpbench.errors import NotRunError
+from lpbench.experiments.results import Results
+from lpbench.reporting.ladders import Ladder, Step, Total
+from lpbench.reporting.paper import Paper
+from lpbench.reporting.published import published_cells
+from lpbench.selectors import parse_selector
+
+FILE = "causes.csv"
+COLUMNS = [
+    *("paper", "what", "artefact", "mask", "method", "step", "reading", "support", "replications"),
+    *("cells", "within", "tolerance", "relative", "median", "median_size"),
+]
+
+
+def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
+    """Distance of every step from the published numbers: a row each, in the order of the steps.
+
+    All steps are compared on the published numbers and the replications that every one of them has.
+
+    Raises
+    ------
+    NotRunError
+        A step was not run, or its scores by replication are not at hand.
+    """
+    cells = pd.concat([published_cells(name) for name in ladder.artefacts], ignore_index=True)
+    cells = cells[(cells["method"].map(_bare) == ladder.method) & cells["published"].notna()]
+    cells = cells[cells["mask"] == ladder.mask] if ladder.mask else cells
+    found = [_chosen(ladder, step, results) for step in ladder.steps]
+    replications = min(int(rows["replication"].max()) + 1 for rows in found)
+    means = [_means(ladder, step, rows, replications, results) for step, rows in zip(ladder.steps, found, strict=True)]
+    ours = [np.array([_look_up(cell, table) for cell in cells.to_dict("records")]) for table in means]
+    common = np.isfinite(ours).all(axis=0)
+    printed = cells["published"].to_numpy()[common]
+    rows = []
+    for number, (step, values) in enumerate(zip(ladder.steps, ours, strict=True)):
+        apart = values[common] - printed
+        apart = apart / np.abs(printed) if ladder.relative else apart
+        rows.append(
+            {
+                "what": ladder.what,
+                "artefact": " ".join(ladder.artefacts),
+                "mask": ladder.mask,
+                "method": step.method,
+                "step": number,
+                "reading": step.reading,
+                "support": step.support,
+                "replications": replications,
+                "cells": len(apart),
+                "within": float(np.mean(np.abs(apart) <= ladder.tolerance)) if len(apart) else np.nan,
+                "tolerance": ladder.tolerance,
+                "relative": ladder.relative,
+                "median": float(np.median(apart)) if len(apart) else np.nan,
+                "median_size": float(np.median(np.abs(apart))) if len(apart) else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
+    """Write ``causes.csv``: the steps of all ladders whose experiments were run."""
+    results, parts = Results(results_dir), []
+    for paper in papers:
+        for ladder in paper.ladders:
+            try:
+                parts.append(distances(ladder, results).assign(paper=paper.name))
+            except NotRunError:
+                continue
+    table = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
+    write_csv(table, folder / FILE, digits=4)
+    return table
+
+
+def totals(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, Any]]:
+    """Numbers met: a dictionary for each total and configuration, with the published, compared and met numbers."""
+    results, found = Results(results_dir), []
+    for paper in papers:
+        for total in paper.totals:
+            tables = [results.artefact(name).comparison for name in total.artefacts]
+            rows = [table for table in tables if table is not None]
+            if len(rows) < len(tables):
+                continue
+            table = pd.concat(rows, ignore_index=True)
+            for name, variants in total.configurations.items():
+                apart = _apart(table[table["published"].notna()], variants, total)
+                met = int((apart.abs() <= total.tolerance).sum())
+                found.append({"paper": paper.name, "what": total.what, "configuration": name, "cells": len(apart),
+                              "compared": int(apart.notna().sum()), "met": met, "tolerance": total.tolerance,
+                              "relative": total.relative})  # fmt: skip
+    return found
+
+
+def _apart(table: pd.DataFrame, variants: tuple[str, ...], total: Total) -> pd.Series:
+    """Distance of each published number under a configuration."""
+
+    def preference(method: str) -> tuple:
+        params = parse_selector(method)[1] if method else {}
+        return params.get("variant") not in variants, params != {}, params.get("variant") != "text", method
+
+    table = table.assign(base=[_bare(m) for m in table["method"]], data=[_bare(d) for d in table["dataset"]],
+                         preference=[preference(m) for m in table["method"]])  # fmt: skip
+    keys = ["experiment", "panel", "data", "mask", "base", "epsilon", "x"]
+    one = table.sort_values("preference", kind="stable").drop_duplicates(keys)
+    return one["relative_difference" if total.relative else "difference"]
+
+
+def bounds(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, str]]:
+    """Evidence of all bounds that can be computed: dictionaries of paper, where, why, evidence."""
+    results, found = Results(results_dir), []
+    for paper in papers:
+        for bound in paper.bounds:
+            try:
+                evidence = bound.compute(results)
+            except NotRunError:
+                continue
+            found.append({"paper": paper.name, "where": bound.where, "why": bound.why, "evidence": evidence})
+    return found
+
+
+def readings_tried(papers: Sequence[Paper]) -> dict[str, int]:
+    """Count, for each paper, the readings beside the defaults that were run."""
+    return {
+        p.name: len({(s.reading, s.method.partition("[")[2]) for ladder in p.ladders for s in ladder.steps[1:]})
+        for p in papers
+        if p.ladders
+    }
+
+
+def _chosen(ladder: Ladder, step: Step, results: Results) -> pd.DataFrame:
+    """Scores of the best grid points of a step, one row a replication."""
+    parts = []
+    for name in (step.experiment,) if step.experiment else ladder.artefacts:
+        rows = results.artefact(name).chosen
+        if rows is None:
+            raise NotRunError(f"{name}: scores by replication are not at hand")
+        rows = rows[(rows["selection"] == "oracle") & (rows["method"] == step.method)]
+        parts.append(rows[rows["panel"] == step.panel] if step.panel else rows)
+    rows = pd.concat(parts, ignore_index=True)
+    if rows.empty:
+        raise NotRunError(f"{step.method} was not run in {step.experiment or ', '.join(ladder.artefacts)}")
+    return rows
+
+
+def _means(ladder: Ladder, step: Step, rows: pd.DataFrame, replications: int, results: Results) -> pd.DataFrame:
+    """Mean of each cell over the first replications, in the unit of the paper, under the published budget."""
+    rows = rows[rows["replication"] < replications]
+    keys = ["panel", "dataset", "mask", "epsilon", "x"]
+    table = rows.groupby(keys, dropna=False, sort=False)["value"].mean().rename("ours").reset_index()
+    if ladder.relative:
+        base = _baseline(ladder, step, replications, results)
+        table["ours"] /= table["dataset"].map(base)
+    return table.assign(
+        epsilon=table["epsilon"] * step.budget,
+        data=table["dataset"].map(_bare),
+        paradigm=[_bare(m) for m in table["mask"]],
+    )
+
+
+def _baseline(ladder: Ladder, step: Step, replications: int, results: Results) -> dict[str, float]:
+    """Mean of the non-private tree by data set, on the same splits: the artefacts', and the step's own where run."""
+    names = [*ladder.artefacts, *([step.experiment] if step.experiment else [])]
+    found: dict[str, float] = {}
+    for name in names:
+        rows = results.artefact(name).chosen
+        if rows is not None:
+            rows = rows[(rows["method"] == BASELINE) & (rows["selection"] == "oracle")]
+            rows = rows[rows["replication"] < replications]
+            found |= rows.groupby("dataset")["value"].mean().to_dict()
+    return found
+
+
+def _look_up(cell: dict, table: pd.DataFrame) -> float:
+    """Our value for a published cell; NaN where there is none."""
+    same = np.ones(len(table), dtype=bool)
+    if cell["dataset"]:
+        same &= (table["data"] == cell["dataset"]).to_numpy()
+    if cell["panel"] in set(table["panel"]):
+        same &= (table["panel"] == cell["panel"]).to_numpy()
+    if cell["mask"]:
+        same &= (table["paradigm"] == cell["mask"]).to_numpy()
+    for axis in ("epsilon", "x"):
+        if cell[axis] == cell[axis]:
+            same &= np.isclose(table[axis].to_numpy(dtype=float), cell[axis])
+    found = table["ours"].to_numpy()[same]
+    return float(found[0]) if found.size else np.nan
+
+
+def _bare(selector: str) -> str:
+    return parse_selector(selector)[0] if selector else ""

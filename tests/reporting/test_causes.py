@@ -1,0 +1,88 @@
+"""Distances of readings and totals, from fake scores."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.errors import NotRunError
+from lpbench.experiments.results import RECORD, Results
+from lpbench.papers.histoftree import PAPER
+from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.causes import COLUMNS, bounds, distances, readings_tried, totals, write_causes
+from lpbench.reporting.ladders import SUPPORT, Bound, Ladder, Step
+from lpbench.reporting.published import published_cells
+from tests.reporting.fake import CARDS, bare, experiment, scores_of, typed
+
+NAME, TRIED = "histoftree/table1", "histoftree/causes"
+PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["published"]
+LADDER = Ladder(
+    "KRR", (NAME,), "krr", 0.15,
+    (
+        Step("equal parts", "krr", "silent"),
+        Step("halves", "krr[variant=inferred]", "inferred"),
+        Step("the whole budget", "krr[variant=per_attribute]", "tried", TRIED, "per_attribute"),
+    ),
+    "aligned", relative=True,
+)  # fmt: skip
+
+
+def score(key):
+    """The printed ratio with the tree at 2: default twice as bad, the inferred variant met, the tried one half."""
+    if bare(key["method"]) == "dt":
+        return 2.0
+    printed = PRINTED.get((bare(key["dataset"]), bare(key["mask"]), bare(key["method"])), 1.0)
+    factor = 1.0 if "inferred" in key["method"] else 0.5 if "per_attribute" in key["method"] else 2.0
+    return 2.0 * printed * factor * (1.01 if key["point"]["depth"] == 2 else 1.0)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    for name, replications in ((NAME, 6), (TRIED, 4)):
+        body = experiment(name)
+        target = folder / name
+        target.mkdir(parents=True)
+        write_artefact(typed(body), scores_of(body, score, replications=replications, noise=0.0), CARDS, target)
+        (target / RECORD).write_text(json.dumps({"config": {"experiment": body}}), encoding="utf-8")
+    return folder
+
+
+def test_steps_are_compared_on_the_same_cells_and_replications(results):
+    table = distances(LADDER, Results(results))
+    # music and building were not run for the third step; the table has epsilon = 2
+    assert table["cells"].tolist() == [8, 8, 8] and table["replications"].tolist() == [4, 4, 4]
+    assert table["within"].tolist() == [0, 1, 0]
+    np.testing.assert_allclose(table["median"], [1.0, 0.0, -0.5], atol=1e-9)
+
+
+def test_a_budget_that_was_divided_is_compared_with_the_whole(results):
+    halved = Step("half of the budget", "par_dt", "tried", TRIED, "half_budget", budget=2.0)
+    ladder = Ladder(
+        "ParDT", (NAME,), "par_dt", 0.15, (Step("all", "par_dt", "silent"), halved), "aligned", relative=True
+    )
+    assert distances(ladder, Results(results))["cells"].tolist() == [8, 8]
+
+
+def test_what_was_not_run_is_left_out(results, tmp_path):
+    missing = dataclasses.replace(LADDER, steps=(LADDER.steps[0], Step("none", "krr[bins=9]", "tried")))
+    with pytest.raises(NotRunError, match="bins=9"):
+        distances(missing, Results(results))
+    never = Bound("x", "y", lambda results: results.artefact("extensions/floor").rows().to_string())
+    paper = dataclasses.replace(PAPER, ladders=(LADDER, missing), bounds=(never,))
+    table = write_causes([paper], results, tmp_path)
+    assert list(table.columns) == COLUMNS and len(table) == 3
+    assert pd.read_csv(tmp_path / "causes.csv")["what"].tolist() == ["KRR"] * 3
+    assert bounds([paper], results) == [] and readings_tried([paper]) == {"histoftree": 3}
+    assert set(table["support"]) <= set(SUPPORT)
+
+
+def test_totals_count_each_published_number_once(results):
+    paper = dataclasses.replace(PAPER, totals=(dataclasses.replace(PAPER.totals[0], artefacts=(NAME,)),))
+    default, inferred = totals([paper], results)
+    assert default["cells"] == inferred["cells"] == 120
+    assert default["met"] == 0
+    # histoftree and krr in both halves, adhistoftree in one
+    assert inferred["met"] == 10 * (3 + 5)
