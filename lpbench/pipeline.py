@@ -240,7 +240,9 @@ def publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[st
 
 
 def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[str] | None) -> Path:
+    from lpbench.reporting.causes import write_causes
     from lpbench.reporting.pages.site import write_pages
+    from lpbench.reporting.paper import papers
     from lpbench.reporting.report import write_report
 
     target, results = results_dir / "reproduced", Results(results_dir)
@@ -255,6 +257,8 @@ def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[s
     timing_table(a.record for a in finished).to_csv(target / "timing.csv", index=False, lineterminator="\n")
     experiments = [results.artefact(name).experiment for name in names]
     content = (results_dir, experiments, sorted(missing.items()), environment(), target)
+    if unjudged is None:
+        write_causes(papers(), results_dir, target)
     write_report(*content, judged=unjudged is None)
     selectors = dict.fromkeys(m for e in experiments for m in e.methods)
     write_pages(*content, by_name(registered_methods(selectors)))

@@ -82,7 +82,7 @@ def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd
             except NotRunError:
                 continue
     table = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
-    write_csv(table, folder / FILE, digits=4)
+    write_csv(table, folder / FILE)
     return table
 
 

@@ -1,4 +1,4 @@
-"""Each explanation of a difference moves the number in the direction that it states; the patterns it rests on are there."""
+"""Each explanation of a difference moves the number as it states, and the patterns it rests on are in print."""
 
 import numpy as np
 import pandas as pd

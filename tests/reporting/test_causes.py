@@ -13,7 +13,9 @@ from lpbench.papers.histoftree import PAPER
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.causes import COLUMNS, bounds, distances, readings_tried, totals, write_causes
 from lpbench.reporting.ladders import SUPPORT, Bound, Ladder, Step
+from lpbench.reporting.pages import causes as pages_causes
 from lpbench.reporting.published import published_cells
+from lpbench.reporting.render import render
 from tests.reporting.fake import CARDS, bare, experiment, scores_of, typed
 
 NAME, TRIED = "histoftree/table1", "histoftree/causes"
@@ -86,3 +88,17 @@ def test_totals_count_each_published_number_once(results):
     assert default["met"] == 0
     # histoftree and krr in both halves, adhistoftree in one
     assert inferred["met"] == 10 * (3 + 5)
+
+
+def test_without_results_there_is_no_page(tmp_path):
+    assert pages_causes.causes_page(tmp_path, tmp_path) is None
+
+
+def test_steps_of_a_page_name_what_they_rest_on(results, tmp_path, monkeypatch):
+    paper = dataclasses.replace(PAPER, ladders=(LADDER,), bounds=(Bound("Table 9", "why", lambda results: "evidence"),))
+    monkeypatch.setattr(pages_causes, "papers", lambda: (paper,))
+    write_causes([paper], results, tmp_path)
+    text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path), here="causes.html", pages=[],
+                  selections={}, stored=False)  # fmt: skip
+    for part in ("halves", "our choice where the text is silent", "tried, not adopted", "+100.0 %", "evidence"):
+        assert part in text

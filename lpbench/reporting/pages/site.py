@@ -13,6 +13,8 @@ from lpbench.files import write_text
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
+from lpbench.reporting.pages.causes import TITLE as CAUSES
+from lpbench.reporting.pages.causes import causes_page
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
@@ -67,14 +69,23 @@ def write_pages(
     places = [Place(folder, folder)]
     if folder.resolve() != results_dir.resolve():
         places.append(Place(results_dir, folder, stored=True))
-    site = Site(entries, folder, missing, environment, cards)
+    site = Site(entries, folder, missing, environment, cards, causes_page(results_dir, folder))
     return [path for place in places for path in site.write(place)]
 
 
 class Site:
     """Content of all pages, computed once for both places they are written to."""
 
-    def __init__(self, entries: list[Entry], report: Path, missing, environment: Mapping, cards: Mapping[str, Method]):
+    def __init__(
+        self,
+        entries: list[Entry],
+        report: Path,
+        missing,
+        environment: Mapping,
+        cards: Mapping[str, Method],
+        causes: dict | None = None,
+    ):
+        self.causes = causes
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
         self.claims = shown_claims(report)
         self.errata = errata()
@@ -104,6 +115,7 @@ class Site:
         boards = [("leaderboard.html", "Leaderboard")] if self.lines else []
         boards += [("explorer.html", "Explorer")] if self.explored else []
         audits = [("audit.html", "Audit")] if place.audited else []
+        audits = [*([("causes.html", CAUSES)] if self.causes else []), *audits]
         shared = {
             "pages": [("index.html", "Results"), *boards, *((f"{p}.html", self._short(p)) for p in self.papers),
                       *audits, ("checks.html", "Checks")],
@@ -121,6 +133,8 @@ class Site:
         if self.explored:
             about = {"title": "Explorer", "experiments": self.explored, "libraries": LIBRARIES, "data": place.data}
             contents.append(("explorer", "explorer.html", about))
+        if self.causes:
+            contents.append(("causes", "causes.html", self.causes))
         contents.append(("checks", "checks.html", checks(place, self.entries, self.environment)))
         contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]

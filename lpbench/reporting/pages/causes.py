@@ -1,0 +1,76 @@
+"""Content of the page "Why the numbers differ": numbers met, readings of what the papers leave open, bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lpbench.reporting.causes import FILE, bounds, readings_tried, totals
+from lpbench.reporting.ladders import SUPPORT
+from lpbench.reporting.paper import papers
+
+TITLE = "Why the numbers differ"
+
+
+def causes_page(results_dir: Path, report: Path) -> dict[str, Any] | None:
+    """Collect the page's content from ``causes.csv`` in the folder of the report; None without anything to show."""
+    known = papers()
+    table = pd.read_csv(report / FILE, keep_default_na=False) if (report / FILE).is_file() else None
+    met, excluded, tried = totals(known, results_dir), bounds(known, results_dir), readings_tried(known)
+    if not met and (table is None or table.empty):
+        return None
+    rows = [] if table is None else table.to_dict("records")
+    unexplained = {(p.name, ladder.what): ladder.unexplained for p in known for ladder in p.ladders}
+    found = []
+    for paper in known:
+        names = dict.fromkeys(r["what"] for r in rows if r["paper"] == paper.name)
+        ladders = [
+            {
+                "what": what,
+                "steps": [_step(r) for r in rows if (r["paper"], r["what"]) == (paper.name, what)],
+                "unexplained": unexplained.get((paper.name, what), ""),
+            }
+            for what in names
+        ]
+        totals_of = [_total(t) for t in met if t["paper"] == paper.name]
+        bounds_of = [b for b in excluded if b["paper"] == paper.name]
+        if ladders or totals_of or bounds_of:
+            count = tried.get(paper.name, 0)
+            found.append({"name": paper.name, "title": paper.title, "tried": count, "totals": totals_of,
+                          "ladders": ladders, "bounds": bounds_of})  # fmt: skip
+    return {"title": TITLE, "found": found, "file": FILE}
+
+
+def _step(row: dict[str, Any]) -> dict[str, Any]:
+    relative = bool(row["relative"])
+    return {
+        "reading": row["reading"],
+        "support": SUPPORT[row["support"]],
+        "adopted": row["support"] != "tried",
+        "cells": f"{row['cells']:g}",
+        "replications": f"{row['replications']:g}",
+        "share": row["within"],
+        "within": f"{100 * row['within']:.0f} %",
+        "median": f"{100 * row['median']:+.1f} %" if relative else f"{row['median']:+.4f}",
+        "size": f"{100 * row['median_size']:.1f} %" if relative else f"{row['median_size']:.4f}",
+        "tolerance": _tolerance(row["tolerance"], relative),
+    }
+
+
+def _total(row: dict[str, Any]) -> dict[str, Any]:
+    share = row["met"] / row["cells"] if row["cells"] else 0.0
+    return {
+        "what": row["what"],
+        "configuration": row["configuration"],
+        "numbers": f"{row['met']} of {row['cells']}",
+        "absent": row["cells"] - row["compared"],
+        "share": share,
+        "within": f"{100 * share:.0f} %",
+        "tolerance": _tolerance(row["tolerance"], row["relative"]),
+    }
+
+
+def _tolerance(value: float, relative: bool) -> str:
+    return f"{100 * value:g} %" if relative else f"{value:g}"
