@@ -204,8 +204,8 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``paper``, ``claim``, ``artefact``, ``statement``, ``status``, ``cause``, ``reasons`` and ``checks``: the rows of
-        the first file, each with its ``points``, the rows of the second without the pooled ones.
+        ``paper``, ``claim``, ``artefact``, ``statement``, ``status``, ``cause``, ``reasons`` and ``checks``: the rows
+        of the first file, each with its ``points``, the rows of the second without the pooled ones.
     """
     rows, points = (_read(folder / f"{name}.csv") for name in ("claims", "claims_instances"))
     of_check: dict[tuple, list[dict[str, Any]]] = {}

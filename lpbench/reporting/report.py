@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lpbench.analysis import write_csv
 from lpbench.analysis.claims import STATUSES
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_all
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.headlines import headlines, one_row_each, table_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import explain
 from lpbench.reporting.render import render
@@ -41,7 +43,7 @@ def write_report(
     *,
     judged: bool = True,
 ) -> Path:
-    """Decide the claims and write ``claims.csv``, the files behind it, and ``report.md``.
+    """Decide the claims and write ``claims.csv``, the files behind it, ``headlines.csv`` and ``report.md``.
 
     Parameters
     ----------
@@ -67,8 +69,10 @@ def write_report(
     tabulate(decide_all(Evidence(results_dir)) if judged else []).write(folder)
     entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
     decided = read_claims(folder)
+    found = headline(decided, entries)
+    write_csv(table_of(found["near"]), folder / "headlines.csv")
     content = {
-        "headline": headline(decided, entries),
+        "headline": found,
         "papers": _papers(decided, entries),
         "not_run": not_run_in_short(entries, missing),
         "files": sorted(p.name for p in folder.glob("*.csv")),
@@ -85,23 +89,15 @@ def in_order(entry: Entry) -> list[tuple[int, str]]:
 
 
 def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
-    """Count claims by verdict, experiments that were run, and published numbers by their distance from ours.
+    """Count claims by status and experiments that were run, and say how far our numbers are from the printed ones.
 
     Returns
     -------
     dict
         ``statuses``: count of claims for each status that occurs; ``banner``: what keeps the run from verdicts, if
-        anything; ``claims``, ``experiments``, ``run``; ``deviating``: names of experiments
-        that were not run as they are registered; ``cells``: published numbers, of
-        which ``compared`` have a counterpart and ``absent`` have none; of those compared, ``close`` are within
-        :data:`TOLERANCE` and ``noise`` within three standard errors; ``median``: their median relative difference.
+        anything; ``claims``, ``experiments``, ``run``; ``deviating``: names of experiments that were not run as they
+        are registered; ``near``: a :class:`~lpbench.reporting.headlines.Headline` a paper, kind and unit.
     """
-    tables = [e.comparison for e in entries if e.comparison is not None and len(e.comparison)]
-    columns = ["published", "reproduced", "se", "difference", "relative_difference"]
-    cells = pd.concat([t[columns] for t in tables]) if tables else pd.DataFrame(columns=columns, dtype=float)
-    met = cells.dropna(subset=["published", "reproduced"])
-    apart = met["relative_difference"].abs()
-    errors = pd.Series([in_errors(d, s) for d, s in zip(met["difference"], met["se"], strict=True)], dtype=float)
     return {
         "statuses": counted(claims),
         "claims": len(claims),
@@ -109,12 +105,7 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
         "experiments": len(entries),
         "run": sum(e.was_run for e in entries),
         "deviating": [e.name for e in entries if e.deviations],
-        "cells": len(cells),
-        "compared": len(met),
-        "absent": len(cells) - len(met),
-        "close": int((apart <= TOLERANCE).sum()),
-        "noise": int((errors.abs() <= 3).sum()),
-        "median": float(apart.median()),
+        "near": headlines(entries),
     }
 
 
@@ -164,18 +155,15 @@ def compared(entry: Entry) -> tuple[str, list[str]] | None:
     """Describe how far an artefact's numbers are from the published ones: a sentence, and the largest differences."""
     if entry.comparison is None or entry.comparison.empty:
         return None
-    rows = entry.comparison.dropna(subset=["published", "reproduced"])
-    total = len(entry.comparison)
+    printed = one_row_each(entry.comparison)
+    rows, total = printed.dropna(subset=["reproduced"]), len(printed)
     if rows.empty:
         return f"None of the {total} published cells was reproduced.", []
     apart = rows["relative_difference"].abs()
     # the papers give no standard errors: theirs are taken to be ours
     noise = rows["difference"].abs() <= 3 * np.sqrt(2) * rows["se"]
-    text = (
-        f"{len(rows)} of {total} published cells have a counterpart: median relative difference "
-        f"{100 * apart.median():.1f} %, {int((apart <= TOLERANCE).sum())} within 10 %, {int(noise.sum())} within "
-        "3 standard errors."
-    )
+    [near] = headlines([entry])
+    text = f"{str(near)[:1].upper()}{str(near)[1:]}. {int(noise.sum())} are within 3 standard errors."
     return text, _largest(rows.assign(apart=apart))
 
 

@@ -33,7 +33,7 @@ from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, papers
 from lpbench.reporting.render import render
-from lpbench.reporting.report import TOLERANCE, banner, headline, in_order, not_run, not_run_in_short
+from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 
 
 def write_pages(
@@ -166,7 +166,6 @@ class Site:
             "counts": counts(c["status"] for c in claims),
             "banner": banner(claims),
             "headline": headline([], mine),
-            "tolerance": TOLERANCE,
             "groups": _grouped(shown),
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
@@ -185,7 +184,6 @@ class Site:
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
             "claims": self.claims,
             "counts": counts(c["status"] for c in self.claims),
-            "tolerance": TOLERANCE,
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
             "top": in_view(self.lines, self.view)[:5],
             "view": self.view,

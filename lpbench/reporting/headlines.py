@@ -1,0 +1,161 @@
+"""Headlines: how far our numbers are from the printed ones, one number a paper and table, in the table's own unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import representatives
+from lpbench.analysis.claims import STATUSES
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.paper import paper_of, papers
+from lpbench.selectors import parse_selector
+
+#: Unit of a distance -> what half of the printed numbers are within, for a format of the median.
+UNITS = {
+    "ratio": "{:.1f} % of the printed ratio",
+    "accuracy": "{:.1f} points of accuracy",
+    "seconds": "a factor {:.2g} of the printed seconds, both as multiples of CT-W's",
+    "sizes": "{:.1f} % of the printed size",
+}
+KINDS = {"table": "tables", "figure": "curves", "timing": "times", "drawing": "sizes"}
+#: How many methods that have no number are named for a data set that has others.
+NAMED = 4
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The distance of one paper's tables, or curves, of one unit.
+
+    Attributes
+    ----------
+    paper, kind, unit : str
+        Names of the paper, of :data:`KINDS` and of :data:`UNITS`.
+    experiments : tuple of str
+    cells, compared : int
+        Printed numbers, and those among them that have a counterpart.
+    median : float
+        Distance within which half of the compared ones are.
+    absent : tuple of str
+        What has no counterpart: data sets, and methods on a data set.
+    """
+
+    paper: str
+    kind: str
+    unit: str
+    experiments: tuple[str, ...]
+    cells: int
+    compared: int
+    median: float
+    absent: tuple[str, ...]
+
+    def __str__(self) -> str:
+        count = f"{self.compared} of {self.cells} printed numbers" if self.absent else f"{self.cells} printed numbers"
+        if not self.compared:
+            return f"none of {self.cells} printed numbers has a counterpart"
+        near = f"half of {count} are within {UNITS[self.unit].format(self.median)}"
+        return near + (f"; not run: {', '.join(self.absent)}" if self.absent else "")
+
+
+def one_row_each(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Keep one row a printed cell: that of the selector that stands for the method."""
+    rows = comparison[comparison["published"].notna()]
+    bare = {column: rows[column].map(_bare) for column in ("dataset", "mask", "method")}
+    stands = representatives(m for m in rows["method"] if m)
+    rows = rows.assign(
+        **{f"_{column}": values for column, values in bare.items()},
+        _second=[bool(m) and stands[_bare(m)] != m for m in rows["method"]],
+    )
+    keys = ["panel", "_dataset", "_mask", "_method", "epsilon", "x", "published"]
+    first = rows.sort_values("_second", kind="stable").drop_duplicates(keys)
+    return first.sort_index().drop(columns=["_dataset", "_mask", "_method", "_second"])
+
+
+def headlines(entries: Sequence[Entry]) -> list[Headline]:
+    """One headline for the tables and one for the curves of each paper and unit; drawings without numbers have none."""
+    groups: dict[tuple[str, str, str], list[tuple[str, pd.DataFrame]]] = {}
+    for entry in entries:
+        if entry.comparison is not None and len(entry.comparison):
+            key = (entry.paper, KINDS.get(entry.kind, entry.kind), _unit(entry))
+            groups.setdefault(key, []).append((entry.name, one_row_each(entry.comparison)))
+    return [_headline(*key, parts) for key, parts in groups.items()]
+
+
+def _unit(entry: Entry) -> str:
+    layout = paper_of(entry.name).tables.get(entry.name)
+    if layout is not None and layout.value == "ratio":
+        return "ratio"
+    if entry.kind == "drawing":
+        return "sizes"
+    return "seconds" if entry.kind == "timing" else "accuracy"
+
+
+def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.DataFrame]]) -> Headline:
+    names, tables = zip(*parts, strict=True)
+    rows = pd.concat(tables)
+    met = rows.dropna(subset=["reproduced"])
+    median = float(distances(met, unit).median()) if len(met) else float("nan")
+    absent = dict.fromkeys(text for table in tables for text in _absent(table))
+    return Headline(paper, kind, unit, names, len(rows), len(met), median, tuple(absent))
+
+
+def distances(rows: pd.DataFrame, unit: str) -> pd.Series:
+    """Distance of each cell in a unit."""
+    if unit == "accuracy":
+        return 100 * rows["difference"].abs()
+    if unit == "seconds":
+        return np.exp(np.log(rows["reproduced"] / rows["published"]).abs())
+    return 100 * rows["relative_difference"].abs()
+
+
+def _absent(rows: pd.DataFrame) -> list[str]:
+    """What of one artefact has no counterpart: whole data sets, else methods on one."""
+    found = []
+    for dataset, part in rows.groupby(rows["dataset"].map(_bare), sort=False):
+        methods = dict.fromkeys(part.loc[part["reproduced"].isna(), "method"].map(_bare))
+        if methods and part["reproduced"].isna().all():
+            found.append(dataset or "all")
+        elif methods:
+            shown = ", ".join(list(methods)[:NAMED]) + (f" and {len(methods) - NAMED} more" * (len(methods) > NAMED))
+            found.append(f"{shown} on {dataset}" if dataset else shown)
+    return found
+
+
+def table_of(found: Sequence[Headline]) -> pd.DataFrame:
+    """Headlines as a table, ``headlines.csv``."""
+    rows: list[dict[str, Any]] = [
+        {
+            "paper": h.paper,
+            "kind": h.kind,
+            "unit": h.unit,
+            "experiments": " ".join(h.experiments),
+            "cells": h.cells,
+            "compared": h.compared,
+            "median": h.median,
+            "absent": "; ".join(h.absent),
+            "sentence": str(h),
+        }
+        for h in found
+    ]
+    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "median", "absent", "sentence"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def in_words(folder: Path) -> str:
+    """The numbers of a committed report as the README states them, from ``claims.csv`` and ``headlines.csv``."""
+    claims = pd.read_csv(folder / "claims.csv").drop_duplicates(["paper", "claim"])
+    counted = claims["claim_status"].value_counts()
+    statuses = ", ".join(f"{counted[s]} {s}" for s in STATUSES if s in counted)
+    near = pd.read_csv(folder / "headlines.csv")
+    names = {paper.name: paper.short for paper in papers()}
+    lines = [f"- {names.get(row.paper, row.paper)}, {row.kind}: {row.sentence}." for row in near.itertuples()]
+    return "\n".join([f"Of the {len(claims)} claims that the papers make in words: {statuses}.", "", *lines])
+
+
+def _bare(selector: str) -> str:
+    return parse_selector(selector)[0] if selector else ""
