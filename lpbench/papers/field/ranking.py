@@ -1,0 +1,143 @@
+"""``field.csv``: rank sums, win probabilities, cost and bits of every method, for each kind of data sets and budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import Summary, is_ranked, write_csv
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
+from lpbench.audit.devices import method_randomizer
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
+from lpbench.reporting.cards import method_title
+from lpbench.reporting.development_sets import sets_by_kind
+from lpbench.seeds import Streams
+from lpbench.selectors import parse_selector
+
+FILE = "field.csv"
+SCORES = "scores.parquet"
+#: Panel of the learners without privacy, and the references beside them.
+NON_PRIVATE, REFERENCES = "without privacy", ("dt", "ct_w")
+#: Baselines that use no feature.
+FLOORS = ("private_mean", "private_majority")
+
+#: (panel, data set, mask, method, epsilon) -> replications.
+Samples = Mapping[tuple[str, str, str, str, float], np.ndarray]
+
+
+def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
+    """Write ``field.csv`` into an experiment's folder; nothing if no method has a score.
+
+    One row for each selection, kind of data sets, mask, budget and method. ``oracle`` rows have the best grid points on
+    the test rows, which no user has; ``tuning_free`` rows compare methods that state a setting.
+
+    Returns
+    -------
+    list of Path
+    """
+    metric = next((m for m in summary.table["metric"] if m), "")
+    rows = [] if not metric else list(_rows(experiment, summary, cards, folder, LARGER_IS_BETTER[metric]))
+    if not rows:
+        return []
+    path = Path(folder) / FILE
+    write_csv(pd.DataFrame(rows), path)
+    return [path]
+
+
+def _rows(
+    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, larger: bool
+) -> Iterator[dict[str, Any]]:
+    kinds = sets_by_kind(experiment)
+    seconds = _seconds(folder)
+    best = best_without_privacy(summary.samples("oracle"), larger)
+    floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in FLOORS}
+    for selection in ("oracle", "tuning_free"):
+        samples = summary.samples(selection)
+        ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
+        for mask, epsilon in sorted({(key[2], key[4]) for key in ranked}):
+            methods = list(dict.fromkeys(key[3] for key in ranked if key[2] == mask and key[4] == epsilon))
+            for kind, names in kinds.items():
+                sets = sorted({key[1] for key in ranked if parse_selector(key[1])[0] in names})
+                table = _table(samples, sets, mask, methods, epsilon)
+                if table is None:
+                    continue
+                rng = Streams(0).generator("bootstrap", kind=kind, mask=mask, epsilon=epsilon, selection=selection)
+                sums = rank_sum_intervals(table, rng, larger_is_better=larger)
+                floor = _references(floors, sets, mask, epsilon, table.shape[2])
+                reference = np.array([best.get(name, np.full(table.shape[2], math.nan)) for name in sets])
+                for m, method in enumerate(methods):
+                    beats = [
+                        win_probability(table[:, m], other, rng, larger_is_better=larger)
+                        for other in (floor, reference)
+                    ]
+                    yield {
+                        "selection": selection, "kind": kind, "mask": mask, "epsilon": epsilon,
+                        "method": method, "title": method_title(method, cards),
+                        "datasets": int((~np.isnan(table[:, m]).any(axis=1)).sum()),
+                        **_named("rank_sum", sums[m]), **_named("beats_floor", beats[0]),
+                        **_named("beats_non_private", beats[1]),
+                        "seconds": seconds.get(method, math.nan), "bits": report_bits(method, epsilon),
+                    }  # fmt: skip
+
+
+def best_without_privacy(samples: Samples, larger: bool) -> dict[str, np.ndarray]:
+    """Return the replications of each data set's best reference by the mean: learners without privacy, and trees."""
+    found: dict[str, np.ndarray] = {}
+    for (panel, dataset, _, method, _), values in samples.items():
+        if panel != NON_PRIVATE and parse_selector(method)[0] not in REFERENCES:
+            continue
+        known = found.get(dataset)
+        if known is None or (values.mean() > known.mean()) == larger:
+            found[dataset] = values
+    return found
+
+
+def _table(
+    samples: Samples, sets: Sequence[str], mask: str, methods: Sequence[str], epsilon: float
+) -> np.ndarray | None:
+    """Scores of shape (sets, methods, replications), NaN where a method has none; None without any data set."""
+    known = {(k[1], k[3]): v for k, v in samples.items() if k[2] == mask and k[4] == epsilon and k[0] != NON_PRIVATE}
+    sets = [name for name in sets if any((name, method) in known for method in methods)]
+    if not sets:
+        return None
+    longest = max(v.size for v in known.values())
+    empty = np.full(longest, math.nan)
+    return np.array([[known.get((name, method), empty)[:longest] for method in methods] for name in sets])
+
+
+def _references(floors: Samples, sets: Sequence[str], mask: str, epsilon: float, n: int) -> np.ndarray:
+    """Replications of the floor, one row a data set; it is the same under every mask."""
+    rows = []
+    for name in sets:
+        found = [v for k, v in floors.items() if k[1] == name and k[4] == epsilon and k[0] != NON_PRIVATE]
+        rows.append(found[0] if found else np.full(n, math.nan))
+    return np.array(rows)
+
+
+def _seconds(folder: Path) -> dict[str, float]:
+    """Median seconds of a fit over data sets and budgets, where the scores are at hand."""
+    path = Path(folder) / SCORES
+    if not path.is_file():
+        return {}
+    scores = pd.read_parquet(path, columns=["panel", "method", "seconds"])
+    ran = scores[(scores["panel"].astype(str) != NON_PRIVATE) & scores["seconds"].notna()]
+    return {str(method): float(s) for method, s in ran.groupby(ran["method"].astype(str))["seconds"].median().items()}
+
+
+@cache
+def report_bits(method: str, epsilon: float) -> float:
+    """Bits of a user's reports in the small world of the audit, what is shown in the clear left out."""
+    randomizer = method_randomizer(method, epsilon)
+    return float(randomizer.bits_up - randomizer.public_bits)
+
+
+def _named(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

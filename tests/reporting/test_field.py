@@ -1,0 +1,86 @@
+"""field.csv: planted winners win, floors and references are paired by split, and rivals cost bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.papers.field.ranking import FILE, NON_PRIVATE, best_without_privacy, report_bits, write_field
+from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.development_sets import sets_by_kind
+from lpbench.selectors import parse_selector
+from tests.reporting.fake import experiment, scores_of, typed
+
+NAMES = ["field/regression", "field/classification", "field/sealed_regression", "field/sealed_classification"]
+
+
+def planted(key):
+    """ResidualGP beats everybody on development sets and nobody but the floor on the others."""
+    base = parse_selector(key["method"])[0]
+    seen = parse_selector(key["dataset"])[0] not in ("abalone", "white_wine", "bike")
+    return {"residual_gp": 1.0 if seen else 4.0, "private_mean": 5.0, "dt": 0.5}.get(base, 2.0)
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("field")
+    spec = experiment("field/regression")
+    # few methods and sets, of every kind
+    spec["groups"] = [
+        {**group, "epsilon": [1], "dataset": ["abalone", "bike", "student", "visits"],
+         "method": [m for m in group["method"] if m in ("residual_gp", "private_mean", "par_dt", "dt")
+                    or "laplace,learner=ridge" in m]}
+        for group in spec["groups"]
+    ]  # fmt: skip
+    for group in spec["groups"]:
+        group["epsilon"] = [1000] if group.get("panel") == NON_PRIVATE else [1]
+    scores = scores_of(spec, planted, points=({},))
+    summary = summarise_experiment(typed(spec), scores, {})
+    scores.to_parquet(folder / "scores.parquet")
+    [path] = write_field(typed(spec), summary, {}, folder)
+    assert path.name == FILE
+    table = pd.read_csv(path)
+    return table[table["selection"] == "oracle"].set_index(["kind", "method"])
+
+
+def test_planted_winners_have_the_smallest_rank_sum_where_they_win(field):
+    assert field.loc[("development", "residual_gp"), "rank_sum"] == 2
+    assert field.loc[("conclusions", "residual_gp"), "rank_sum"] == 6
+    assert field.loc[("all", "residual_gp"), "datasets"] == 4
+    row = field.loc[("all", "residual_gp")]
+    assert row["rank_sum_low"] <= row["rank_sum"] <= row["rank_sum_high"]
+
+
+def test_everybody_beats_the_floor_and_nobody_the_best_without_privacy(field):
+    others = field.drop(index="private_mean", level="method")
+    assert (others["beats_floor"] == 1).all() and (field["beats_non_private"] == 0).all()
+    assert (field.xs("private_mean", level="method")["beats_floor"] == 0.5).all()
+
+
+def test_references_are_shown_against_and_not_ranked(field):
+    assert "dt" not in field.index.get_level_values("method")
+
+
+def test_the_best_without_privacy_is_chosen_for_each_set():
+    panel = {
+        ("", "a", "m", "dt", 1.0): np.array([1.0, 2.0]),
+        (NON_PRIVATE, "a", "m", "x", 1000.0): np.array([1.0, 1.5]),
+    }
+    panel[("", "a", "m", "rival", 1.0)] = np.array([0.0, 0.0])
+    assert best_without_privacy(panel, larger=False)["a"].tolist() == [1.0, 1.5]
+    assert best_without_privacy(panel, larger=True)["a"].tolist() == [1.0, 2.0]
+
+
+def test_bits_are_those_of_the_reports_alone():
+    assert report_bits("private_labels_regressor[randomizer=laplace,learner=ridge]", 1.0) == 64
+    assert report_bits("private_mean", 1.0) == 64
+    assert report_bits("private_labels_regressor[randomizer=levels,learner=ridge]", 1.0) < 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_set_of_a_field_is_of_one_kind(name):
+    spec = experiment(name)
+    kinds = sets_by_kind(typed(spec))
+    assert sorted(kinds["all"]) == sorted({parse_selector(d)[0] for g in spec["groups"] for d in g["dataset"]})
+    assert len(kinds["all"]) == len(set(kinds["all"]))
