@@ -125,6 +125,14 @@ def test_trees_reach_the_accuracies_the_authors_logged(name, whole, logged):
     assert published_accuracy(name, whole) == pytest.approx(logged, abs=1.5e-6)
 
 
+def test_landcovers_rows_outside_the_public_range_are_forest():
+    """Most private rows lie outside, nearly all of them of class 0, which is what the authors' rule predicts there."""
+    problem = make_problem("landcover", {"split": "published"}, replication=0)
+    outside = ((problem.X_train < 0) | (problem.X_train > 1)).any(axis=1)
+    assert 0.6 < outside.mean() < 0.7
+    assert np.mean(problem.y_train[outside] == 0) > 0.9
+
+
 def test_anonymity_constant_classifier():
     problems = [make_problem("anonymity", {"split": "published"}, replication=r) for r in range(20)]
     assert np.mean([np.mean(p.y_test == 0) for p in problems]) == pytest.approx(0.834649, abs=1e-6)
