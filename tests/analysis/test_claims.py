@@ -1,0 +1,166 @@
+"""Outcomes and statuses by hand: intervals against regions, instances against the pooled value, both sources."""
+
+import numpy as np
+import pytest
+
+from lpbench.analysis.claims import (
+    Check,
+    above,
+    below,
+    judge,
+    power,
+    replications_for,
+    status,
+    weakest,
+    within,
+)
+from lpbench.analysis.instances import Cells, Instance, difference, join, linear, pooled
+from lpbench.analysis.rates import Interval
+from lpbench.analysis.statistics import significant, statistic
+
+YES, NO, OPEN = Interval(2, 1, 3), Interval(-2, -3, -1), Interval(0, -1, 1)
+
+
+def cells(*columns, step=0.0, name="a") -> Cells:
+    keys = tuple(("e", "", "d", "", f"{name}{k}", 1.0, float("nan")) for k in range(len(columns)))
+    return Cells(keys, np.array(columns, dtype=float).T, np.full(len(columns), step))
+
+
+def check(**options) -> Check:
+    return Check("c", lambda source: source, above(), **options)
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole", "options", "expected"),
+    [
+        ([YES, YES], YES, {}, "holds"),
+        ([YES, OPEN], YES, {}, "holds"),
+        ([YES] * 4 + [NO], YES, {}, "mostly"),
+        ([YES] * 3 + [NO], YES, {}, "fails"),
+        ([YES] * 9 + [NO], YES, {"every": True}, "fails"),
+        ([OPEN, OPEN], OPEN, {}, "undecided"),
+        ([YES] * 5 + [NO], OPEN, {}, "undecided"),
+        ([YES, NO], OPEN, {}, "fails"),
+        ([OPEN, YES], NO, {}, "fails"),
+        ([NO, NO], YES, {"some": True}, "fails"),
+        ([NO, YES], NO, {"some": True}, "holds"),
+        ([NO, OPEN], YES, {"some": True}, "undecided"),
+        ([YES, YES], YES, {"some": True}, "undecided"),
+    ],
+)
+def test_outcomes_of_a_check(parts, whole, options, expected):
+    assert check(**options).outcome(parts, whole) == expected
+
+
+def test_regions_and_their_margins():
+    assert above(1, 0.1).bounds() == (0.9, np.inf) and above(1, 0.1).bounds(2) == (0.8, np.inf)
+    assert below(0.5, 0.1).bounds(0.5) == (-np.inf, 0.55) and within(0.02).bounds() == (-0.02, 0.02)
+    assert within(0.02).judge(Interval(0, -0.01, 0.01)) == "agrees"
+    assert within(0.02).judge(Interval(0, -0.01, 0.01), 0.4) == "undecided"
+    assert within(0.02).judge(Interval(0.03, 0.025, 0.04)) == "contradicts"
+
+
+STATUS = """
+holds     holds     reproduced
+mostly    mostly    reproduced
+holds     undecided not distinguishable here
+mostly    fails     not reproduced
+undecided undecided not distinguishable
+undecided holds     holds here, not in the paper's numbers
+fails     mostly    holds here, not in the paper's numbers
+fails     undecided not supported by either
+fails     fails     not supported by either
+undecided fails     not supported here
+none      holds     supported
+none      undecided not distinguishable
+none      fails     not supported here
+"""
+
+
+@pytest.mark.parametrize("line", STATUS.strip().splitlines())
+def test_what_two_outcomes_say_together(line):
+    published, ours, expected = line.split(maxsplit=2)
+    published = "not judged" if published == "none" else published
+    assert status(published, ours) == expected
+    assert status(published, "no verdict") == "no verdict"
+
+
+def test_a_claim_is_as_good_as_its_weakest_check():
+    assert weakest(["holds", "not judged", "mostly"]) == "mostly"
+    assert weakest(["holds", "undecided", "fails"]) == "fails"
+    assert weakest(["not judged"]) == "not judged"
+
+
+def test_replications_follow_from_the_power():
+    assert replications_for(1.0) == 10 and power(1.0, 9) < 0.8 <= power(1.0, 10)
+    assert replications_for(2.0) == 5
+    assert check(effect=0).replications == 1
+
+
+def test_the_mean_of_instances_is_taken_within_each_replication():
+    # two instances that share their noise: pooled as if independent, the interval would be too short
+    a = cells([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])
+    pair = [linear("x", (a[[0]], [1.0])), linear("y", (a[[1]], [1.0]))]
+    found = pooled(pair)
+    half = 4.302652729911275 * 1 / np.sqrt(3)
+    assert (found.estimate, found.low) == (pytest.approx(2.25), pytest.approx(2.25 - half))
+
+
+def test_rounding_adds_its_variance_and_a_cell_in_two_instances_counts_once():
+    still = cells([1.0, 1.0, 1.0], [2.0, 2.0, 2.0], step=0.12)
+    pair = [difference("x", still[[1]], still[[0]]), difference("y", still[[1]], still[[0]])]
+    half = 4.302652729911275 * np.sqrt(2 * 0.12**2 / 12)
+    for instances in (pair, pair[:1]):
+        found = pooled(instances)
+        assert (found.estimate, found.high - found.estimate) == (1.0, pytest.approx(half))
+
+
+def test_best_points_are_found_anew_in_each_draw():
+    rng = np.random.default_rng(3)
+    # the least place is the second or the third, each half of the time
+    y = np.array([2.0, 1.0, 1.0, 2.0]) + 0.5 * rng.normal(size=(20, 4))
+    curve = cells(*y.T)
+    found = pooled([Instance("p", join([curve, curve]), "trend_of_best", {"x": [0, 1, 2, 3], "curves": 2})])
+    assert found.estimate == 0 == found.low == found.high
+    u = pooled([Instance("u", curve, "dip")])
+    assert u.low < u.estimate < u.high
+
+
+def test_an_instance_that_cannot_tell_is_left_out():
+    good, silent = linear("a", (cells([1.0, 1.1]), [1.0])), linear("b", (cells([-5.0, -5.1]), [1.0]), silent="why")
+    assert judge(check(), [good, silent]).whole.estimate == pytest.approx(1.05)
+    alone = judge(check(), [silent])
+    assert (alone.outcome, alone.reason) == ("undecided", "why")
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "arguments", "expected"),
+    [
+        ("trend", [3.0, 2.0, 1.0], {"x": [1, 5, 9]}, -1),
+        ("trend", [1.0, 1.0, 1.0], {"x": [1, 5, 9]}, 0),
+        ("dip", [3.0, 1.0, 2.0], {}, 1),
+        ("dip", [1.0, 2.0, 3.0], {}, -1),
+        ("dip", [0.0, 2.0, 1.0], {"sign": -1}, 1),
+        ("ratio_of_spreads", [0.0, 4.0, 1.0, 3.0], {}, 0.5),
+        ("gap_of_best", [2.0, 1.0, 4.0, 3.0], {}, 2),
+        ("excess_over_best", [1.3, 1.2, 1.5], {"floor": 1.0}, 0.5),
+        # the first curve is 50 % above the other at its second place, the other 100 % at the first
+        ("loss_of_any_single", [1.1, 1.3, 1.2, 1.2], {"curves": 2, "floor": 1.0}, 0.5),
+        # two proposed, one rival: rank sums 1 + 2, 2 + 1 and 3 + 3
+        ("rank_sum_gap", [1.0, 2.0, 3.0, 2.0, 1.0, 3.0], {"columns": 3, "proposed": 2, "ties": "average"}, 3),
+        ("rank_sum_gap", [1.0, 1.0], {"columns": 2, "proposed": 1, "ties": "average"}, 0),
+        ("rank_sum_gap", [np.nan, 1.0], {"columns": 2, "proposed": 1, "ties": "min"}, -1),
+        # a tie for the best counts for both
+        ("wins_gap", [1.0, 2.0, 1.0, 1.0, 3.0, 2.0], {"columns": 2, "proposed": 1}, 0),
+        ("median_ratio", [1.0, 4.0, 2.0, 2.0], {}, 1.25),
+        ("log_gap", [200.0, 100.0, 1.0, 10.0], {"first": 2}, 1),
+        ("gained_or_vanished", [1.0, 1.0, 1.0, 1.0], {"weights": [0, 0, 0, 0], "vanished": np.e}, 1),
+    ],
+)
+def test_statistics_by_hand(name, y, arguments, expected):
+    assert statistic(name, np.array(y), arguments) == pytest.approx(expected)
+
+
+def test_significant_digits():
+    assert significant(np.array([0.123456789, 123456.789, 0.0, -1.0])).tolist() == [0.123457, 123457.0, 0.0, -1.0]
+    assert np.isnan(significant(np.array([np.nan]))[0])
