@@ -95,8 +95,9 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
     -------
     dict
         ``statuses``: count of claims for each status that occurs; ``banner``: what keeps the run from verdicts, if
-        anything; ``claims``, ``experiments``, ``run``; ``deviating``: names of experiments that were not run as they
-        are registered; ``near``: a :class:`~lpbench.reporting.headlines.Headline` a paper, kind and unit.
+        anything; ``claims``, ``experiments``, ``run``; ``in_part``: experiments that ran, but not in every cell;
+        ``deviating``: names of experiments that were not run as they are registered; ``near``: a
+        :class:`~lpbench.reporting.headlines.Headline` a paper, kind and unit.
     """
     return {
         "statuses": counted(claims),
@@ -104,6 +105,7 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
         "banner": banner(claims),
         "experiments": len(entries),
         "run": sum(e.was_run for e in entries),
+        "in_part": sum(e.was_run and len(e.reasons()) > 0 for e in entries),
         "deviating": [e.name for e in entries if e.deviations],
         "near": headlines(entries),
     }
