@@ -14,13 +14,14 @@ from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
 from lpbench.paths import ROOT, results_folder
 
-LEVELS = ("bitwise", "numeric", "statistical", "conceptual")
+LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines")
 
 
 @click.command(
     epilog="bitwise: same seed, every digit. numeric: but for the last written digit. "
     "statistical: other seed, every cell within its interval. "
-    "conceptual: your data (--dataset), the order of the methods. See docs/reproduction.md.",
+    "conceptual: your data (--dataset), the order of the methods. "
+    "machines: every method as on other processors. See docs/reproduction.md.",
 )
 @click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
 @click.argument("experiments", nargs=-1, type=options.NameOf("experiment"), metavar="[EXPERIMENT]...")
@@ -50,8 +51,11 @@ def command(
 ) -> int:
     """Run again and compare with published results: bitwise, numeric, statistical, conceptual.
 
-    EXPERIMENT is a name or a pattern (default: all whose data are at hand).
+    EXPERIMENT is a name or a pattern (default: all whose data are at hand). Level machines compares the methods with
+    themselves, as they would run on other processors.
     """
+    if level == "machines":
+        return _machines(results, experiments, datasets, everything, replications, seed, workers)
     if level == "conceptual" and not datasets:
         raise ConfigurationError("option --dataset is missing: write lpbench verify conceptual --dataset NAME")
     if level != "conceptual" and datasets:
@@ -79,3 +83,14 @@ def command(
     problems = levels.verify(level, jobs, results, Runner(workers=workers), against, datasets, everything)
     print(f"{level}: " + ("holds" if not problems else f"does not hold ({problems} differences)"))
     return int(problems > 0)
+
+
+def _machines(results: Path | None, *options: object) -> int:
+    """Run the level that compares the methods with themselves."""
+    if any(options):
+        raise ConfigurationError("machines tries every method on small data: leave out all but --results")
+    from lpbench.cli import machines
+
+    broken = machines.verify(results or (results_folder() / "verify" / "machines").resolve())
+    print("machines: " + ("every promise holds" if not broken else f"{broken} promises are broken"))
+    return int(broken > 0)

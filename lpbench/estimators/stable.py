@@ -21,7 +21,7 @@ _BITS = 53
 
 def settled(values: ArrayLike) -> Any:
     """Round scores of size one (probabilities, costs in units of a variance) before an argmax or a comparison."""
-    return np.round(values, PLACES)
+    return np.round(values, PLACES)  # type: ignore[arg-type]  # texts are array-like, too
 
 
 def grid_step(values: np.ndarray, bits: int) -> float:

@@ -1,0 +1,245 @@
+"""Emulated processors: every method's scores when the libraries use the instructions of another processor.
+
+OpenBLAS, numpy and the C library choose their instructions when they are loaded, by what the processor has, and each
+can be told to choose as for an older one. What differs between two machines of one architecture is that choice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from lpbench.datasets import describe
+from lpbench.errors import StoreError
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import Runner
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.plan import Block, plan_experiment
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
+from lpbench.selectors import parse_selector
+
+#: Task -> data sets on which the methods are tried: first those without a download, then some with many ties.
+DATASETS = {
+    "classification": ("breast_cancer", "rough_classes[n=1024]", "landcover"),
+    "regression": ("diabetes_progression", "rough_regression[n=1024]", "pyrimidines", "red_wine"),
+}
+MASKS = ("aligned", "personalized")
+BUDGETS = (1.0, 4.0)
+WORKERS = (1, 2)
+#: Largest relative difference of a score where the same bits are not promised.
+NUMERIC = 1e-9
+#: Estimator -> why not all bits of its scores are promised.
+REASONS: Mapping[str, str] = {
+    "AdHistOfTree": "sums as wide as the processor's vectors",
+    "HistOfTree": "sums as wide as the processor's vectors",
+    "PrivateLabelsRegressor": "linear algebra of the BLAS",
+    "ResidualGP": "linear algebra of the BLAS",
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Instructions that the libraries are told to use.
+
+    Attributes
+    ----------
+    name : str
+    environment : mapping of str to str
+        Variables that are set before the libraries are loaded.
+    """
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of one block on one machine beside those on this one.
+
+    Attributes
+    ----------
+    machine : str
+    workers : int
+    block : Block
+    scores : int
+    largest : float
+        Largest relative difference; inf where only one side has a score.
+    """
+
+    machine: str
+    workers: int
+    block: Block
+    scores: int
+    largest: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise of the method holds."""
+        return self.largest <= promise(self.block.estimator)
+
+    def __str__(self) -> str:
+        text = f"{self.block.label}: {self.largest:.1e} of a score, promised {promise(self.block.estimator):.0e}"
+        return f"{self.machine}, {self.workers} workers: {text}"
+
+
+def promise(estimator: str) -> float:
+    """Largest relative difference of scores between processors: 0.0 for the same bits."""
+    return NUMERIC if estimator.rpartition(".")[2] in REASONS else 0.0
+
+
+def machines() -> list[Machine]:
+    """Machines that this processor can stand for."""
+    found: list[str] = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])  # type: ignore[union-attr]
+    wide = [name for name in found if name.startswith(("AVX512", "X86_V4"))]
+    avx2 = "X86_V3" in found or "AVX2" in found
+    if not avx2:
+        return []
+    cores = ["Prescott", "Nehalem", "Haswell", "Zen", *(["SkylakeX"] if wide else [])]
+    result = [Machine(core, {"OPENBLAS_CORETYPE": core}) for core in cores]
+    if wide:
+        result.append(Machine("numpy without AVX512", {"NPY_DISABLE_CPU_FEATURES": " ".join(wide)}))
+    result.append(Machine("numpy without AVX2", {"NPY_DISABLE_CPU_FEATURES": " ".join(found)}))
+    if sys.platform == "linux":
+        result.append(Machine("C library without FMA", {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA"}))
+    return result
+
+
+def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | None = None) -> Experiment:
+    """Two replications of methods on small data sets that are at hand."""
+    groups = []
+    for selector in methods:
+        method = catalogue.method(selector)
+        names = (datasets or DATASETS)[method.task]
+        available = tuple(d for d in names if describe(*_parts(d)).available)
+        mask = MASKS if method.task == "regression" else ()
+        groups.append(Group(dataset=available, mask=mask, method=(selector,), epsilon=BUDGETS))
+    return Experiment(
+        name="extensions/machines", paper="extensions", title="Machines", replications=2, groups=tuple(groups)
+    )
+
+
+def _parts(dataset: str) -> tuple[str, Mapping[str, object]]:
+    name, params = parse_selector(dataset)
+    return name, params
+
+
+def compare(
+    results: Path,
+    methods: Sequence[str] | None = None,
+    tried: Sequence[Machine] | None = None,
+    workers: Sequence[int] = WORKERS,
+    datasets: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[Comparison]:
+    """Run the methods on every machine, each in a process of its own, and compare with this one.
+
+    Parameters
+    ----------
+    results : Path
+        Each machine keeps its scores in a folder in it; finished ones are not computed again.
+    methods : sequence of str, optional
+        Selectors (default: all that are registered).
+    tried : sequence of Machine, optional
+        Default: :func:`machines`.
+    workers : sequence of int
+        Each machine is tried with so many workers.
+    datasets : mapping of str to sequence of str, optional
+        By task (default: :data:`DATASETS`).
+    """
+    methods = list(methods or catalogue.method_names())
+    blocks = plan_experiment(smallest(methods, datasets)).blocks
+    here = Machine("this machine")
+    _run(here, results, workers[0], methods, datasets)
+    for machine in [here, *(machines() if tried is None else tried)]:
+        for count in workers:
+            if machine is here and count == workers[0]:
+                continue
+            _run(machine, results, count, methods, datasets)
+            for block in blocks:
+                sides = [_scores(m, results, n, block) for m, n in ((here, workers[0]), (machine, count))]
+                yield Comparison(machine.name, count, block, sides[0].size, _largest(*sides))
+
+
+def _folder(machine: Machine, results: Path, workers: int) -> Path:
+    return results / f"{machine.name.replace(' ', '_')}-{workers}"
+
+
+def _run(
+    machine: Machine, results: Path, workers: int, methods: list[str], datasets: Mapping[str, Sequence[str]] | None
+) -> None:
+    request = json.dumps([str(_folder(machine, results, workers)), workers, methods, datasets])
+    command = [sys.executable, "-W", "ignore", "-m", "lpbench.cli.machines", request]
+    done = subprocess.run(command, env={**os.environ, **machine.environment}, capture_output=True, text=True)
+    if done.returncode:
+        raise StoreError(
+            f"the methods could not be run as on {machine.name} (exit code {done.returncode}): {done.stderr[-500:]}"
+        )
+
+
+def _scores(machine: Machine, results: Path, workers: int, block: Block) -> np.ndarray:
+    table, _ = Store(_folder(machine, results, workers) / "store").read(block.key)
+    return np.array(table["value"].to_pylist(), dtype=float)
+
+
+def _largest(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """Largest relative difference of two series of scores."""
+    if ours.shape != theirs.shape or (np.isnan(ours) != np.isnan(theirs)).any():
+        return np.inf
+    differing = (ours != theirs) & ~np.isnan(ours)
+    return float(np.max(np.abs(ours - theirs)[differing] / np.abs(ours)[differing], initial=0.0))
+
+
+def verify(results: Path) -> int:
+    """Print what each machine was found to change; returns the number of broken promises."""
+    tried = machines()
+    if not tried:
+        print("note: this processor cannot stand for others (x86-64 with AVX2 is needed); only workers are compared")
+    broken = 0
+    lines: dict[tuple[str, int], list[Comparison]] = {}
+    for comparison in compare(results, tried=tried):
+        lines.setdefault((comparison.machine, comparison.workers), []).append(comparison)
+    for (machine, workers), found in lines.items():
+        same = sum(c.largest == 0.0 for c in found)
+        rest = max((c.largest for c in found), default=0.0)
+        print(
+            f"{machine}, {workers} workers: {same} of {len(found)} blocks identical, else at most {rest:.1e} of a score"
+        )
+        for comparison in [c for c in found if not c.kept]:
+            print(f"  {comparison}")
+            broken += 1
+    return broken
+
+
+def promises() -> str:
+    """Table of the methods, their promise and its reason, in Markdown (docs/reproduction.md)."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for name, method in sorted(catalogue.methods().items()):
+        said = f"within {NUMERIC:.0e} of a score" if promise(method.estimator) else "the same bits"
+        sets = ", ".join(parse_selector(d)[0] for d in DATASETS[method.task])
+        reason = REASONS.get(method.estimator.rpartition(".")[2], "")
+        rows.setdefault((said, reason, sets), []).append(name)
+    lines = ["| methods | promise | why not all bits | tried on |", "|---|---|---|---|"]
+    lines += [f"| {', '.join(names)} | {' | '.join(row)} |" for row, names in sorted(rows.items())]
+    return "\n".join(lines) + "\n"
+
+
+def main(request: str) -> int:
+    """Run the methods in this process, as :func:`compare` asks for in the process that it starts."""
+    folder, workers, methods, datasets = json.loads(request)
+    blocks = plan_experiment(smallest(methods, datasets)).blocks
+    backend = "serial" if workers == 1 else "loky"
+    report = run_blocks(blocks, Store(Path(folder) / "store"), Runner(backend, workers), progress=False)
+    for outcome in report.failed:
+        print(outcome.line(), file=sys.stderr)
+    return int(bool(report.failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,57 @@
+"""Scores do not depend on the kind of processor, or by no more than a method's promise says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpbench.cli import machines
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue
+from lpbench.paths import ROOT
+
+#: Methods that were not stable once, on data without a download.
+SOME = ["residual_gp", "calibrated_score", "psgd_neural"]
+SETS = {"classification": ["breast_cancer"], "regression": ["diabetes_progression"]}
+
+pytestmark = pytest.mark.skipif(not machines.machines(), reason="the processor cannot stand for others")
+
+
+def test_an_old_processor_gives_the_same_scores(tmp_path):
+    """Everything at once that an old processor does otherwise."""
+    known = {machine.name: machine.environment for machine in machines.machines()}
+    parts = ("Prescott", "numpy without AVX2", "C library without FMA")
+    old = machines.Machine("old", {k: v for name in parts for k, v in known.get(name, {}).items()})
+    found = list(machines.compare(tmp_path, SOME, [old], (1,), SETS))
+    assert {c.machine for c in found} == {"old"} and len({c.block.estimator for c in found}) == len(SOME)
+    assert [str(c) for c in found if not c.kept] == []
+    # the old processor was one: some last bits differ, where the bits are not promised
+    assert max(c.largest for c in found) > 0.0
+
+
+def test_a_difference_breaks_the_promise(tmp_path, monkeypatch):
+    scores = iter([np.array([0.5, np.nan, 0.25]), np.array([0.5, np.nan, 0.25 * (1 + 1e-12)])])
+    monkeypatch.setattr(machines, "_run", lambda *args: None)
+    monkeypatch.setattr(machines, "_scores", lambda *args: next(scores))
+    (found,) = machines.compare(tmp_path, ["cube_vote"], [machines.Machine("other")], (1,), SETS)
+    assert not found.kept and found.largest == pytest.approx(1e-12, rel=1e-3)
+    assert machines._largest(np.array([np.nan]), np.array([1.0])) == np.inf
+    assert machines._largest(np.array([1.0, 2.0]), np.array([1.0])) == np.inf
+
+
+def test_no_promise_is_weaker_without_a_reason_and_the_page_lists_them():
+    estimators = {m.estimator.rpartition(".")[2] for m in catalogue.methods().values()}
+    assert set(machines.REASONS) <= estimators
+    assert all(machines.promise(e) == (machines.NUMERIC if e in machines.REASONS else 0.0) for e in estimators)
+    assert machines.promises() in (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("argv", [["lpct/table2"], ["--all"], ["--seed", "3"], ["--workers", "1"]])
+def test_the_level_takes_no_choice(argv, capsys):
+    assert main(["verify", "machines", *argv]) == 2
+    assert "leave out all but --results" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_every_method_on_every_machine(tmp_path, capsys):
+    assert main(["verify", "machines", "--results", str(tmp_path)]) == 0, capsys.readouterr().out
