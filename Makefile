@@ -18,7 +18,7 @@ ALL          ?=
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines docs reproduce quick field-full verify test test-all lint wheel audit bench stream datasets report ui lock clean
+.PHONY: help install engines docs site reproduce quick field-full verify test test-all lint wheel audit bench stream datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ $(DOCS): $(STAMP) requirements-docs.lock
 
 docs: $(DOCS) ## The documentation and the API as pages, in build/docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+
+site: docs ## Pages, explorer and documentation as one static folder, in build/site
+	$(BIN)/python scripts/make_site.py --results $(RESULTS)
 
 reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
 	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS)

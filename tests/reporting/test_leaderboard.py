@@ -2,14 +2,15 @@
 
 import json
 import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 
+from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.pages.findings import below_the_floor, gains
+from lpbench.reporting.pages.findings import as_picture, below_the_floor, gains, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, as_script, board, default_view, in_view
-from lpbench.reporting.pages.site import Site
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
 
@@ -75,12 +76,7 @@ def test_a_sentence_follows_the_summary(tmp_path):
     sentences = []
     for k, level in enumerate((LEVEL, LEVEL | {"residual_gp": 1.5})):
         made = entry(tmp_path / str(k), level)
-        folder = tmp_path / f"report{k}"
-        folder.mkdir()
-        heads = "paper,claim,artefact,statement,verdict,evidence\n"
-        (folder / "claims.csv").write_text(heads + "H,H1,figure2a,It falls,holds,\n", encoding="utf-8")
-        site = Site([made], folder, [], {}, cards())
-        sentences.append(next(f.sentence for f in site.findings if f.name == "tuning-free"))
+        sentences.append(without_tuning([made], cards()).sentence)
     shares = [re.search(r"saves (\d+) to (\d+) % of the error", s).groups() for s in sentences]
     assert [all(abs(int(v) - want) <= 2 for v in found) for found, want in zip(shares, (50, 25), strict=True)] == [
         True,
@@ -94,3 +90,14 @@ def test_the_floor_sentence_adds_up():
     found = below_the_floor(rows)
     assert "20 of 50 published scores" in found.sentence and "3 of 10 published wins" in found.sentence
     assert below_the_floor(rows[1:]) is None
+
+
+def test_the_readmes_picture_says_the_finding():
+    row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50}
+    finding = below_the_floor([row | {"epsilon": 1.0, "cells_below": 20}])
+    picture = as_picture(finding)
+    assert ET.fromstring(picture).attrib["aria-label"] == finding.sentence
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [(words, path)] = re.findall(r"!\[(.*?)\]\((.*?)\)", text)
+    # the numbers stand in the picture, which is written with the pages
+    assert not re.search(r"\d", words) and (ROOT / path).is_file()

@@ -12,7 +12,7 @@ PAPER = Paper(
     methods=("private_mean", "private_majority", "label_dt", "dt", "ct_w"),
     leaderboard=(
         *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
-        *("extensions/floor", "extensions/floor_classification"),
+        *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
     ),
     floors=("extensions/floor", "extensions/floor_classification"),
     outputs={
@@ -27,5 +27,6 @@ PAPER = Paper(
             experiments=("extensions/tuning_free", "extensions/ablation"),
             lead=WITHOUT_TUNING,
         ),
+        Page(name="field", title="The field", experiments=("field/",)),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from lpbench.reporting.pages.charts import Bars, Intervals, Value, bars, interva
 from lpbench.reporting.pages.names import anchor_of
 from lpbench.reporting.pages.statuses import AGREEING, counts
 from lpbench.reporting.paper import page_of, paper_of, papers
+from lpbench.reporting.render import render
 from lpbench.selectors import parse_selector
 
 #: Budgets up to which privacy is called strong.
@@ -79,6 +81,17 @@ def below_the_floor(wins: Sequence[Mapping[str, Any]]) -> Finding | None:
     return Finding(
         "floor", sentence, measured, "bars", (bars(lines, left=250),), f"{page_of(rows[0]['artefact'])}.html#floor"
     )
+
+
+def as_picture(finding: Finding) -> str:
+    """A finding with bars as a picture of its own: the sentence, what is measured, the chart."""
+    lines, y = [], 22
+    for style, text, width, step in (("head", finding.sentence, 66, 21), ("soft", finding.measured, 96, 16)):
+        for part in textwrap.wrap(text, width):
+            lines.append((style, y, part))
+            y += step
+        y += 4
+    return render("finding_svg.html.j2", chart=finding.charts[0], sentence=finding.sentence, lines=lines, top=y)
 
 
 def claims_by_status(claims: Sequence[Mapping[str, Any]]) -> Finding | None:

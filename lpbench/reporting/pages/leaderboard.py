@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import is_preset, read_csv
+from lpbench.analysis import competitors, read_csv
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.experiments.method import Method
@@ -118,11 +118,12 @@ def board(
         summary = by_name[name].full if name in by_name else None
         if summary is None:
             continue
+        competing = competitors(set(summary.table["method"])) | {*FLOORS, *REFERENCES}
         metrics = summary.table.set_index(["method", "dataset"])["metric"].to_dict()
         for selection in ("oracle", "tuning_free"):
             for (_, dataset, mask, method, epsilon), values in summary.samples(selection).items():
                 metric = metrics.get((method, dataset), "")
-                if is_preset(method) and metric in LARGER_IS_BETTER and metric != "seconds":
+                if method in competing and metric in LARGER_IS_BETTER and metric != "seconds":
                     task = "classification" if LARGER_IS_BETTER[metric] else "regression"
                     group = groups.setdefault((task, mask, epsilon, selection), {})
                     # later papers are our own experiments, which hold the columns of the papers' tables too

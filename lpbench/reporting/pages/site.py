@@ -18,7 +18,7 @@ from lpbench.reporting.pages.causes import causes_page
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
-from lpbench.reporting.pages.findings import findings
+from lpbench.reporting.pages.findings import as_picture, findings
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
     as_script,
@@ -127,6 +127,10 @@ class Site:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
             content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
             contents.append(("audit", "audit.html", content))
+        if not place.stored:
+            for finding in self.findings:
+                if finding.name == "floor":
+                    write_text(as_picture(finding), place.folder / "finding-floor.svg")
         if self.lines:
             write_text(as_script(self.lines, self.view), place.folder / "leaderboard.js")
             contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))

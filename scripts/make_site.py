@@ -1,0 +1,51 @@
+"""Put pages, explorer and documentation into one static folder that any host can serve (``make site``).
+
+The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``; what no page shows (tables
+for LaTeX) stays out. Nothing is written anew: a link that works in the folder of the results works in the site.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def assemble(pages: Path, docs: Path | None, target: Path) -> int:
+    """Copy pages (and documentation, if it was built) into a new folder; return the number of files.
+
+    Raises
+    ------
+    FileNotFoundError
+        There are no pages to publish.
+    """
+    if not (pages / "index.html").is_file():
+        raise FileNotFoundError(f"{pages} has no index.html; write the pages first: make report, or make reproduce")
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(pages, target)
+    if docs is not None and docs.is_dir():
+        shutil.copytree(docs, target / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
+    # hosts that run sites through a generator leave out folders that begin with an underscore
+    (target / ".nojekyll").touch()
+    return sum(path.is_file() for path in target.rglob("*"))
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--docs", type=Path, default=ROOT / "build" / "docs")
+    parser.add_argument("--target", type=Path, default=ROOT / "build" / "site")
+    given = parser.parse_args()
+    try:
+        count = assemble(given.results / "reproduced", given.docs, given.target)
+    except FileNotFoundError as error:
+        sys.exit(f"error: {error}")
+    print(f"{count} files: {given.target / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()
