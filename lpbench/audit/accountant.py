@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from lpbench.audit.leaks import Tape
+from lpbench.audit.repeats import broken_law
 
 #: Rounding error allowed to a sum of budgets, relative.
 _ROUNDING = 1e-6
-#: Probability that the noise of an honest call is called wrong.
-FALSE_ALARM = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +56,9 @@ def overdraft(tape: Tape, fitted: Any, n: int) -> str:
         return f"a user spends {most:.6g}, the guarantee says {guarantee.epsilon:.6g}"
     if guarantee.epsilon > fitted.epsilon * (1 + _ROUNDING) and not guarantee.note:
         return f"the guarantee says {guarantee.epsilon:.6g}, promised are {fitted.epsilon:.6g}"
+    for exchange in tape:
+        if exchange.asked.summed not in (None, n):
+            return f"reports of {exchange.asked.summed} users are added up instead of {n} at {exchange.source.path}"
     times = {e.source.path: e.source.times for e in tape if e.source.times is not None}
     for path, count in book.asked.items():
         due = times[path](fitted)
@@ -67,20 +68,11 @@ def overdraft(tape: Tape, fitted: Any, n: int) -> str:
     return ""
 
 
-def wrong_noise(tape: Tape) -> str:
-    """Say which labels' noise does not have the law that its question implies; empty if all of them do.
-
-    Two tests of a call's noise: its mean absolute value (n absolute Laplace variables add up to a Gamma variable) and
-    its distribution (Kolmogorov-Smirnov).
-    """
+def wrong_law(tape: Tape) -> str:
+    """Say which calls' results do not have the law that their questions imply; empty if all of them do."""
+    rng = np.random.default_rng(20260302)
     for exchange in tape:
-        noise = exchange.asked.noise
-        if noise is None or not np.any(noise):
-            continue
-        size = float(np.abs(noise).sum())
-        tails = stats.gamma(noise.size).cdf(size), stats.gamma(noise.size).sf(size)
-        p = min(1.0, 4.0 * min(tails), 2.0 * stats.kstest(noise, "laplace").pvalue)
-        if p < FALSE_ALARM:
-            mean = size / noise.size
-            return f"the noise is {mean:.3g} times as large as asked for at {exchange.source.path} (p < {p:.0e})"
+        found = broken_law(exchange.laws[0], exchange.laws[1:], rng) if exchange.laws else ""
+        if found:
+            return f"{found} at {exchange.source.path}"
     return ""

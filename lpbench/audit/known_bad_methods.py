@@ -309,6 +309,83 @@ def _true_posteriors(ask: Callable) -> Callable:
     return asks
 
 
+def _of_half_the_users(draw: Callable) -> Callable:
+    """Draw the noise of sums over half of the users."""
+    return lambda votes, n, *args, **axes: draw(votes, n // 2, *args, **axes)
+
+
+def _scaled_epsilon(factor: float) -> Callable[[Callable], Callable]:
+    """Multiply the argument ``epsilon`` or ``budget`` that follows two or three others."""
+
+    def make(randomise: Callable) -> Callable:
+        def randomises(*args: Any, **kwargs: Any) -> Any:
+            place = next(k for k, value in enumerate(args) if isinstance(value, float))
+            return randomise(*args[:place], factor * args[place], *args[place + 1 :], **kwargs)
+
+        return randomises
+
+    return make
+
+
+def _honest_more_often(randomise: Callable) -> Callable:
+    """Report HistOfTree's true cell half as often again."""
+    return lambda grid, leaves, budget, keep: randomise(grid, leaves, budget, keep / 1.5)
+
+
+def _largest_plain(report: Callable) -> Callable:
+    """Send the largest label without noise."""
+
+    def reports(self: Any, records: Any, question: Any, draws: np.ndarray) -> np.ndarray:
+        noisy = report(self, records, question, draws)
+        return np.where(records.y == records.y.max(), np.clip(records.y - question.centre, *question.y_range), noisy)
+
+    return reports
+
+
+def _first_users_noise(draw: Callable) -> Callable:
+    """Give all users the noise of the first."""
+
+    def draws(self: Any, streams: Any, n: int, question: Any) -> np.ndarray:
+        return np.full(n, draw(self, streams, n, question)[0])
+
+    return draws
+
+
+def _true_if_many(grow: Callable) -> Callable:
+    """Grow the trees of a sweep of several label budgets on true labels."""
+
+    def grows(self: Any, rule: str, score: str, labels: Any, depths: Any) -> Any:
+        return grow(self, rule, score, [self._rounds.y] * len(labels) if len(labels) > 2 else labels, depths)
+
+    return grows
+
+
+def _halved_room(fill: Callable) -> Callable:
+    def fills(self: Any, room: np.ndarray) -> np.ndarray:
+        fill(self, room)
+        room /= 2.0
+        return room
+
+    return fills
+
+
+def _twice_the_levels_budget(report: Callable) -> Callable:
+    def reports(self: Any, records: Any, question: Any, draws: np.ndarray) -> np.ndarray:
+        spends = replace(question.report, budget=2.0 * question.report.budget)
+        return report(self, records, replace(question, report=spends), draws)
+
+    return reports
+
+
+def _first_told(report: Callable) -> Callable:
+    """Send every tenth user's class as it is."""
+
+    def reports(self: Any, records: Any, question: Any, draws: Any) -> np.ndarray:
+        return np.where(np.arange(len(records)) % 10 == 0, records.y, report(self, records, question, draws))
+
+    return reports
+
+
 _NOISY = "lpct.algorithm2.noisy_votes"
 _ASK, _REGRESSOR = "any_learner.regressor.ask_numbers", "any_learner.regressor.PrivateLabelsRegressor"
 _ASK_CLASS, _CLASSIFIER = "any_learner.classifier.ask_classes", "any_learner.classifier.PrivateLabelsClassifier"
@@ -338,6 +415,34 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
         "histoftree_max_edge", "the noise's scale comes from the observed range of the labels",
         (wrapped("base.LocalRegressor._public_range", _with_raw_labels),),
     ),
+    "histoftree_cell_at_twice_the_budget": Mutant(
+        "histoftree_max_edge", "the cell is reported at twice its budget",
+        (wrapped("histoftree.cell_device.category_reports", _scaled_epsilon(2.0)),),
+    ),
+    "histoftree_cell_true_more_often": Mutant(
+        "histoftree_max_edge", "the true cell is reported half as often again",
+        (wrapped("histoftree.cell_device.category_reports", _honest_more_often),),
+    ),
+    "histoftree_bits_at_twice_the_budget": Mutant(
+        "histoftree_max_edge[mechanism=rr]", "the bits of the cells get twice their budget",
+        (wrapped("histoftree.cell_reports.bit_reports", _scaled_epsilon(2.0)),),
+    ),
+    "histoftree_true_labels_in_large_sweeps": Mutant(
+        "histoftree_max_edge", "sweeps of many points grow trees on true labels",
+        (wrapped("histoftree.rounds.Split.forests", _true_if_many),),
+    ),
+    "label_dt_largest_label_plain": Mutant(
+        "label_dt", "the largest label is sent without noise",
+        (wrapped("private_labels.LabelDevice.report", _largest_plain),),
+    ),
+    "private_mean_noise_shared": Mutant(
+        "private_mean", "all users have the noise of the first",
+        (wrapped("private_labels.LabelDevice.draws", _first_users_noise),),
+    ),
+    "private_majority_tenth_told": Mutant(
+        "private_majority", "every tenth user sends the class as it is",
+        (wrapped("private_classes.ClassDevice.report", _first_told),),
+    ),
     "par_dt_hidden_entries": Mutant(
         "par_dt", "protected features are sent", (wrapped("baselines.trees.ParDT._messages", _hidden_shown),)
     ),
@@ -352,6 +457,18 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
     "lpct_sum_scale_halved": Mutant(
         "lpct_max_edge", "the noise of the sums in fit has half the scale",
         (wrapped("lpct.votes.unit_noise", _halved_noise),),
+    ),
+    "lpct_noise_of_half_the_users": Mutant(
+        "lpct_max_edge", "the noise of the sums in fit is that of half the users",
+        (wrapped("lpct.lpct.noisy_votes", _of_half_the_users),),
+    ),
+    "lpct_sweep_noise_of_half_the_users": Mutant(
+        "lpct_max_edge", "the noise of the sums in sweep is that of half the users",
+        (wrapped("lpct.sweep.forest_votes", _of_half_the_users),),
+    ),
+    "hist_sweep_scale_halved": Mutant(
+        "hist", "the noise of the sums in sweep has half the scale",
+        (wrapped("baselines.hist.Hist._swept", lambda draw: lambda self, sums, noise: draw(self, sums, noise / 2.0)),),
     ),
     "lpct_sweep_scale_halved": Mutant(
         "lpct_max_edge", "the noise of the sums in sweep has half the scale",
@@ -417,6 +534,10 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
         "residual_gp", "who is asked first depends on the label",
         (wrapped("tuning_free.residual_gp.ResidualGP._fit", _sorted_groups),),
     ),
+    "residual_gp_levels_at_twice_the_budget": Mutant(
+        "residual_gp", "the levels are randomised at twice the budget",
+        (wrapped("tuning_free.interview.ResidualDevice.report", _twice_the_levels_budget),),
+    ),
     "residual_gp_group_asked_twice": Mutant(
         "residual_gp", "the first group is asked again",
         (wrapped("tuning_free.interview.Curator._groups", _asked_twice),),
@@ -428,6 +549,18 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
     "psgd_linear_private_start": Mutant(
         "psgd_linear", "the warm start reads private rows", (wrapped("psgd.psgd.PSGD._sample", _private_start),)
     ),
+    "psgd_linear_noise_halved": Mutant(
+        "psgd_linear", "the Gaussians of the reports are halved",
+        (wrapped("psgd.passes.Users.fill", _halved_room),),
+    ),
+    "label_cdp_vote_twice_the_budget": Mutant(
+        "label_cdp_vote", "the exponential mechanism gets twice the budget",
+        (wrapped("label_dp.releases.exponential_choices", _scaled_epsilon(2.0)),),
+    ),
+    "cdp_mean_scale_halved": Mutant(
+        "cdp_mean", "the noise of the means has half the scale",
+        (wrapped("label_dp.releases.MeanRelease.draws", _halved_noise),),
+    ),
     "psgd_neural_private_start": Mutant(
         "psgd_neural", "the warm start reads private rows", (wrapped("psgd.psgd.PSGD._sample", _private_start),)
     ),
@@ -437,6 +570,10 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
             "tuning_free.calibrated_score.CalibratedScore._fit",
             wrapped("tuning_free.subset_device.SubsetDevice.hidden", _twice),
         ),),
+    ),
+    "calibrated_score_true_more_often": Mutant(
+        "calibrated_score", "subsets are drawn at half as large a budget again",
+        (wrapped("tuning_free.subset_device.subset_reports", _scaled_epsilon(1.5)),),
     ),
     "calibrated_score_exact_shares": Mutant(
         "calibrated_score", "the cells' shares are exact",

@@ -21,12 +21,16 @@ from unittest.mock import patch
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from lpbench.audit.drawn_laws import Law
+from lpbench.audit.repeats import CALLS, repetitions
 from lpbench.audit.report_sources import REPORT_SOURCES, Asked, ReportSource
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
 #: Rounding error of models whose noise is shifted.
 _ROUNDING = 1e-7
+#: Seed of the streams of repeated calls.
+_REPEATS_SEED = 20260301
 
 
 class LeakFound(Exception):
@@ -35,11 +39,15 @@ class LeakFound(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """One call of a report source: what was asked of whom, and what came back."""
+    """One call of a report source: what was asked of whom, and what came back.
+
+    ``laws`` holds the result beside its law, and then the results of the same call under fresh streams.
+    """
 
     source: ReportSource
     asked: Asked
     result: Any
+    laws: tuple[Law, ...] = ()
 
 
 Tape = list[Exchange]
@@ -94,18 +102,28 @@ def outputs(model: BaseEstimator, queries: np.ndarray) -> np.ndarray:
 
 
 def record(sources: Sequence[ReportSource], run: Run, sample: Mapping[str, Any]) -> tuple[np.ndarray, Tape]:
-    """Run on a sample and keep every question and its answers."""
+    """Run on a sample and keep every question and its answers; the first calls at a place are executed again."""
     tape: Tape = []
+    repeating = False
 
     def wrap(source: ReportSource, function: Callable) -> Callable:
         signature = inspect.signature(function)
+        calls = 0
 
         @wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:
+            nonlocal repeating, calls
+            if repeating:
+                return function(*args, **kwargs)
             before = None if source.step is None else getattr(args[0], source.step)
             result = function(*args, **kwargs)
             kept = result if source.step is None else getattr(args[0], source.step) - before
-            tape.append(Exchange(source, _asked(source, signature, args, kwargs, result), kept))
+            repeating, calls = True, calls + 1
+            try:
+                laws = tuple(_laws(source, signature.bind(*args, **kwargs), function, result, calls))
+            finally:
+                repeating = False
+            tape.append(Exchange(source, _asked(source, signature, args, kwargs, result), kept, laws))
             return result
 
         return recorded
@@ -194,6 +212,23 @@ def _asked(source: ReportSource, signature: inspect.Signature, args: Any, kwargs
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return source.ask(result, **bound.arguments)
+
+
+def _laws(
+    source: ReportSource, bound: inspect.BoundArguments, function: Callable, result: Any, number: int
+) -> Iterator[Law]:
+    """The result of a call beside its law, and those of the same call under fresh streams."""
+    if source.law is None:
+        return
+    bound.apply_defaults()
+    first = source.law(result, **bound.arguments)
+    yield first
+    if source.fresh is None:
+        return
+    streams = Streams(_REPEATS_SEED).child("again", call=number)
+    for k in range(repetitions(first) if number <= CALLS else 0):
+        bound.arguments.update(source.fresh(bound.arguments, streams.child("again", number=k)))
+        yield source.law(function(*bound.args, **bound.kwargs), **bound.arguments)
 
 
 @contextmanager

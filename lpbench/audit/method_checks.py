@@ -8,15 +8,29 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from lpbench.audit.accountant import overdraft, wrong_noise
+from lpbench.audit import table
+from lpbench.audit.accountant import overdraft, wrong_law
 from lpbench.audit.known_bad_methods import KNOWN_BAD_METHODS
 from lpbench.audit.leaks import Fitting, Run, Sweeping, find_leak, record
 from lpbench.audit.report_sources import REPORT_SOURCES
-from lpbench.audit.samples import CHANGES, QUERIES, N, first_sample, grid_points, other_sample, settings
+from lpbench.audit.samples import (
+    CHANGES,
+    QUERIES,
+    N,
+    first_sample,
+    grid_points,
+    other_sample,
+    settings,
+    spread_points,
+)
 from lpbench.audit.sum_laws import broken_laws
 from lpbench.experiments import catalogue as registry
+
+#: Samples of each of two values of the devices of known-bad methods.
+DEVICE_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
@@ -57,11 +71,51 @@ def complaints(selector: str, budgets: tuple[float, ...] = (1.0, 8.0)) -> Iterat
     protects = spec.privacy
     for broken in broken_laws(selector):
         yield Complaint("sum law", "sweep" if " in sweep " in broken else "fit", broken)
-    for model in settings(selector, budgets):
+    for number, model in enumerate(settings(selector, budgets)):
         yield from _of_run(model, Fitting(model, QUERIES), protects, "fit")
+        alone = []
         for point in grid_points(selector, model):
             at_point = clone(model).set_params(**point)
-            yield from _of_run(at_point, Sweeping(model, QUERIES, [at_point.epsilon], [point]), protects, "sweep")
+            run = Sweeping(model, QUERIES, [at_point.epsilon], [point])
+            yield from _of_run(at_point, run, protects, "sweep")
+            alone.append((point, run))
+        if number == 0:
+            yield from _of_grid(selector, model, alone, protects)
+
+
+def _of_grid(
+    selector: str, model: BaseEstimator, alone: Sequence[tuple[dict, Sweeping]], protects: str
+) -> Iterator[Complaint]:
+    """Check a sweep of many points and two budgets: as a whole, and that it scores points as sweeps of one do.
+
+    The sweeps of single points were checked: what holds for them holds for every point that scores the same.
+    """
+    points = [point for point, _ in alone]
+    points += [point for point in spread_points(selector, model) if point not in points]
+    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
+    # Noise that all budgets share can be shifted for one of them only.
+    shared = any(source.reconcile for source in sources)
+    budgets = [model.epsilon] if shared else [2.0 * model.epsilon, model.epsilon]
+    run = Sweeping(model, QUERIES, budgets, points)
+    expected, tape = record(sources, run, first)
+    weak = wrong_law(tape)
+    if weak:
+        yield Complaint("device audit", "sweep", f"{weak} (many points)")
+    fitted = clone(model).fit(**first)
+    leak = find_leak(sources, run, tape, expected, other_sample(first, protects, CHANGES[0]), fitted)
+    if leak:
+        yield Complaint("leak test", "sweep", f"{leak} (many points)")
+    scores = expected[-len(budgets) * len(points) :].reshape(len(budgets), len(points))
+    for k, (_, single) in enumerate(alone):
+        if not np.allclose(scores[-1, k], single(first)[-1], rtol=1e-6, atol=1e-9, equal_nan=True):
+            yield Complaint("sum law", "sweep", f"point {points[k]} scores otherwise in a sweep of many points")
+            return
+
+
+def of_device(selector: str) -> Iterator[Complaint]:
+    """Check the device that fit asks, exactly and by sampling it for single users."""
+    for problem in table.problems([("method", table.audit("method", selector, DEVICE_SAMPLES, 20260303))]):
+        yield Complaint("device audit", "fit", problem)
 
 
 def _of_run(model: BaseEstimator, run: Run, protects: str, path: str) -> Iterator[Complaint]:
@@ -72,7 +126,7 @@ def _of_run(model: BaseEstimator, run: Run, protects: str, path: str) -> Iterato
     beyond = overdraft(tape, fitted, N)
     if beyond:
         yield Complaint("accountant", path, beyond)
-    weak = wrong_noise(tape)
+    weak = wrong_law(tape)
     if weak:
         yield Complaint("device audit", path, weak)
     for change in CHANGES:
@@ -99,7 +153,7 @@ def caught_by(name: str) -> list[Complaint]:
     """What the checks say about a known-bad method, one complaint for each check and path."""
     mutant = KNOWN_BAD_METHODS[name]
     with mutant.applied():
-        found = {(c.check, c.path): c for c in complaints(mutant.method, mutant.budgets)}
+        found = {(c.check, c.path): c for c in [*of_device(mutant.method), *complaints(mutant.method, mutant.budgets)]}
     return [found[key] for key in sorted(found)]
 
 

@@ -8,7 +8,7 @@ adds up what the questions cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from lpbench import estimators as models
+from lpbench.audit import drawn_laws as laws
+from lpbench.audit.drawn_laws import Law
 from lpbench.estimators.any_learner.classes import CODE
 from lpbench.estimators.any_learner.numbers import NUMBER
 from lpbench.estimators.lpct.votes import VoteMechanism
 from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.privacy import Laplace, PrivUnitG
+from lpbench.seeds import Streams
 
 #: What a question costs: a number, one for each asked user, or a function of the fitted estimator.
 Cost = float | np.ndarray | Callable[[Any], float]
@@ -38,15 +41,14 @@ class Asked:
         What answering costs each of the users.
     users : int ndarray, optional
         Who is asked, in this order; None: every user once.
-    noise : ndarray of shape (n,), optional
-        What the answers add to protected values, divided by the scale that the question implies: standard Laplace
-        variables if the device is honest.
+    summed : int, optional
+        Of how many users' reports the result is the sum.
     """
 
     question: tuple
     epsilon: Cost = 0.0
     users: np.ndarray | None = None
-    noise: np.ndarray | None = None
+    summed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class ReportSource:
         False: the call is compared and accounted for, but its own result is used.
     times : callable (fitted model) -> int, optional
         How often each user is asked here in one fit; None: the accountant does not count these calls.
+    law : callable (result, **arguments) -> Law, optional
+        What the result must be distributed like; see :mod:`lpbench.audit.drawn_laws`.
+    fresh : callable (arguments, streams) -> dict, optional
+        Arguments that give a repeated call other randomness; None: the call cannot be repeated.
     """
 
     path: str
@@ -75,6 +81,8 @@ class ReportSource:
     step: str | None = None
     replayed: bool = True
     times: Callable[[Any], int] | None = lambda fitted: 1
+    law: Callable[..., Law] | None = None
+    fresh: Callable[[Mapping[str, Any], Streams], dict[str, Any]] | None = None
 
 
 def _source(path: str, ask: Callable[..., Asked], **options: Any) -> ReportSource:
@@ -86,14 +94,13 @@ def _source(path: str, ask: Callable[..., Asked], **options: Any) -> ReportSourc
 
 def _label(result: Any, self: Any, records: Any, question: LabelQuestion, draws: Any) -> Asked:
     n = len(records)
-    parts, scale = np.broadcast_to(question.split, n), np.broadcast_to(question.scale, n)
+    parts = np.broadcast_to(question.split, n)
     cost = question.epsilon / parts if question.y_range[1] > question.y_range[0] else 0.0
-    added = result - np.clip(records.y - question.centre, *question.y_range)
-    noise = np.divide(added, scale, out=np.zeros(n), where=scale > 0)
-    return Asked((n, question, records.mask), cost, noise=noise)
+    return Asked((n, question, records.mask), cost)
 
 
-_LABEL = _source("private_labels.LabelDevice.report", _label)
+_DEVICE = "private_labels.LabelDevice.report"
+_LABEL = _source(_DEVICE, _label, law=laws.label_law, fresh=laws.fresh_draws)
 
 
 def _labels(model: BaseEstimator) -> list[ReportSource]:
@@ -123,16 +130,15 @@ def _bits(result: Any, truth: Any, budget: float, seed: int, users: np.ndarray, 
 
 def _cells(model: BaseEstimator) -> list[ReportSource]:
     if model.mechanism == "grr":
-        return [_LABEL, _source("histoftree.cell_device.CellDevice.categories", _category)]
+        cell = "histoftree.cell_device.CellDevice.categories"
+        return [_LABEL, _source(cell, _category, law=laws.category_law, fresh=laws.fresh_keep)]
     sums = _source("histoftree.cell_reports.BitSums.__init__", _round_2, replayed=False)
-    return [_LABEL, sums, _source("histoftree.cell_reports.bit_reports", _bits, times=None)]
+    bits = "histoftree.cell_reports.bit_reports"
+    return [_LABEL, sums, _source(bits, _bits, times=None, law=laws.bit_law, fresh=laws.fresh_seed)]
 
 
 def _number(result: Any, y: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Asked:
-    mechanism, noise = question.mechanism, None
-    if isinstance(mechanism, Laplace) and mechanism.scale > 0:
-        noise = (result - question.unit(y[users])) / mechanism.scale
-    return Asked((question,), NUMBER.budget(question), users, noise)
+    return Asked((question,), NUMBER.budget(question), users)
 
 
 # Classes.
@@ -143,7 +149,7 @@ def _class(result: Any, self: Any, records: Any, question: Any, draws: Any) -> A
 
 
 def _classes_of_cubes(result: Any, self: Any, counts: np.ndarray, question: Any, streams: Any) -> Asked:
-    return Asked((question, counts.sum(axis=1)), self.budget(question))
+    return Asked((question, counts.sum(axis=1)), self.budget(question), summed=int(counts.sum()))
 
 
 def _code(result: Any, codes: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Asked:
@@ -159,31 +165,32 @@ def _subset(result: Any, self: Any, categories: np.ndarray, question: Any, draws
 
 def _votes(result: Any, votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Any, axes: Any = None) -> Asked:
     n_classes, n_cells = votes.shape
-    return Asked((votes.shape, n, mechanism, axes), mechanism.spent(n_cells, n_classes))
+    return Asked((votes.shape, n, mechanism, axes), mechanism.spent(n_cells, n_classes), summed=n)
 
 
 def _votes_of_users(result: Any, self: Any, records: Any, question: Any, draws: Any) -> Asked:
     public = question.n_classes, question.cells.size, question.mechanism
-    return Asked((len(records), *public), self.budget(question))
+    return Asked((len(records), *public), self.budget(question), summed=len(records))
 
 
 def _swept_votes(result: Any, forest: Any, n: int, mechanisms: Any, streams: Any) -> Asked:
     sizes, n_classes = np.diff(forest.start), forest.private.shape[0]
     cost = sum(m.spent(int(k), n_classes) for m in mechanisms for k in sizes)
-    return Asked((forest.depth, forest.start, forest.public, list(mechanisms), n), cost)
+    return Asked((forest.depth, forest.start, forest.public, list(mechanisms), n), cost, summed=n)
 
 
 def _lpct(model: BaseEstimator) -> list[ReportSource]:
     return [
-        _source("lpct.lpct.noisy_votes", _votes),
-        ReportSource("lpbench.privacy.device.Device.added_up", _votes_of_users),
-        _source("lpct.sweep.forest_votes", _swept_votes),
+        _source("lpct.lpct.noisy_votes", _votes, law=laws.votes_law, fresh=laws.fresh_streams),
+        ReportSource("lpbench.privacy.device.Device.added_up", _votes_of_users, law=laws.added_up_law),
+        _source("lpct.sweep.forest_votes", _swept_votes, law=laws.swept_law, fresh=laws.fresh_streams),
     ]
 
 
 def _prune(model: BaseEstimator) -> list[ReportSource]:
     rounds = lambda fitted: fitted.guarantee_.rounds  # noqa: E731
-    return [_source("lpct.algorithm2.noisy_votes", _votes, times=rounds)]
+    votes = "lpct.algorithm2.noisy_votes"
+    return [_source(votes, _votes, times=rounds, law=laws.votes_law, fresh=laws.fresh_streams)]
 
 
 # Histograms: true sums and noise are kept apart, because they are too large to store.
@@ -210,7 +217,7 @@ def _cost_of_histogram(fitted: Any, bins: int, d: int) -> float:
 def _histogram(model: BaseEstimator) -> list[ReportSource]:
     def asked(result: Any, self: Any, X: np.ndarray, bins: int, weights: np.ndarray, streams: Any) -> Asked:
         n, d = X.shape
-        return Asked((n, d, bins, len(weights)), lambda fitted: _cost_of_histogram(fitted, bins, d))
+        return Asked((n, d, bins, len(weights)), lambda fitted: _cost_of_histogram(fitted, bins, d), summed=n)
 
     def looked_up(result: Any, self: Any, X: np.ndarray, mechanisms: Any = ()) -> Asked:
         return Asked((self.bins, X, list(mechanisms)))
@@ -226,12 +233,13 @@ def _histogram(model: BaseEstimator) -> list[ReportSource]:
     table = _source("baselines.hist.GridSums.__init__", asked, replayed=False)
     if getattr(model, "noise", "laplace") == "discrete":
         return [table, _source("baselines.hist.GridSums.lookup_on_grid", looked_up, times=None)]
-    return [table, _source("baselines.hist.GridSums.lookup", looked_up, reconcile=reconcile, times=None)]
+    shifted = {"reconcile": reconcile, "law": laws.grid_law, "fresh": laws.fresh_grid}
+    return [table, _source("baselines.hist.GridSums.lookup", looked_up, times=None, **shifted)]
 
 
 def _moments(model: BaseEstimator) -> list[ReportSource]:
     def asked(result: Any, X: np.ndarray, signs: Any, streams: Any) -> Asked:
-        return Asked((X.shape,), lambda fitted: fitted._mechanism(X.shape[0]).epsilon)
+        return Asked((X.shape,), lambda fitted: fitted._mechanism(X.shape[0]).epsilon, summed=len(X))
 
     def reconcile(fitted: Any, recorded: Any, fresh: Any) -> Any:
         scale = np.sqrt(recorded.n) * fitted._mechanism(recorded.n).sigma
@@ -239,7 +247,8 @@ def _moments(model: BaseEstimator) -> list[ReportSource]:
         fresh.noise_cross = recorded.noise_cross + (recorded.cross - fresh.cross) / scale
         return fresh
 
-    return [_source("baselines.pglm.Moments.collect", asked, reconcile=reconcile)]
+    shifted = {"reconcile": reconcile, "law": laws.moments_law, "fresh": laws.fresh_streams}
+    return [_source("baselines.pglm.Moments.collect", asked, **shifted)]
 
 
 # The interview of ResidualGP.
@@ -305,8 +314,15 @@ def _mean(result: Any, self: Any, records: Any, question: Any, draws: Any) -> As
     return Asked((public, question), self.budget(question))
 
 
-def _only(path: str, ask: Callable[..., Asked]) -> Callable[[object], list[ReportSource]]:
-    return lambda model: [_source(path, ask)]
+def _only(
+    path: str, ask: Callable[..., Asked], law: Callable[..., Law], fresh: Callable = laws.fresh_draws
+) -> Callable[[object], list[ReportSource]]:
+    return lambda model: [_source(path, ask, law=law, fresh=fresh)]
+
+
+_FEATURE = _source(
+    "baselines.krr.FeatureDevice.report", _feature, times=None, law=laws.feature_law, fresh=laws.fresh_draws
+)
 
 
 #: Estimator class -> function of an instance that lists where its reports are made.
@@ -315,13 +331,19 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.AdHistOfTree: _cells,
     models.LabelDT: _labels,
     models.ParDT: _labels,
-    models.KRR: lambda model: [_LABEL, _source("baselines.krr.FeatureDevice.report", _feature, times=None)],
+    models.KRR: lambda model: [_LABEL, _FEATURE],
     models.PrivateMean: _labels,
-    models.PrivateMajority: _only("private_classes.ClassDevice.report", _class),
+    models.PrivateMajority: _only("private_classes.ClassDevice.report", _class, laws.class_law),
     models.LabelLDPKNN: _labels,
-    models.PrivateLabelsRegressor: _only("any_learner.regressor.ask_numbers", _number),
-    models.PrivateLabelsClassifier: _only("any_learner.classifier.ask_classes", _code),
-    models.LabelLDPVote: _only("private_classes.ClassDevice.sum_of_reports", _classes_of_cubes),
+    models.PrivateLabelsRegressor: _only(
+        "any_learner.regressor.ask_numbers", _number, laws.number_law, laws.fresh_streams
+    ),
+    models.PrivateLabelsClassifier: _only(
+        "any_learner.classifier.ask_classes", _code, laws.code_law, laws.fresh_streams
+    ),
+    models.LabelLDPVote: _only(
+        "private_classes.ClassDevice.sum_of_reports", _classes_of_cubes, laws.cube_law, laws.fresh_streams
+    ),
     models.LPCT: _lpct,
     models.LPCTPrune: _prune,
     models.Hist: _histogram,
@@ -329,13 +351,15 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.LDPMean: _histogram,
     models.LDPVote: _histogram,
     models.PGLM: _moments,
-    models.ResidualGP: _only("tuning_free.interview.ResidualDevice.report", _residual),
-    models.CalibratedScore: _only("tuning_free.subset_device.SubsetDevice.hidden", _subset),
+    models.ResidualGP: _only("tuning_free.interview.ResidualDevice.report", _residual, laws.residual_law),
+    models.CalibratedScore: _only(
+        "tuning_free.subset_device.SubsetDevice.hidden", _subset, laws.subset_law, laws.fresh_subset
+    ),
     models.PSGD: _gradients,
-    models.LabelCDPVote: _only("label_dp.releases.ClassRelease.report", _choice),
-    models.CDPVote: _only("label_dp.releases.ClassRelease.report", _choice),
-    models.LabelCDPMean: _only("label_dp.releases.MeanRelease.report", _mean),
-    models.CDPMean: _only("label_dp.releases.MeanRelease.report", _mean),
+    models.LabelCDPVote: _only("label_dp.releases.ClassRelease.report", _choice, laws.choice_law),
+    models.CDPVote: _only("label_dp.releases.ClassRelease.report", _choice, laws.choice_law),
+    models.LabelCDPMean: _only("label_dp.releases.MeanRelease.report", _mean, laws.mean_law),
+    models.CDPMean: _only("label_dp.releases.MeanRelease.report", _mean, laws.mean_law),
 }
 
 #: Estimators that protect nothing, so that there is nothing to check.

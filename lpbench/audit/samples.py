@@ -98,12 +98,21 @@ def settings(selector: str, budgets: tuple[float, ...] = (1.0, 8.0)) -> list[Bas
 
 def grid_points(selector: str, model: BaseEstimator) -> list[dict[str, Any]]:
     """The tuning-free point of a method, and the first and the last point of its grid under a personalised mask."""
-    spec = registry.method(selector)
+    points = _all_points(selector, model)
+    wanted = [dict(registry.method(selector).tuning_free or {}), points[0], points[-1]]
+    return [point for k, point in enumerate(wanted) if point not in wanted[:k]]
+
+
+def spread_points(selector: str, model: BaseEstimator, most: int = 24) -> list[dict[str, Any]]:
+    """At most ``most`` points of the grid under a personalised mask, evenly spread."""
+    points = _all_points(selector, model)
+    return [points[k] for k in np.unique(np.linspace(0, len(points) - 1, most).astype(int))]
+
+
+def _all_points(selector: str, model: BaseEstimator) -> list[dict[str, Any]]:
     sample = first_sample(model)
     problem = Problem(sample["X"], sample["y"], QUERIES, np.zeros(len(QUERIES)), mask=sample.get("mask"))
-    points = expand_grid(model.resolve_grid(spec.grid_for("personalized"), problem))
-    wanted = [dict(spec.tuning_free or {}), points[0], points[-1]]
-    return [point for k, point in enumerate(wanted) if point not in wanted[:k]]
+    return expand_grid(model.resolve_grid(registry.method(selector).grid_for("personalized"), problem))
 
 
 def checked_methods() -> list[str]:

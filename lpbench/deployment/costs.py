@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lpbench.audit.costs import Cost, WireCost
 from lpbench.audit.devices import audited_methods, method_randomizer
 from lpbench.audit.randomizers import Randomizer
+from lpbench.deployment.calibrated_score import CalibratedScoreClient, CalibratedScoreCurator
 from lpbench.deployment.client import Client
 from lpbench.deployment.collector import Collector, Round
 from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
 from lpbench.deployment.lpct import LPCTClient, LPCTCurator
+from lpbench.deployment.residual_gp import ResidualGPClient, ResidualGPCurator
 from lpbench.deployment.wire import seal, user_token
-from lpbench.estimators import LPCT, HistOfTree
+from lpbench.estimators import LPCT, CalibratedScore, HistOfTree, ResidualGP
 from lpbench.privacy.payload import Reals, pack, payload_bits
 from lpbench.seeds import Streams
 
 _SECRET = bytes(16)
 #: Users of the measured protocols, and of the collectors that are fed transcripts of each method.
 N_USERS, N_SENDERS = 1000, 64
+#: Users of the protocols in which curator and devices compute much.
+N_INTERVIEWED = 200
 
 
 def measure_protocols(seed: int) -> list[Cost]:
-    """Run HistOfTree (d = 8, s = 2, t = 2, p = 4) and LPCT (d = 8, depth 4) with real clients, and measure."""
+    """Run all protocols with real clients (d = 8), and measure; HistOfTree has s = 2, t = 2, p = 4, LPCT depth 4."""
     rng = np.random.default_rng(seed)
     X, y = rng.random((N_USERS, 8)), rng.random(N_USERS)
     costs = []
@@ -36,7 +41,34 @@ def measure_protocols(seed: int) -> list[Cost]:
         curator = LPCTCurator(tree, X[:50], y[:50] > 0.5, [False, True], _SECRET)
         clients = [LPCTClient(i, user_token(_SECRET, i), 1.0, X[i], y[i] > 0.5, [False, True]) for i in range(N_USERS)]
         costs.append(_round(f"LPCT ({name})", curator.collector(), curator.first, clients))
-    return costs
+    few = slice(0, N_INTERVIEWED)
+    return [*costs, *_residual_gp(X[few], y[few]), _calibrated_score(X[few], y[few] > 0.5)]
+
+
+def _residual_gp(X: np.ndarray, y: np.ndarray) -> list[Cost]:
+    """Enrolment, and the interview of all groups: the longest report and question, and what is held of all reports."""
+    mask, (n, d) = np.arange(X.shape[1]) < 2, X.shape
+    curator = ResidualGPCurator(ResidualGP(1.0, y_range=(0.0, 1.0), random_state=0), d, _SECRET)
+    clients = [ResidualGPClient(i, user_token(_SECRET, i), 1.0, X[i], y[i], mask) for i in range(n)]
+    enrolment = curator.enrolment()
+    costs = [_round("ResidualGP", enrolment, curator.first, clients)]
+    curator.close_enrolment(enrolment)
+    groups = []
+    for contents, rules in curator.groups():
+        collector = curator.collector(rules)
+        reports = _collect("ResidualGP", collector, [clients[user].answer(c) for user, c in contents.items()])
+        groups.append(_cost("ResidualGP", collector, reports, 8 * max(map(len, contents.values()))))
+        curator.learn(collector)
+    longest = max(groups, key=lambda cost: cost.payload_bits)
+    held, down = sum(g.curator_bytes for g in groups), max(g.bits_down for g in groups)
+    return [*costs, replace(longest, users=n, bits_down=down, curator_bytes=held)]
+
+
+def _calibrated_score(X: np.ndarray, y: np.ndarray) -> Cost:
+    model, classes = CalibratedScore(1.0, random_state=0), [False, True]
+    curator = CalibratedScoreCurator(model, X[:50], y[:50], classes, len(X), _SECRET)
+    clients = [CalibratedScoreClient(i, user_token(_SECRET, i), 1.0, X[i], y[i], classes) for i in range(len(X))]
+    return _round("CalibratedScore", curator.collector(), curator.first, clients)
 
 
 def _histoftree(model: HistOfTree, X: np.ndarray, y: np.ndarray) -> list[Cost]:
@@ -51,11 +83,15 @@ def _histoftree(model: HistOfTree, X: np.ndarray, y: np.ndarray) -> list[Cost]:
 
 
 def _round(name: str, collector: Collector, broadcast: bytes, clients: Sequence[Client]) -> Cost:
-    reports = [client.answer(broadcast) for client in clients]
+    reports = _collect(name, collector, [client.answer(broadcast) for client in clients])
+    return _cost(name, collector, reports, 8 * len(broadcast))
+
+
+def _collect(name: str, collector: Collector, reports: Sequence[bytes]) -> Sequence[bytes]:
     refused = set(collector.add(reports)) - {""}
     if refused:
         raise RuntimeError(f"{name}: honest reports were refused: {refused}")
-    return _cost(name, collector, reports, 8 * len(broadcast))
+    return reports
 
 
 def _cost(name: str, collector: Collector, reports: Sequence[bytes], bits_down: int) -> Cost:

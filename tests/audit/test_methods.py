@@ -309,3 +309,6 @@ def test_protocol_costs_are_those_of_the_paper():
     assert costs["HistOfTree (rr)", 2].payload_bits == 64 and costs["HistOfTree (grr)", 2].payload_bits == 6
     assert costs["LPCT (rr)", 1].payload_bits == 2 * 16
     assert costs["LPCT (discrete)", 1].payload_bits < 64 * 2 * 16 / 3
+    assert costs["ResidualGP", 1].payload_bits == 64 * 8 + 8 and costs["ResidualGP", 2].payload_bits <= 12
+    assert costs["CalibratedScore", 1].kept == "counts"
+    assert {name.partition(" ")[0] for name, _ in costs} == {"HistOfTree", "LPCT", "ResidualGP", "CalibratedScore"}
