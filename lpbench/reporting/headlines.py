@@ -16,12 +16,12 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.selectors import parse_selector
 
-#: Unit of a distance -> what half of the printed numbers are within, for a format of the median.
+#: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
 UNITS = {
     "ratio": "{:.1f} % of the printed ratio",
     "accuracy": "{:.1f} points of accuracy",
     "seconds": "a factor {:.2g} of the printed seconds, both as multiples of CT-W's",
-    "sizes": "{:.1f} % of the printed size",
+    "sizes": "{:.0f}",
 }
 KINDS = {"table": "tables", "figure": "curves", "timing": "times", "drawing": "sizes"}
 #: How many methods that have no number are named for a data set that has others.
@@ -39,8 +39,8 @@ class Headline:
     experiments : tuple of str
     cells, compared : int
         Printed numbers, and those among them that have a counterpart.
-    median : float
-        Distance within which half of the compared ones are.
+    distance : float
+        Half of the compared numbers are within it; of sizes, how many differ.
     absent : tuple of str
         What has no counterpart: data sets, and methods on a data set.
     """
@@ -51,14 +51,19 @@ class Headline:
     experiments: tuple[str, ...]
     cells: int
     compared: int
-    median: float
+    distance: float
     absent: tuple[str, ...]
 
     def __str__(self) -> str:
         count = f"{self.compared} of {self.cells} printed numbers" if self.absent else f"{self.cells} printed numbers"
         if not self.compared:
             return f"none of {self.cells} printed numbers has a counterpart"
-        near = f"half of {count} are within {UNITS[self.unit].format(self.median)}"
+        amount = UNITS[self.unit].format(self.distance)
+        near = (
+            f"{amount} of {self.compared} compared numbers differ from print"
+            if self.unit == "sizes"
+            else f"half of {count} are within {amount}"
+        )
         return near + (f"; not run: {', '.join(self.absent)}" if self.absent else "")
 
 
@@ -99,9 +104,10 @@ def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.Da
     names, tables = zip(*parts, strict=True)
     rows = pd.concat(tables)
     met = rows.dropna(subset=["reproduced"])
-    median = float(distances(met, unit).median()) if len(met) else float("nan")
+    apart = distances(met, unit)
+    distance = float((apart > 0).sum() if unit == "sizes" else apart.median()) if len(met) else float("nan")
     absent = dict.fromkeys(text for table in tables for text in _absent(table))
-    return Headline(paper, kind, unit, names, len(rows), len(met), median, tuple(absent))
+    return Headline(paper, kind, unit, names, len(rows), len(met), distance, tuple(absent))
 
 
 def distances(rows: pd.DataFrame, unit: str) -> pd.Series:
@@ -122,7 +128,7 @@ def _absent(rows: pd.DataFrame) -> list[str]:
             found.append(dataset or "all")
         elif methods:
             shown = ", ".join(list(methods)[:NAMED]) + (f" and {len(methods) - NAMED} more" * (len(methods) > NAMED))
-            found.append(f"{shown} on {dataset}" if dataset else shown)
+            found.append(f"{shown} on {dataset}" if dataset and shown else shown or f"a part of {dataset}")
     return found
 
 
@@ -136,13 +142,13 @@ def table_of(found: Sequence[Headline]) -> pd.DataFrame:
             "experiments": " ".join(h.experiments),
             "cells": h.cells,
             "compared": h.compared,
-            "median": h.median,
+            "distance": h.distance,
             "absent": "; ".join(h.absent),
             "sentence": str(h),
         }
         for h in found
     ]
-    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "median", "absent", "sentence"]
+    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "distance", "absent", "sentence"]
     return pd.DataFrame(rows, columns=columns)
 
 
