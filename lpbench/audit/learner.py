@@ -14,13 +14,14 @@ Three audits, which prove different things:
 References
 ----------
 .. [1] T. Steinke, M. Nasr, M. Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023, Theorem 5.2.
-.. [2] R. Busa-Fekete, T. Dick, C. Gentile, A. Munoz Medina, A. Smith, M. Swanberg, "Auditing privacy mechanisms via
+.. [2] H. Robbins, "Statistical methods related to the law of the iterated logarithm", Annals of Mathematical Statistics
+   41, 1970: limits that hold at all sample sizes together.
+.. [3] R. Busa-Fekete, T. Dick, C. Gentile, A. Munoz Medina, A. Smith, M. Swanberg, "Auditing privacy mechanisms via
    label inference attacks", 2024: the label-inference advantage.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -33,10 +34,12 @@ from unittest.mock import patch
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import binom
 
+from lpbench.audit.black_box.sources import load_function
 from lpbench.audit.empirical import clopper_pearson
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.seeds import Streams
 
 Protects = Literal["label", "record"]
@@ -87,7 +90,7 @@ class LearnerBound:
 
 
 def load_learner(name: str) -> Maker:
-    """Import ``module:Class`` and return a function (epsilon, seed) -> learner.
+    """Import ``module:Class`` or ``file.py:Class`` and return a function (epsilon, seed) -> learner.
 
     ``epsilon`` and ``random_state`` are passed where the constructor takes them.
 
@@ -96,11 +99,10 @@ def load_learner(name: str) -> Maker:
     ConfigurationError
         If there is no such object, or what it makes has no ``fit`` and ``predict``.
     """
-    module, _, attribute = name.partition(":")
     try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigurationError(f"learner={name!r} must be module:Class that can be imported ({error})") from error
+        kind = load_function(name)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"learner={name!r} must be module:Class or file.py:Class: {error}") from None
     if not (hasattr(kind, "fit") and hasattr(kind, "predict")) and inspect.isclass(kind):
         raise ConfigurationError(f"learner={name!r} has no fit(X, y) and predict(X)")
     taken = inspect.signature(kind).parameters
@@ -193,12 +195,28 @@ def inference_audit(
     seed: int = 0,
     failure: float = 1e-3,
     delta: float = 0.0,
+    stop: bool = False,
 ) -> LearnerBound:
     """Bound a learner's loss from below by guessing one record's coin in many independent trainings.
 
     The sample is one target, far from 20 other records that are the same in every training. An (epsilon, delta)-private
     learner lets a fair coin be guessed with probability (e^epsilon + delta) / (e^epsilon + 1) at most; the share
-    guessed right is bounded by Clopper and Pearson's limit.
+    guessed right is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
+
+    Parameters
+    ----------
+    make : callable (epsilon, seed) -> learner
+    epsilon : float
+        What the learner is asked for.
+    protects : {"label", "record"}
+    trainings : int
+        At most.
+    seed : int
+    failure : float
+        Probability that the bound exceeds the loss.
+    delta : float
+    stop : bool
+        Stop as soon as the bound exceeds ``epsilon``.
     """
     streams = Streams(seed)
     others, labels = _pairs(streams.generator("others"), N_OTHERS, protects)
@@ -206,18 +224,49 @@ def inference_audit(
     # A record far from the others, with labels that differ
     target = target + 10.0
     coins = streams.generator("coins").integers(2, size=trainings)
-    right = 0.0
+    right, n, bound = 0, 0, 0.0
     toss = streams.generator("ties")
-    for i, coin in enumerate(coins):
+    for n, coin in enumerate(coins, 1):
         X = np.vstack([others[0], target[coin]])
         y = np.append(labels[0], answers[coin])
-        model = _fitted(make(epsilon, int(streams.generator("training", number=i).integers(2**31))), X, y)
+        model = _fitted(make(epsilon, int(streams.generator("training", number=n - 1).integers(2**31))), X, y)
         score = float(_scores(model, target, answers)[0]) or toss.random() - 0.5
-        right += (score > 0) == (coin == 1)
-    lower, _ = clopper_pearson(int(right), trainings, failure)
-    p = float(lower)
-    bound = math.log(max(p - delta, 1e-300) / (1.0 - p)) if p < 1.0 else math.inf
-    return LearnerBound("inference", max(bound, 0.0), failure, int(right), trainings)
+        right += bool((score > 0) == (coin == 1))
+        if stop:
+            bound = _loss(anytime_lower(right, n, failure), delta)
+            if bound > epsilon:
+                break
+    if not stop:
+        bound = _loss(float(clopper_pearson(right, n, failure)[0]), delta)
+    return LearnerBound("inference", bound, failure, right, n)
+
+
+def _loss(p: float, delta: float) -> float:
+    """Loss that a fair coin guessed with probability p at least proves."""
+    return max(math.log(max(p - delta, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
+
+
+def anytime_lower(hits: int, n: int, failure: float) -> float:
+    """Lower confidence limit of a probability that holds at all n together, so that one may stop at any of them.
+
+    A gambler who spreads a stake evenly over all probabilities and bets by each of them has B(hits + 1, misses + 1) /
+    (p^hits (1 - p)^misses) after n draws of probability p, which ever exceeds 1 / failure with that probability at most
+    (Robbins 1970, Ville's inequality). The limit is the smallest p whose gambler has not got there.
+
+    Parameters
+    ----------
+    hits, n : int
+    failure : float
+        Probability that the limit is above p for some n.
+    """
+    if hits == 0:
+        return 0.0
+
+    def wealth(p: float) -> float:
+        return float(betaln(hits + 1, n - hits + 1) - xlogy(hits, p) - xlog1py(n - hits, -p)) + math.log(failure)
+
+    share = hits / n
+    return float(brentq(wealth, 1e-300, share, xtol=1e-12)) if wealth(share) < 0 else share
 
 
 def leak_test(
@@ -340,7 +389,7 @@ def _pairs(rng: np.random.Generator, m: int, protects: Protects) -> tuple[np.nda
 def _fitted(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
     try:
         fitted = model.fit(X, y)
-    except _OtherReports:
+    except (_OtherReports, CellTimeout):
         raise
     except Exception as error:
         raise DataError(f"fit failed on {len(X)} records: {type(error).__name__}: {error}") from error
@@ -355,6 +404,8 @@ def _outputs(model: Any, X: np.ndarray) -> np.ndarray:
             result = table[:, classes.index(1)] if 1 in classes else np.zeros(len(X))
         else:
             result = np.asarray(model.predict(X), dtype=np.float64)
+    except CellTimeout:
+        raise
     except Exception as error:
         raise DataError(f"predict failed on {len(X)} records: {type(error).__name__}: {error}") from error
     if result.shape != (len(X),) or not np.isfinite(result).all():

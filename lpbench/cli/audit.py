@@ -80,7 +80,9 @@ def command(
     if asked_for:
         if len(asked_for) > 1 or subject or program or method:
             raise ConfigurationError(f"{asked_for[0]} audits one thing; SUBJECT or another option asks for a second")
-        return code_audit.run(learner, library, released, 1.0 if epsilon is None else epsilon, protects, reports, seed)
+        return code_audit.run(
+            learner, library, released, 1.0 if epsilon is None else epsilon, protects, reports, seed, timeout
+        )
     if subject or program:
         if method:
             raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: one of the two")

@@ -1,6 +1,7 @@
 """Audits of training code: bounds hold, leaks are found, bad input is told in a sentence."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -9,8 +10,16 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from lpbench.audit.empirical import lower_bound
 from lpbench.audit.exact import exact_loss
-from lpbench.audit.learner import canary_audit, inference_audit, leak_test, load_learner, one_run_epsilon
+from lpbench.audit.learner import (
+    anytime_lower,
+    canary_audit,
+    inference_audit,
+    leak_test,
+    load_learner,
+    one_run_epsilon,
+)
 from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy import Channel
 from lpbench.seeds import Streams
@@ -78,6 +87,54 @@ def test_a_private_learner_is_bounded_below_its_epsilon_and_a_raw_one_above(audi
     bad = audit(NearestOfRawLabels, 1.0, protects, seed=3)
     assert bad.epsilon > 2.0 and bad.advantage > 0.9
     assert "lower bound" in str(bad)
+
+
+def test_a_limit_that_holds_at_all_times_is_exceeded_as_rarely_as_stated():
+    draws = np.random.default_rng(0).random((500, 100)) < 0.7
+    hits = draws.cumsum(axis=1)
+    wrong = sum(any(anytime_lower(int(h), n, 0.1) > 0.7 for n, h in enumerate(row, 1)) for row in hits)
+    assert binom.sf(wrong - 1, 500, 0.1) > 1e-6
+    assert 0.94 < anytime_lower(300, 300, 1e-3) < 1 and anytime_lower(0, 50, 0.1) == 0
+    assert 0.0 < anytime_lower(30, 300, 1e-3) < 0.1
+
+
+def test_label_inference_stops_when_it_has_decided():
+    decided = inference_audit(NearestOfRawLabels, 1.0, seed=3, stop=True)
+    assert decided.epsilon > 1.0 and decided.guesses < 60
+    honest = inference_audit(Nearest, 1.0, trainings=60, seed=3, stop=True)
+    assert honest.epsilon <= 1.0 and honest.guesses == 60
+
+
+class Sleeps(NearestOfRawLabels):
+    """Fits the 1000 canaries, and never the small sample of label inference."""
+
+    def fit(self, X, y):
+        if len(X) < 100:
+            time.sleep(600)
+        return super().fit(X, y)
+
+
+class SleepsAtOnce(Nearest):
+    def fit(self, X, y):
+        time.sleep(600)
+
+
+def test_a_fit_that_takes_ten_minutes_is_told_in_a_sentence(capsys):
+    asked = ["--epsilon", "1", "--timeout", "1"]
+    assert main(["audit", "--learner", f"{__name__}:SleepsAtOnce", *asked]) == 2
+    error = capsys.readouterr().err
+    assert "SleepsAtOnce did not finish within 1 s (in the canary audit)" in error and "--timeout" in error
+    assert error.count("\n") == 1
+    # what was proven before stands
+    assert main(["audit", "--learner", f"{__name__}:Sleeps", "--epsilon", "1", "--timeout", "20"]) == 1
+    said = capsys.readouterr().out
+    assert "in the label inference" in said and said.splitlines()[-1].startswith(f"{__name__}:Sleeps: VIOLATED")
+
+
+def test_a_learner_in_the_working_folder_is_found(tmp_path, monkeypatch):
+    (tmp_path / "own_model.py").write_text("class Model:\n    fit = predict = None\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_learner("own_model.py:Model")(1.0, 0) is not None
 
 
 def test_the_leak_test_sees_raw_labels_only_where_there_are_some():
