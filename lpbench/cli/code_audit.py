@@ -52,7 +52,10 @@ def _learner(name: str, epsilon: float, protects: str, reports: Sequence[str], s
             print(guesses)
             violated |= guesses.epsilon > epsilon
     except CellTimeout:
-        late = f"{name} did not finish within {timeout:g} s (in the {audit}): make its fit quicker, or allow more by --timeout"
+        late = (
+            f"{name} did not finish within {timeout:g} s (in the {audit}): make its fit quicker, or allow more by "
+            "--timeout"
+        )
         if not violated:
             raise DataError(late) from None
         print(late)

@@ -138,9 +138,13 @@ def test_browser_shows_the_table_and_the_metric(tmp_path):
         home = url.partition("#")[0]
         text = page.show(url, "histoftree")
         assert "Model training" in text and "Prompts" not in text
-        page.show(f"{home}#/experiments/{experiment}/runs/{parent.info.run_id}?{QUERY}", "Rank sum, reproduced", "ABA")
+        page.picture(tmp_path / "list.png")
+        table = ("mask personalized", "adhistoftree_cart", "aquatic_toxicity")
+        page.show(f"{home}#/experiments/{experiment}/runs/{parent.info.run_id}?{QUERY}", *table)
+        page.picture(tmp_path / "parent.png")
         text = page.show(f"{home}#/experiments/{experiment}/runs?{QUERY}&viewStateShareKey=table1", "mse", "par_dt")
         assert "Methods of histoftree/table1" in text
+        page.picture(tmp_path / "comparison.png")
     finally:
         page.close()
         stop(ui)
