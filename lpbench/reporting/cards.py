@@ -21,6 +21,8 @@ SYMBOLS = {
     "n": "n",
     "n_public": "n_Q",
 }
+#: Parameters whose values are names that need no explanation.
+NAMED = ("variant", "randomizer", "learner")
 MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": "", "personalized": "personalized"}
 
 
@@ -44,10 +46,10 @@ def dataset_title(selector: str) -> str:
 
 
 def describe_params(params: Mapping) -> list[str]:
-    """Parameters in the papers' symbols; a variant is its bare name."""
+    """Parameters in the papers' symbols; what has a name of its own (:data:`NAMED`) is its bare name."""
     return [
         str(v).replace("_", " ")
-        if k == "variant"
+        if k in NAMED
         else f"{SYMBOLS.get(k, k)} = {v:g}"
         if isinstance(v, float)
         else f"{SYMBOLS.get(k, k)} = {v}"

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.experiments import catalogue
 from lpbench.papers.field.ranking import FILE, NON_PRIVATE, best_without_privacy, report_bits, write_field
 from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.selectors import parse_selector
-from tests.reporting.fake import experiment, scores_of, typed
+from tests.reporting.fake import card, experiment, scores_of, typed
 
 NAMES = ["field/regression", "field/classification", "field/sealed_regression", "field/sealed_classification"]
 
@@ -84,3 +86,11 @@ def test_every_set_of_a_field_is_of_one_kind(name):
     kinds = sets_by_kind(typed(spec))
     assert sorted(kinds["all"]) == sorted({parse_selector(d)[0] for g in spec["groups"] for d in g["dataset"]})
     assert len(kinds["all"]) == len(set(kinds["all"]))
+
+
+def test_rivals_have_short_names():
+    """Diagrams of ranks print the names of all methods beside an axis."""
+    title = catalogue.method("private_labels_regressor").title
+    selector = "private_labels_regressor[learner=gaussian_process,randomizer=optimal_unbiased]"
+    cards = {selector: card(title, "regression")}
+    assert method_title(selector, cards) == "Labels, gaussian process, optimal unbiased"
