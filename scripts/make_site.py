@@ -1,7 +1,7 @@
 """Put pages, explorer and documentation into one static folder that any host can serve (``make site``).
 
-The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``; what no page shows (tables
-for LaTeX) stays out. Nothing is written anew: a link that works in the folder of the results works in the site.
+The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``. Nothing is written
+anew: a link that works in the folder of the results works in the site.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import threading
 from functools import partial
-from importlib.resources import files
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 
 import pytest

@@ -24,7 +24,10 @@ PAPER = Paper(
             name="tuning_free",
             title="Without tuning",
             # the comparisons first, then what each ingredient is worth
-            experiments=("extensions/tuning_free", "extensions/ablation"),
+            experiments=(
+                *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
+                *("extensions/tuning_free", "extensions/ablation"),
+            ),
             lead=WITHOUT_TUNING,
         ),
         Page(name="field", title="The field", experiments=("field/",)),

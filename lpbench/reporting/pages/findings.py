@@ -183,7 +183,7 @@ def gains(entry: Entry, compared: str, rivals: Sequence[str], cards: Mapping[str
             gain = np.mean([100 * (a - b) if larger else np.log(b / a) for a, b in both], axis=0)
             if best is None or gain.mean() < best[0]:
                 best = float(gain.mean()), rival, gain
-        if best is None:
+        if best is None or not np.isfinite(best[0]):
             continue
         mean, rival, gain = best
         half = (

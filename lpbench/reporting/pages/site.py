@@ -155,6 +155,8 @@ class Site:
         about = self.about[page]
         mine.sort(key=lambda e: [not e.name.startswith(start) for start in about.experiments])
         paper = self._paper(page)
+        # what a paper's main result is laid out as comes first
+        mine.sort(key=lambda e: e.name not in paper.grids)
         shown = [self.units[e.name] | links(e, place) for e in mine if e.was_run]
         names = {e.name for e in mine}
         _anchored(shown)

@@ -83,6 +83,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
     about = [c for c in claims if c["concerns"](entry.leaf)]
     main = [_picture(entry, f) for f in with_hindsight["main"]]
     views = [(title, [_picture(entry, f) for f in with_hindsight[kind]]) for kind, title in VIEWS.items()]
+    views = [(title, pictures) for title, pictures in views if pictures]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
     narrow = group[0] != anchor_of(entry.name)
     if narrow and len(main) > 1:
@@ -100,11 +101,11 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "wide": not narrow,
         "long": bool(shown or plain or grid),
         "pictures": main,
-        "views": [(title, pictures) for title, pictures in views if pictures],
+        "views": views,
         "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
         "tables": tables,
         # a table of a paper stands open; of ours, whose columns are many, the plot that sums it up
-        "first_table": bool(tables) and entry.kind != "timing" and (entry.name in paper.tables or not any(with_hindsight[k] for k in VIEWS)),
+        "first_table": bool(tables) and entry.kind != "timing" and (entry.name in paper.tables or not views),
         "development_sets": shown_by_kind(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
