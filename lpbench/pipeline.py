@@ -220,7 +220,7 @@ def track_results(results_dir: Path, uri: str | None) -> int:
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
-    records = [(a.folder, a.record) for a in artefacts if (a.folder / "summary.csv").is_file()]
+    records = [(a.folder, a.record) for a in artefacts if a.summary_file.is_file()]
     return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
 
 

@@ -24,7 +24,8 @@ from threading import Lock
 
 import pandas as pd
 
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.experiments.results import Artefact
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
@@ -119,14 +120,16 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
 
 def _log(client, experiment_id: str, folder: Path, record: Mapping, mapping: Callable) -> int:
     """Write the runs of one artefact, those of its cells by ``mapping``; returns their number."""
-    summary = pd.read_csv(folder / "summary.csv", dtype={"panel": str})
-    summary["panel"] = summary["panel"].fillna("")
+    found = Artefact(folder, record["name"])
+    summary = found.summary
+    if summary is None:
+        raise DataError(f"{folder} holds no summary: run the experiment again")
     artefact = _artefact(record)
     tags = _tags(record) | {"lpbench.content": _digest(folder, record), "lpbench.artefact": artefact}
     keys = ["panel", "dataset", "mask", "method", "epsilon"]
     cells = [(dict(zip(keys, values, strict=True)), rows) for values, rows in summary.groupby(keys, sort=True)]
     alone = "group" in record and len(cells) == 1
-    end = int((folder / "summary.csv").stat().st_mtime * 1000)
+    end = int(found.summary_file.stat().st_mtime * 1000)
 
     def create(name: str, seconds: float, tags: Mapping) -> str:
         start = end - int(seconds * 1000)
@@ -145,7 +148,7 @@ def _log(client, experiment_id: str, folder: Path, record: Mapping, mapping: Cal
         _log_cell(client, parent, *cells[0], record, {"config": record["config"]})
     else:
         _save_view(client, experiment_id, artefact, str(summary["metric"].iloc[0]), end)
-        note = {"mlflow.note.content": _note(folder, record, experiment_id)}
+        note = {"mlflow.note.content": _note(found, record, experiment_id)}
         parent = create(artefact, sum(record.get("seconds", {}).values()), tags | note)
         for _ in mapping(log_child, *zip(*cells, strict=True)):
             pass
@@ -174,7 +177,7 @@ def _overview(summary: pd.DataFrame) -> dict[str, float]:
     return {"rank/" + re.sub(r"[^\w./ -]", " ", str(method)): float(rank) for method, rank in ranks.items()}
 
 
-def _note(folder: Path, record: Mapping, experiment_id: str) -> str:
+def _note(artefact: Artefact, record: Mapping, experiment_id: str) -> str:
     """Description of an artefact in Markdown: a link to the comparison of its methods, deviations, tables, notes."""
     leaf = record["name"].rpartition("/")[2]
     experiment = record["config"].get("experiment", {})
@@ -182,13 +185,13 @@ def _note(folder: Path, record: Mapping, experiment_id: str) -> str:
         f"[Compare the methods]({page_of(experiment_id)}&viewStateShareKey={leaf})",
         f"# {experiment.get('title') or record['name']}",
         *(f"**Not as registered:** {text}" for text in record.get("deviations", ())),
-        *map(_in_markdown, tables_of(record["name"], folder)),
+        *map(_in_markdown, tables_of(artefact)),
         *(f"- {note}" for note in experiment.get("notes", ())),
     ]
     text = "\n\n".join(parts) + "\n"
     if len(text) <= _TAG:
         return text
-    more = "\n\nThe rest is in `data/summary.csv` under Artifacts.\n"
+    more = f"\n\nThe rest is in `data/{artefact.summary_file.name}` under Artifacts.\n"
     return text[: _TAG - len(more)].rpartition("\n")[0] + more
 
 
@@ -255,7 +258,7 @@ def _experiment_id(client, uri: str, name: str, results_dir: Path) -> str:
 
 def _digest(folder: Path, record: Mapping) -> str:
     digest = hashlib.sha256(json.dumps(record["config"], sort_keys=True).encode())
-    digest.update((folder / "summary.csv").read_bytes())
+    digest.update(Artefact(folder, record["name"]).summary_file.read_bytes())
     return digest.hexdigest()[:32]
 
 

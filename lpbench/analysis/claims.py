@@ -95,6 +95,8 @@ class Check:
         Whether the claim rests on it; else it is shown beside.
     effect : float
         Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
+    measured : bool
+        It compares seconds, which differ from run to run: its numbers stand in files of their own.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Check:
     some: bool = False
     counts: bool = True
     effect: float = 1.0
+    measured: bool = False
 
     @property
     def rule(self) -> str:

@@ -41,9 +41,10 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
 
 def print_experiment(name: str, results_dir: Path) -> None:
     """Print an experiment's tables and the verdicts on the claims about it."""
+    from lpbench.experiments.results import Artefact
     from lpbench.reporting.tables.text import tables_of
 
-    print_tables(tables_of(name, results_dir / name))
+    print_tables(tables_of(Artefact(results_dir / name, name)))
     print_verdicts([name], results_dir)
 
 

@@ -30,6 +30,7 @@ from lpbench.cli.sampling import FOLDER, run_sample
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
 from lpbench.experiments.job import Job
+from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, publish, run_jobs
 from lpbench.selectors import parse_selector
@@ -148,7 +149,7 @@ def _the_same(
 
 def _other_tables(name: str, results: Path, against: Path) -> list[str]:
     """Tables besides the summary that are not the same bytes, where all cells of the experiment were compared."""
-    published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv")
+    published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv" and not is_measured(p))
     both = [(p, results / name / p.name) for p in published]
     return [f"{p.name}: not the same bytes" for p, q in both if not q.is_file() or p.read_bytes() != q.read_bytes()]
 

@@ -107,6 +107,7 @@ def select_experiments(patterns: Sequence[str]) -> list[Experiment]:
 
 def _print_result(result: Result, seconds: float, names: Sequence[str], results: Path, quick: bool) -> None:
     from lpbench.cli.answers import print_tables, print_verdicts
+    from lpbench.experiments.results import Artefact
     from lpbench.reporting.tables.text import tables_of
 
     run = result.run
@@ -119,6 +120,6 @@ def _print_result(result: Result, seconds: float, names: Sequence[str], results:
     if result.exit_code:
         print("INCOMPLETE: what is named above has no result; the same command tries it again")
     if len(names) == 1:
-        print_tables(tables_of(names[0], results / names[0]))
+        print_tables(tables_of(Artefact(results / names[0], names[0])))
     if not quick:
         print_verdicts(names, results)

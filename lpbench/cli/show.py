@@ -48,7 +48,7 @@ def command(experiment: str, results: Path) -> int:
     for note in content.notes:
         print(f"  - {note}")
     # a checkout has the committed summary
-    stored = (tables_of(experiment, folder / experiment) for folder in (results, results / "reproduced"))
+    stored = (tables_of(Artefact(folder / experiment, experiment)) for folder in (results, results / "reproduced"))
     tables = next(filter(None, stored), [])
     print_tables(tables)
     print(

@@ -40,7 +40,7 @@ def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
         + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing or e.left_out, False])
         for e in job.plan.entries
     ]
-    cards = method_cards(job.methods)
+    cards = {selector: _method_card(method) for selector, method in job.methods.items()}
     content = [asdict(job.experiment), list(job.deviations), state, job.seed, cards]
     return _hash([*content, [source_hash(module) for module in modules], versions()])[:32]
 
@@ -100,13 +100,8 @@ def _hash(content: object) -> str:
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
-def method_cards(methods: Mapping[str, Method]) -> dict[str, dict[str, Any]]:
-    """What reports need to know of methods, by selector."""
-    return {selector: method_card(method) for selector, method in methods.items()}
-
-
-def method_card(method: Method) -> dict[str, Any]:
-    """Printed name, task, grid, tuning-free setting (as it stands in ``params``) and reference of a method."""
+def _method_card(method: Method) -> dict[str, Any]:
+    """What artefacts show of a method: printed name, task, grid, tuning-free setting, reference."""
     return {
         "title": method.title,
         "task": method.task,

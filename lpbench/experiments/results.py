@@ -1,6 +1,7 @@
 """The reader of a results folder: what every artefact was run with, its numbers, and the scores behind them.
 
-A finished artefact is a folder ``<results>/<experiment>`` with ``run.json``, ``summary.csv`` and ``comparison.csv``;
+A finished artefact is a folder ``<results>/<experiment>`` with ``run.json``, ``summary.csv`` and ``comparison.csv``
+(of a timing experiment ``seconds.csv`` and ``seconds_comparison.csv``);
 where it was computed on this machine, also ``scores.parquet`` and the summary at full precision, which spares reports
 the reading of millions of scores.
 """
@@ -20,6 +21,7 @@ from lpbench.analysis.scores import CELL
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment, labelled
+from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS
 from lpbench.files import atomic_write
 
 #: The record of a run, written last: an artefact without it is not finished.
@@ -110,18 +112,23 @@ class Artefact:
         """Names of tables and figures."""
         return sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
 
+    @property
+    def summary_file(self) -> Path:
+        """``summary.csv``, or ``seconds.csv`` of an experiment that measures."""
+        return self.folder / (SECONDS if (self.folder / SECONDS).is_file() else "summary.csv")
+
     @cached_property
     def summary(self) -> pd.DataFrame | None:
-        """``summary.csv``, with seven significant digits; None without a run."""
-        return self._csv("summary.csv")
+        """The summary with seven significant digits; None without a run."""
+        return self._csv(self.summary_file)
 
     @cached_property
     def comparison(self) -> pd.DataFrame | None:
-        """``comparison.csv``: published cells beside ours; None without a run."""
-        return self._csv("comparison.csv")
+        """Published cells beside ours; None without a run."""
+        measured = self.folder / COMPARED_SECONDS
+        return self._csv(measured if measured.is_file() else self.folder / "comparison.csv")
 
-    def _csv(self, name: str) -> pd.DataFrame | None:
-        path = self.folder / name
+    def _csv(self, path: Path) -> pd.DataFrame | None:
         return read_csv(path) if path.is_file() else None
 
     def rows(self, selection: str = "oracle") -> pd.DataFrame:

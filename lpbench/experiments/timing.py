@@ -1,8 +1,13 @@
-"""What each artefact cost: seconds and memory of its blocks, as they were measured when the blocks were computed."""
+"""What each artefact cost: seconds and memory of its blocks, as they were measured when the blocks were computed.
+
+Two runs of one commit give the same report, but for the files named here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from pathlib import PurePath
 from typing import Any
 
 import pandas as pd
@@ -10,7 +15,16 @@ import pandas as pd
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
 
+#: Files of a report that hold seconds, memory or facts of the machine; ``*seconds*`` are those of timing experiments.
+MEASURED = ("*seconds*", "timing.csv", "checks.html", "bench.csv", "bench_*.svg", "streaming.*")
+#: Summary, comparison and table of a timing experiment.
+SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
 COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]
+
+
+def is_measured(path: PurePath) -> bool:
+    """Whether a file of a report may differ from run to run."""
+    return any(fnmatch(path.name, pattern) for pattern in MEASURED)
 
 
 def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[Any]]:

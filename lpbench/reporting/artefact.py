@@ -13,6 +13,7 @@ from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import forget_summary, keep_summary
+from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE
 from lpbench.files import write_text
 from lpbench.reporting.cards import card_of
 from lpbench.reporting.comparison import compare
@@ -31,6 +32,8 @@ def write_artefact(
     experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
 ) -> Summary:
     """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment, and what reports read again.
+
+    Of a timing experiment the files are ``seconds.csv``, ``seconds_comparison.csv`` and ``seconds.tex``.
 
     Parameters
     ----------
@@ -53,13 +56,15 @@ def write_artefact(
     folder = Path(folder)
     name = experiment.name
     # pictures and tables that an earlier version wrote and this one does not
-    for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex")]:
+    for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex", ".csv")]:
         path.unlink()
     forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
     keep_summary(summary, folder)
-    write_csv(summary.table, folder / "summary.csv")
-    write_csv(compare(name, summary), folder / "comparison.csv")
+    measured = experiment.kind == "timing"
+    files = (SECONDS, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")
+    for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
+        write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
     further = paper_of(name).outputs.get(name)
     replaced = further is not None and further.replaces
@@ -68,7 +73,8 @@ def write_artefact(
         if experiment.kind == "figure":
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
         else:
-            _write_tables(experiment, summary, methods, folder, stem, selection)
+            file = SECONDS_TABLE if measured else f"{stem}.tex"
+            _write_tables(experiment, summary, methods, folder / file, selection)
         if experiment.kind == "table":
             draw_standard(experiment, summary, methods, folder, stem, selection)
     by_kind = compare_by_kind(experiment, summary, methods)
@@ -134,8 +140,8 @@ def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _write_tables(
-    experiment: Experiment, summary: Summary, methods: Mapping[str, Method], folder: Path, stem: str, selection: str
+    experiment: Experiment, summary: Summary, methods: Mapping[str, Method], path: Path, selection: str
 ) -> None:
     name, title = experiment.name, experiment.title or experiment.name
     grids = build(name, summary, methods, selection)
-    write_text(to_latex(title, name, grids, selection), folder / f"{stem}.tex")
+    write_text(to_latex(title, name, grids, selection), path)

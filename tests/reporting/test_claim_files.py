@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from lpbench.analysis.statistics import STATISTICS
+from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import decide_all
@@ -142,14 +143,20 @@ def outcome_of(intervals, whole, low, high, quantifier):
     return "undecided" if together != "agrees" else "mostly" if against else "holds"
 
 
+def all_instances(folder):
+    """Instances of all checks, those that compare seconds from a file of their own."""
+    parts = [folder / "claims_instances.csv", folder / "claims_instances_seconds.csv"]
+    return pd.concat([pd.read_csv(p).assign(measured="seconds" in p.name) for p in parts if p.is_file()])
+
+
 def compute_again(folder):
     """Every outcome of ``claims.csv`` with the one computed from the other files."""
-    claims, instances = (pd.read_csv(folder / f"{name}.csv") for name in ("claims", "claims_instances"))
-    files = {
-        p: pd.read_csv(folder / f"claims_replications_{p}.csv").set_index("cell") for p in instances["paper"].unique()
-    }
+    claims, instances = pd.read_csv(folder / "claims.csv"), all_instances(folder)
+    paths = folder.glob("claims_replications_*.csv")
+    files = {p.stem.rpartition("_")[2]: pd.read_csv(p).set_index("cell") for p in paths}
+    measured = {(r.claim, r.check) for r in instances[instances["measured"]].itertuples()}
     for row in claims.itertuples():
-        cells = files.get(row.paper)
+        cells = files.get("seconds" if (row.claim, row.check) in measured else row.paper)
         mine = instances[(instances["claim"] == row.claim) & (instances["check"] == row.check)]
         for source, rows in mine.groupby("source"):
             points, pooled = rows[rows["instance"] != "pooled"], rows[rows["instance"] == "pooled"].iloc[0]
@@ -206,7 +213,7 @@ def test_every_outcome_follows_from_the_files(folder, place):
 
 
 def test_the_made_up_run_uses_every_statistic_and_judges_every_claim(folder):
-    found = pd.read_csv(folder / "claims_instances.csv")
+    found = all_instances(folder)
     assert set(found["statistic"].dropna()) == set(STATISTICS) == set(AGAIN)
     judged = pd.read_csv(folder / "claims.csv")
     assert set(judged["claim"]) == {c.name for p in papers() for c in p.claims}
@@ -235,3 +242,14 @@ def test_two_replications_give_no_verdict(tmp_path):
     found = [d for d in decide_all(Evidence(tmp_path)) if d.claim.name in ("H1", "H2", "L1", "L2", "L3", "L18")]
     assert {d.status for d in found} == {"no verdict"}
     assert all("too few replications: 2" in d.reason for d in found)
+
+
+def test_measured_seconds_stand_in_files_of_their_own(folder):
+    """All other files are the same after every run."""
+    claims = pd.read_csv(folder / "claims.csv").set_index(["claim", "check"])
+    assert np.isnan(claims.loc[("L18", "seconds"), "ours"]) and np.isnan(claims.loc[("L18", "seconds"), "ours_high"])
+    assert claims.loc[("L18", "seconds"), "status"] and not np.isnan(claims.loc[("L18", "memory"), "ours"])
+    assert "seconds" not in set(pd.read_csv(folder / "claims_instances.csv")["check"])
+    assert set(pd.read_csv(folder / "claims_instances_seconds.csv")["check"]) == {"seconds"}
+    measured = {p.name for p in folder.glob("claims*.csv") if is_measured(p)}
+    assert measured == {f"claims{kind}_seconds.csv" for kind in ("", "_instances", "_replications")}

@@ -49,7 +49,7 @@ def test_ranks_and_changes_by_hand(tmp_path):
     ]
     assert [round(r.score) for r in shown] == [2, 4, 8]  # multiples of the non-private tree's error
     assert [r.floor for r in shown] == pytest.approx([60, 20, -60], abs=2)  # per cent of 2.5
-    assert shown[2].bits == 130.0 and shown[2].seconds == 0.5 and np.isnan(shown[0].seconds)
+    assert shown[2].bits == 130.0 and shown[2].work == 0.5 and np.isnan(shown[0].work)
     one = in_view(lines, view | {"dataset": "Red wine"})
     assert {r.dataset_key for r in one} == {"red_wine"} and {r.sets for r in one} == {1}
 

@@ -66,7 +66,7 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
                     yield Instance(f"{dataset}, {title}", cells, "spread")
 
 
-@checks("L18", "seconds", above(), effect=2.0)
+@checks("L18", "seconds", above(), effect=2.0, measured=True)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
     """On most data sets the faster PSGD takes longer than the slowest of LPCT and PHIST (log10 of the ratio)."""
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lpbench.experiments.method import Method
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.pages.tables import csv_table
+from lpbench.reporting.pages.names import anchor_of
+from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.pages.units import Place
 from lpbench.reporting.report import described
 
@@ -24,7 +26,7 @@ TABLES = {
 COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "streaming": "lpbench stream", "timing": "lpbench report"}
 
 
-def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict:
+def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
     found, absent = [], []
     for stem, (title, text) in TABLES.items():
@@ -44,6 +46,12 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping) -> dict
         "title": "Checks",
         "found": found,
         "absent": absent,
+        "seconds": [
+            {"anchor": anchor_of(e.name), "title": e.title, "table": table}
+            for e in entries
+            if e.kind == "timing"
+            for table in shown_tables(e, cards, {})[:1]
+        ],
         "run": _of_the_run(entries),
         "report": described(environment),
     }

@@ -20,6 +20,7 @@ from lpbench.analysis import competitors, read_csv
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.experiments.method import Method
+from lpbench.experiments.plan import plan_experiment
 from lpbench.reporting.cards import card_of, dataset_title, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
@@ -67,7 +68,7 @@ class Line:
         positive is better.
     rank, low, high : float
         Average rank among the methods of the same privacy model, with its 95 % interval over replications.
-    seconds, bits : float
+    work, bits : float
         Cost of one fit, and bits that one user sends (in the audit's small world); NaN where they are not known.
     sets : int
         Data sets behind the row.
@@ -91,7 +92,7 @@ class Line:
     rank: float
     low: float
     high: float
-    seconds: float
+    work: float
     bits: float
     sets: int
     experiment: str
@@ -109,9 +110,9 @@ class _Cell:
 
 
 def board(
-    entries: Sequence[Entry], cards: Mapping[str, Method], bits: Mapping[str, float], seconds: Mapping[str, float]
+    entries: Sequence[Entry], cards: Mapping[str, Method], bits: Mapping[str, float], work: Mapping[str, float]
 ) -> list[Line]:
-    """Collect all rows; ``bits`` and ``seconds`` are known by method."""
+    """Collect all rows; ``bits`` and ``work`` are known by method."""
     groups: dict[tuple, dict[tuple[str, str], _Cell]] = {}
     by_name = {e.name: e for e in entries}
     for name in (name for paper in papers() for name in reversed(paper.leaderboard)):
@@ -130,7 +131,7 @@ def board(
                     group[dataset, method] = _Cell(values, name, metric)
     lines: list[Line] = []
     for key, cells in sorted(groups.items()):
-        lines += _lines(key, cells, cards, bits, seconds)
+        lines += _lines(key, cells, cards, bits, work)
     return lines
 
 
@@ -139,7 +140,7 @@ def _lines(
     cells: Mapping[tuple[str, str], _Cell],
     cards: Mapping[str, Method],
     bits: Mapping[str, float],
-    seconds: Mapping[str, float],
+    work: Mapping[str, float],
 ) -> Iterable[Line]:
     task, mask, epsilon, selection = key
     larger = task == "classification"
@@ -153,7 +154,7 @@ def _lines(
         mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
         shared = (task, parse_selector(mask)[0].replace("_", " ") if mask else "–", epsilon, selection)
         model = card.privacy if card else ""
-        cost = (seconds.get(method, math.nan), bits.get(method.partition("[")[0], math.nan))
+        cost = (work.get(method, math.nan), bits.get(method.partition("[")[0], math.nan))
         rows = [(d, [d]) for d in mine]
         if len(mine) > 1:
             rows.append((ALL, list(mine)))
@@ -234,7 +235,7 @@ def _drawn_ranks(values: np.ndarray, larger: bool) -> np.ndarray:
     size = values.shape[1]
     draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
     means = np.vstack([values.mean(axis=1)[None], values[:, draws].mean(axis=2).T])
-    return np.array([ranks(row, larger_is_better=larger) for row in means])
+    return ranks(means, larger_is_better=larger)
 
 
 def _interval(drawn: np.ndarray) -> tuple[float, float, float]:
@@ -294,13 +295,13 @@ def bits_per_user(report: Path) -> dict[str, float]:
     return dict(zip(table["method"], pd.to_numeric(table["bits_up"], errors="coerce"), strict=True))
 
 
-def seconds_per_fit(entries: Iterable[Entry]) -> dict[str, float]:
-    """Median seconds of one fit of each method, where the scores of a leaderboard's experiment are at hand."""
+def work_per_fit(entries: Iterable[Entry]) -> dict[str, float]:
+    """Median work of one fit of each method in the leaderboard's experiments, by the cost model of the plan."""
     wanted = {name for paper in papers() for name in paper.leaderboard}
     found: dict[str, list[float]] = {}
     for entry in entries:
-        if entry.name in wanted and entry.has_scores:
-            rows = entry.scores(columns=["method", "seconds"])
-            for method, value in rows.groupby("method", observed=True)["seconds"].median().items():
-                found.setdefault(str(method), []).append(float(value))
+        if entry.name in wanted and entry.was_run:
+            for cell in plan_experiment(entry.experiment).entries:
+                if cell.block is not None:
+                    found.setdefault(cell.method, []).append(cell.block.work / cell.block.fits)
     return {method: float(np.median(values)) for method, values in found.items()}

@@ -26,7 +26,7 @@ from lpbench.reporting.pages.leaderboard import (
     board,
     default_view,
     in_view,
-    seconds_per_fit,
+    work_per_fit,
 )
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import SELECTIONS
@@ -97,7 +97,7 @@ class Site:
         floor = floors(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
         self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
-        self.lines = board(entries, cards, bits_per_user(report), seconds_per_fit(entries))
+        self.lines = board(entries, cards, bits_per_user(report), work_per_fit(entries))
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.findings = findings(self.wins, self.claims, entries, cards)
@@ -139,7 +139,7 @@ class Site:
             contents.append(("explorer", "explorer.html", about))
         if self.causes:
             contents.append(("causes", "causes.html", self.causes))
-        contents.append(("checks", "checks.html", checks(place, self.entries, self.environment)))
+        contents.append(("checks", "checks.html", checks(place, self.entries, self.environment, self.cards)))
         contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
 

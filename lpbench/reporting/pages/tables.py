@@ -12,6 +12,7 @@ import pandas as pd
 
 from lpbench.analysis import read_csv
 from lpbench.experiments.method import Method
+from lpbench.experiments.timing import SECONDS_TABLE
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES, is_floor
 from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
@@ -83,7 +84,9 @@ class ShownTable:
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
     """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
-    if entry.kind not in ("table", "timing") or not (entry.folder / f"{entry.leaf}.tex").is_file():
+    if entry.kind not in ("table", "timing") or not not any(
+        (entry.folder / file).is_file() for file in (f"{entry.leaf}.tex", SECONDS_TABLE)
+    ):
         return []
     summary = entry.full
     if summary is None:

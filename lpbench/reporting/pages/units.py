@@ -29,6 +29,8 @@ VIEWS = {
     DIFFERENCES: "Reproduced minus published, as a map",
     BOXES: "The replications behind the entries",
 }
+#: What stands in the place of measured numbers.
+MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are under Checks."
 #: Folder beside the run for the lists of replications.
 REPLICATIONS = "replications"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
@@ -74,7 +76,8 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
     claims, errata : sequence of mapping
         Of the experiment's paper; those that concern it stand beside it.
     """
-    shown = shown_tables(entry, cards, floor)
+    # seconds differ from run to run: they stand on the checks page
+    shown = shown_tables(entry, cards, floor) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
     with_hindsight, without = entry.pictures(), entry.pictures("tuning_free")
@@ -111,7 +114,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
         "plain": plain(entry.folder) if plain else None,
         "grid": grid(entry.folder) if grid else None,
-        "compared": compared(entry),
+        "compared": compared(entry) if entry.kind != "timing" else (MEASURED_ELSEWHERE, []),
         "points": points(entry),
         "notes": entry.notes,
         "made": _made(entry),
@@ -175,9 +178,8 @@ def _made(entry: Entry) -> str:
         return ""
     config = record["config"]
     replications = config["experiment"]["replications"]
-    machine = record["environment"]
     count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]
-    return ", ".join([*count, f"seed {config['seed']}", f"commit {machine['commit']}", machine["system"]])
+    return ", ".join([*count, f"seed {config['seed']}"])
 
 
 def _write_replications(entry: Entry, summary: Summary, path: Path) -> None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
-from lpbench.analysis import read_csv
+from lpbench.experiments.results import Artefact
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 
 LEGEND = "Mean ± standard error of the best grid point with hindsight (oracle); *: marked by the paper's rule."
 
 
-def tables_of(name: str, folder: Path) -> list[PlainTable]:
-    """Lay out what an experiment's folder holds: its paper's own table, else ``summary.csv``; empty without either."""
-    own = paper_of(name).text_tables.get(name)
-    table = own(folder) if own else None
+def tables_of(artefact: Artefact) -> list[PlainTable]:
+    """Lay out what an artefact holds: its paper's own table, else its summary; empty without either."""
+    own = paper_of(artefact.name).text_tables.get(artefact.name)
+    table = own(artefact.folder) if own else None
     if table is not None:
         return [table]
-    path = folder / "summary.csv"
-    return summary_tables(read_csv(path)) if path.is_file() else []
+    return summary_tables(artefact.summary) if artefact.summary is not None else []
 
 
 def summary_tables(table: pd.DataFrame) -> list[PlainTable]:

@@ -24,7 +24,7 @@
       cell(r.rank === null ? "–" : [`${r.rank.toFixed(1)} `, span("", `[${r.low.toFixed(1)}, ${r.high.toFixed(1)}]`, "small")], r.rank),
       cell(r.se ? [score, span("", ` ±${Number(r.se.toPrecision(2))}`, "small")] : score, r.score),
       change(r.floor), change(r.best), cell(String(r.sets)),
-      cell(given(r.seconds, (v) => String(Number(v.toPrecision(2)))), r.seconds), cell(given(r.bits, String), r.bits));
+      cell(given(r.work, (v) => String(Number(v.toPrecision(2)))), r.work), cell(given(r.bits, String), r.bits));
     return made;
   };
   const keys = [...form.elements].filter((e) => e.name).map((e) => e.name);

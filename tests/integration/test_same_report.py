@@ -1,0 +1,63 @@
+"""Two full runs give the same report, but for the files that hold seconds and facts of the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue
+from lpbench.experiments.timing import MEASURED, is_measured
+
+GROUP = {"dataset": ["breast_cancer"], "method": ["ct_w", "lpdt", "pglm"], "epsilon": [2]}
+CONTENT = [
+    {"name": "own/scored", "paper": "own", "kind": "table", "title": "Scored", "replications": 2, "groups": [GROUP]},
+    {"name": "own/timed", "paper": "own", "kind": "timing", "title": "Timed", "replications": 2, "groups": [GROUP]},
+]
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """The files of two runs: in this process in the plan's order, and in two workers shuffled and after each other."""
+    home = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LPBENCH_PATH", str(home))
+        catalogue.clear()
+        (home / "experiments" / "own").mkdir(parents=True)
+        for content in CONTENT:
+            path = home / "experiments" / f"{content['name']}.yaml"
+            path.write_text(yaml.safe_dump(content))
+        for options in (["--backend", "serial", "--order", "plan"], ["--workers", "2", "--order", "shuffle"]):
+            results = home / options[1]
+            assert (
+                main(["reproduce", "own/*", "--quick", "--results", str(results), "--tracking", "none", *options]) == 0
+            )
+        catalogue.clear()
+        yield files(home / "serial"), files(home / "2")
+
+
+def files(results: Path) -> dict[Path, bytes]:
+    folder = results / "reproduced"
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_two_runs_give_the_same_files_but_for_those_named(reports):
+    first, second = reports
+    assert first.keys() == second.keys()
+    differing = {path for path in first if first[path] != second[path]}
+    assert not [path for path in differing if not is_measured(path)]
+    # seconds were measured, and nowhere else
+    assert {"timing.csv", "checks.html", "seconds.csv"} <= {path.name for path in differing}
+
+
+def test_a_timing_experiment_has_no_other_files(reports):
+    timed = {path.name for path in reports[0] if path.parent.name == "timed"}
+    assert timed == {"seconds.csv", "seconds_comparison.csv", "seconds.tex"}
+
+
+def test_every_pattern_says_what_it_is_for():
+    names = ["seconds.csv", "claims_seconds.csv", "timing.csv", "checks.html", "bench.csv", "bench_exponents.svg"]
+    assert all(any(Path(name).match(pattern) for name in [*names, "streaming.csv"]) for pattern in MEASURED)
+    assert not any(is_measured(Path(name)) for name in ("summary.csv", "index.html", "claims.csv", "lpct.html"))
