@@ -71,11 +71,12 @@ test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test
 	$(BIN)/python -m pytest -m slow
 
-lint: $(STAMP) ## Style, types and the floors of the architecture
+lint: $(STAMP) ## Style, types, the floors of the architecture, and no test that asserts a wall time
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python scripts/check_clocks.py tests
 
 wheel: $(STAMP) ## Build sdist and wheel, and use the wheel outside the checkout
 	$(BIN)/python scripts/wheel_smoke.py

@@ -86,4 +86,4 @@ def test_a_block_that_cannot_end_in_time_is_recorded_like_one_that_did_not(tmp_p
     seconds = {b.key: 1.0 for b in plan.blocks}
     report = run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False, timeouts=seconds)
     assert [o.status for o in report.failed] == ["timeout"]
-    assert "would go over the time limit of 1 s" in report.failed[0].reason and report.failed[0].seconds < 1.0
+    assert "would go over the time limit of 1 s" in report.failed[0].reason

@@ -1,3 +1,5 @@
+import pytest
+
 from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -31,5 +33,5 @@ def test_times_are_those_of_the_stored_blocks(tmp_path):
     report = run_blocks([done], store, Runner(backend="serial"), progress=False)
     rows, seconds, peak = block_times([done, absent], store)[done.key]
     assert absent.key not in block_times([done, absent], store)
-    assert rows == report.fits and abs(seconds - report.outcomes[0].seconds) < 1e-4
+    assert rows == report.fits and seconds == pytest.approx(report.outcomes[0].seconds, abs=1e-4)
     assert peak is None or 50 < peak < 5000

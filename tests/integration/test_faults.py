@@ -111,13 +111,13 @@ def alive(pids: set[int]) -> set[int]:
     return {pid for pid in pids if Path(f"/proc/{pid}").exists()}
 
 
-def temporary() -> set[Path]:
-    return {p for folder in ("/dev/shm", "/tmp") for p in Path(folder).glob("*joblib*")}
+def temporary(pid: int) -> list[Path]:
+    """Folders that joblib made for a process; other runs on this machine have theirs beside them."""
+    return [p for folder in ("/dev/shm", "/tmp") for p in Path(folder).glob(f"joblib*_{pid}_*")]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="reads the process table of Linux")
 def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
-    before = temporary()
     parent = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path)])
     while len(list((tmp_path / "leases").glob("[0-9a-f]*"))) < 2:  # two workers are at work
         assert parent.poll() is None
@@ -126,12 +126,10 @@ def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     assert len(workers) >= 2
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
-    killed = time.monotonic()
     while alive(workers):
-        # a block sleeps 30 seconds a replication: only its parent's end can have ended a worker before
-        assert time.monotonic() - killed < 30
         time.sleep(0.05)
-    assert temporary() <= before and not list(tmp_path.rglob("*.tmp"))
+    # a worker that had lived on would have stored its block
+    assert not temporary(parent.pid) and not list(tmp_path.rglob("*.tmp"))
     assert not Store(tmp_path).keys()
 
 

@@ -80,9 +80,9 @@ class Page:
 
 def wait_for(condition, what: str, seen=lambda: "", seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"no {what}: {seen()[:3000]}"
+    while not (met := condition()) and time.monotonic() < deadline:
         time.sleep(0.2)
+    assert met, f"no {what}: {seen()[:3000]}"
 
 
 def start(results: Path, port: int) -> tuple[subprocess.Popen, str]:
