@@ -8,9 +8,13 @@ import time
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from lpbench.audit.black_box import CallableSource, Claim, CommandSource, FileSource, audit, parse_values
+from lpbench.audit.black_box.joint import joint_bound
 from lpbench.audit.black_box.reports import to_columns
+from lpbench.audit.black_box.sources import FixedSource
+from lpbench.audit.empirical import epsilon_from_counts
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, DataError
 
@@ -90,6 +94,36 @@ def test_a_renyi_bound_of_an_event_is_that_of_two_bernoulli_laws():
     n = 10**9
     wanted = math.log(0.6**2 / 0.2 + 0.4**2 / 0.8)
     assert Claim(1.0, order=2.0).proven(6 * n // 10, 2 * n // 10, n, 0.1) == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_a_bound_from_both_probabilities_fails_as_rarely_as_stated(delta):
+    """True loss 1 at every delta, failure probability 0.1."""
+    q, rng = 0.2, np.random.default_rng(0)
+    laws = [math.e * q + delta, q]
+    wrong = 0
+    for _ in range(300):
+        pilot, hits = (tuple(map(int, rng.binomial(200, laws))) for _ in range(2))
+        wrong += joint_bound(hits, 200, pilot, 200, delta, 0.1) > 1.0
+    assert binom.sf(wrong - 1, 300, 0.1) > 1e-6
+
+
+def test_a_bound_from_both_probabilities_is_sharper_where_neither_is_certain():
+    apart = float(epsilon_from_counts(55, 10, 10_000, 0.0, 5e-4))
+    assert apart + 0.2 < joint_bound((55, 10), 10_000, (55, 10), 10_000, 0.0, 5e-4) < math.log(5.5)
+    assert joint_bound((50, 50), 100, (50, 50), 100, 0.0, 0.1) == 0
+    assert 4.0 < joint_bound((1000, 0), 1000, (1000, 0), 1000, 0.0, 1e-3) < math.log(1000)
+
+
+def test_two_hundred_honest_mechanisms_are_not_accused():
+    """Random tables of probabilities, each held to its exact loss with confidence 99.9 %, as the command does."""
+    rng = np.random.default_rng(0)
+    for number in range(200):
+        table = rng.dirichlet(np.full(rng.integers(2, 6), 2.0), size=2) + 0.02
+        table /= table.sum(axis=1, keepdims=True)
+        reports = [{"report": rng.choice(table.shape[1], 2000, p=law)} for law in table]
+        claim = Claim(float(np.abs(np.log(table[0] / table[1])).max()))
+        assert not audit(FixedSource(str(number), [0, 1], reports), claim, 2000).violated
 
 
 def test_the_worst_pair_is_searched():

@@ -1,8 +1,9 @@
 """The black-box audit: a confidence sequence of lower bounds on the loss that stops when a claim is refuted.
 
 Reports are drawn in stages of growing size. In every stage an event is chosen on the first half of the reports drawn so
-far and tested on the second by Clopper and Pearson's limits; the failure probability is divided among stages and
-directions, so that the largest bound of all stages holds, and the audit may stop after any of them.
+far and tested on the second, by Clopper and Pearson's limits or by a bet on both probabilities together
+(:mod:`~lpbench.audit.black_box.joint`); the failure probability is divided among stages and directions, so that the
+largest bound of all stages holds, and the audit may stop after any of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.joint import joint_bound
 from lpbench.audit.black_box.reports import Columns
 from lpbench.audit.black_box.sources import Source
 from lpbench.audit.black_box.values import show_value
@@ -138,10 +140,10 @@ def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float
             )
         share = failure / len(stages) / 2
         for event in find_events(_slice(reports[0], 0, n // 2), _slice(reports[1], 0, n // 2), _BOTH, claim, share):
-            hits = [int(event.happens(_slice(reports[i], n // 2, n)).sum()) for i in event.direction]
-            bound = float(claim.proven(hits[0], hits[1], n - n // 2, share))
+            pilot, hits = (_hits(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
+            bound = _bound(claim, hits, n - n // 2, pilot, n // 2, share)
             if best is None or bound > best[0]:
-                best = bound, event, (hits[0], hits[1]), n - n // 2
+                best = bound, event, hits, n - n // 2
         if best is not None and best[0] > claim.epsilon + _TOLERANCE:
             break
         if n * len(reports[0]) * _GROWTH > _MOST_NUMBERS:
@@ -154,6 +156,19 @@ def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float
     return Verdict(
         source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports, shown, event
     )
+
+
+def _hits(event: Event, reports: list[Columns], start: int, stop: int) -> tuple[int, int]:
+    first, second = (int(event.happens(_slice(reports[i], start, stop)).sum()) for i in event.direction)
+    return first, second
+
+
+def _bound(claim: Claim, hits: tuple[int, int], n: int, pilot: tuple[int, int], n_pilot: int, failure: float) -> float:
+    """Bound from the tested half by the one of two methods that would have proven more on the pilot half."""
+    apart = float(claim.proven(*pilot, n_pilot, failure))
+    if math.isinf(claim.order) and joint_bound(pilot, n_pilot, pilot, n_pilot, claim.delta, failure) > apart:
+        return joint_bound(hits, n, pilot, n_pilot, claim.delta, failure)
+    return float(claim.proven(*hits, n, failure))
 
 
 def _stages(samples: int) -> list[int]:

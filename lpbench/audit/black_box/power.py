@@ -2,15 +2,20 @@
 
 The testers are written after Kong, Munoz Medina and Ribero (DP-Auditorium, 2023) and Gretton et al. (2012), with
 sharper limits than theirs where we know some. All three get the same reports of the same pair of values and the same
-failure probability. ``python -m lpbench.audit.black_box.power`` prints the table of docs/audit_your_own.md.
+failure probability. ``python -m lpbench.audit.black_box.power FILE.csv`` writes the table, which the audit page and
+docs/audit_your_own.md show.
 """
 
 from __future__ import annotations
 
+import csv
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist, pdist
 from sklearn.tree import DecisionTreeClassifier
 
@@ -110,13 +115,17 @@ def fewest(name: str, sizes: Sequence[int] = SIZES, seed: int = 0, epsilon: floa
     }
 
 
-def table(names: Iterable[str] = tuple(KNOWN_BAD)) -> str:
-    """Write :func:`fewest` of some mechanisms as a table in Markdown."""
-    lines = [f"| mechanism | {' | '.join(TESTERS)} |", "|---|" + "---|" * len(TESTERS)]
-    for name in names:
-        lines.append(f"| `{name}` | {' | '.join(str(n) if n else '–' for n in fewest(name).values())} |")
-    return "\n".join(lines)
+def row(name: str) -> list[str]:
+    """The mechanism and :func:`fewest` of every tester; – where no size refutes it."""
+    return [name, *(str(n) if n else "–" for n in fewest(name).values())]
+
+
+def write_csv(path: Path, names: Iterable[str] = tuple(KNOWN_BAD)) -> None:
+    """Write the rows of some mechanisms, in processes side by side."""
+    rows = Parallel(n_jobs=2)(delayed(row)(name) for name in names)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([["mechanism", *TESTERS], *rows])
 
 
 if __name__ == "__main__":
-    print(table())
+    write_csv(Path(sys.argv[1]))
