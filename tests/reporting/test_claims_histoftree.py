@@ -233,3 +233,20 @@ def test_two_checks_of_one_name_and_checks_without_a_claim_are_refused():
         stated_claims("H", first, second)
     with pytest.raises(ValueError, match="must have a row in claims"):
         stated_claims("H", stray)
+
+
+def test_rank_sums_rest_on_the_grid_with_the_uncut_tree_where_it_was_run(tmp_path):
+    for artefact in TABLES:
+        body = experiment(artefact)
+        for group in body["groups"]:
+            group["dataset"] = ["abalone", "red_wine"]
+        better = {"variant=inferred": 1.2}
+
+        def mean(key, better=better):
+            name = bare(key["method"])
+            if "tree" not in name or name.startswith("par"):
+                return table(key)
+            return next((value for variant, value in better.items() if variant in key["method"]), 3.0)
+
+        put(tmp_path, body, scores_of(body, mean, replications=10, points=({"depth": 1},)))
+    assert decided("H10", Evidence(tmp_path)).outcomes[1] == "holds"
