@@ -34,8 +34,9 @@ def problem_of(settings: Mapping[str, Any], default: str, seed: int) -> Problem:
 
 
 def fit(problem: Problem, **params: Any) -> LPCT:
-    """Fit LPCT to a problem, as a run would."""
-    return LPCT(**params).fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
+    """Fit LPCT to a problem of two classes, as a run would."""
+    model = LPCT(classes=(0, 1), **params)
+    return model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
 
 
 def square(ax: Axes) -> None:
