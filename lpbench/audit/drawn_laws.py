@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from lpbench.estimators.any_learner.classes import CODE
-from lpbench.estimators.any_learner.numbers import NUMBER
 from lpbench.estimators.histoftree.user_cells import ReportDraws
 from lpbench.privacy import GRR, BitVector, Channel, Laplace, RandomizedResponse, Records, grr_weights
 from lpbench.seeds import Streams
@@ -73,8 +72,8 @@ def label_law(result: np.ndarray, self: Any, records: Records, question: Any, dr
 
 def number_law(result: np.ndarray, y: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Law:
     """Averages of numbers, beside those of the stated mechanism."""
-    records = Records(np.empty((users.size, 0)), y[users])
-    return _averages(result, *NUMBER.law(question, records), question.unit(records.y))
+    unit = question.unit(y[users])
+    return _averages(result, question.mechanism, unit, unit)
 
 
 def code_law(result: np.ndarray, codes: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Law:
