@@ -84,7 +84,7 @@ class ShownTable:
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
     """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
-    if entry.kind not in ("table", "timing") or not not any(
+    if entry.kind not in ("table", "timing") or not any(
         (entry.folder / file).is_file() for file in (f"{entry.leaf}.tex", SECONDS_TABLE)
     ):
         return []
