@@ -58,6 +58,8 @@ CASES = {
     "cdp_vote": (models.CDPVote(0.2, bins=2), "record"),
     "label_cdp_mean": (models.LabelCDPMean(1.0, bins=2, y_range=Y_RANGE), "label"),
     "cdp_mean": (models.CDPMean(1.0, bins=2, y_range=Y_RANGE), "record"),
+    "private_labels_regressor": (models.PrivateLabelsRegressor(1.0, y_range=Y_RANGE), "label"),
+    "private_labels_classifier": (models.PrivateLabelsClassifier(1.0, classes=[0, 1]), "label"),
 }
 
 
