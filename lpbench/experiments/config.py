@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.frozen import MISSING, Frozen
@@ -53,6 +52,8 @@ class Runner(Frozen):
         super().__post_init__()
         if self.backend not in BACKENDS:
             raise ConfigurationError(f"runner.backend={self.backend!r} must be one of {', '.join(BACKENDS)}")
+        from lpbench.checks import check_whole  # imports numpy, which lists and help do without
+
         check_whole("runner.workers", self.workers, least=1, none="one per core")
         if self.address is not None and BACKENDS[self.backend] is None:
             raise ConfigurationError(
