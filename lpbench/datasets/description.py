@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
+import numpy as np
+
 from lpbench.datasets import splits
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.parameters import resolve_params
@@ -79,10 +81,13 @@ def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
     counts = _row_counts(manifest, params["deduplicate"])
     if counts is not None:
         private, public = counts
+        drawn = splits.n_train_rows(private, params["test_size"], params["private_fraction"])
+        train, published = splits.publish_rows(np.arange(drawn), params["public_share"])
+        given = public if params["n_public"] is None else params["n_public"]
         sizes |= {
-            "n_train": splits.n_train_rows(private, params["test_size"], params["private_fraction"]),
+            "n_train": train.size,
             "n_test": splits.n_test_rows(private, params["test_size"]),
-            "n_public": public if params["n_public"] is None else params["n_public"],
+            "n_public": given + published.size,
         }
     return sizes
 

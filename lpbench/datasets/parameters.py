@@ -15,6 +15,7 @@ REAL_PARAMS = {
     "deduplicate": False,
     "sensitivity": "manifest",
     "private_fraction": 1.0,
+    "public_share": 0.0,
     "n_public": None,
     "label_range": "file",
     "metric": None,

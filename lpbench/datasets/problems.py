@@ -38,6 +38,7 @@ def make_problem(
         Real data: ``split`` (random | published), ``test_size`` (None: 0.3 for regression, 0.2 of the private rows for
         classification), ``deduplicate``, ``sensitivity`` (manifest | columns | reversed | random: order of the
         columns), ``private_fraction`` (share of the training rows that is used), ``n_public`` (None: all),
+        ``public_share`` (share of the training rows that is made public, where the data set has no public rows),
         ``label_range`` (file | scale: range of the label in the file, or of its scale of measurement), ``metric`` (of
         classes: accuracy | balanced_accuracy | auc).
         Synthetic families: the parameters of the manifest.

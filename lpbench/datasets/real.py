@@ -32,13 +32,19 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     if table.public is None:
         if params["n_public"] is not None:
             raise ConfigurationError(f"data set {manifest.name} has no public rows; leave n_public out")
+        train, public = splits.publish_rows(train, params["public_share"])
         reference, scaling = table.X[private][:, order], "all rows"
     else:
+        if params["public_share"]:
+            raise ConfigurationError(
+                f"data set {manifest.name}: public_share={params['public_share']!r}, but it has public rows of its own; "
+                "choose their number by n_public"
+            )
         public = public[splits.public_rows(public.size, params["n_public"], streams)]
         reference, scaling = table.X[public][:, order], "public sample"
 
     y = table.y if manifest.task == "regression" else table.y.astype(int)
-    parts = {"train": train, "test": test} | ({} if table.public is None else {"public": public})
+    parts = {"train": train, "test": test} | ({"public": public} if public.size else {})
     arrays = {f"X_{part}": splits.min_max_scale(table.X[rows][:, order], reference) for part, rows in parts.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
     return Problem(

@@ -54,6 +54,25 @@ def n_train_rows(n: int, test_size: float, private_fraction: float) -> int:
     return max(1, math.floor(private_fraction * (n - n_test_rows(n, test_size)) + 0.5))
 
 
+def publish_rows(train: np.ndarray, public_share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Divide training rows, which are in random order, into those that stay private and a public sample.
+
+    Parameters
+    ----------
+    train : int ndarray
+    public_share : float in [0, 1)
+        Share of public rows, to the nearest row.
+
+    Returns
+    -------
+    private, public : int ndarrays
+        A larger share takes rows to those of a smaller one; the first rows stay private.
+    """
+    check_number("public_share", public_share, least=0, below=1)
+    n_private = max(1, train.size - math.floor(public_share * train.size + 0.5))
+    return train[:n_private], train[n_private:]
+
+
 def public_rows(n: int, n_public: int | None, streams: Streams) -> np.ndarray:
     """Choose ``n_public`` of n public rows (None: all, in file order); a smaller choice is part of a larger one."""
     if n_public is None:

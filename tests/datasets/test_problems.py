@@ -14,7 +14,10 @@ from lpbench.datasets.splits import first_occurrences, min_max_scale
 from lpbench.errors import ConfigurationError, DataError
 from tests.datasets.conftest import CSV
 
-FAMILIES = [name for name in list_datasets() if load_manifest(name).synthetic.startswith("lpbench.datasets.synthetic")]
+FAMILIES = [
+    *(name for name in list_datasets() if load_manifest(name).synthetic.startswith("lpbench.datasets.synthetic")),
+    "sine_wave",
+]
 EMBEDDED = ["diabetes_progression", "breast_cancer"]
 SIZES = {"synthetic_taxi": {"n_private": 300, "n_public": 40, "n_test": 50}}
 
@@ -89,6 +92,20 @@ def test_classification_is_scaled_on_the_public_sample():
     subset = make_problem("breast_cancer", {"n_public": 20})
     np.testing.assert_array_equal(subset.X_public.max(axis=0), 1)
     np.testing.assert_array_equal(subset.y_train, problem.y_train)
+
+
+def test_a_share_of_the_training_rows_becomes_public():
+    whole = make_problem("diabetes_progression", mask="aligned", replication=2)
+    shared = make_problem("diabetes_progression", {"public_share": 0.1}, "aligned", replication=2)
+    n_public = round(0.1 * len(whole.y_train))
+    np.testing.assert_array_equal(np.vstack([shared.X_train, shared.X_public]), whole.X_train)
+    np.testing.assert_array_equal(np.concatenate([shared.y_train, shared.y_public]), whole.y_train)
+    np.testing.assert_array_equal(shared.X_test, whole.X_test)
+    assert len(shared.y_public) == n_public
+    assert shared.mask.shape == shared.X_train.shape
+    facts = describe("diabetes_progression", {"public_share": 0.1})
+    assert (facts.n_train, facts.n_public) == (len(shared.y_train), n_public)
+    assert whole.X_public is None
 
 
 @pytest.mark.parametrize(
@@ -214,6 +231,8 @@ def test_constant_column_is_shifted_to_zero():
         ("breast_cancer", {"sensitivity": "mine"}, "sensitivity='mine' must be"),
         ("breast_cancer", {"deduplicate": "yes"}, "deduplicate='yes' must be True or False"),
         ("diabetes_progression", {"n_public": 10}, "no public rows"),
+        ("diabetes_progression", {"public_share": 1.0}, r"public_share=1.0 must be a number in \[0, 1\)"),
+        ("breast_cancer", {"public_share": 0.2}, "public_share=0.2, but it has public rows of its own"),
         ("diabetes_progression", {"label_range": "mine"}, "label_range='mine' must be one of 'file', 'scale'"),
         ("sine_sum", {"n": 0}, "n=0 must be a whole number >= 1"),
         ("sine_sum", {"n": 10.5}, "n=10.5 must be a whole number"),

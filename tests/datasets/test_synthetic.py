@@ -24,6 +24,7 @@ def arrays(problem):
         ("posterior_drift", {"n_private": 50, "n_public": 20}, {"n_private": 400, "n_public": 100}),
         ("range_known", {"n_private": 50, "n_public": 20}, {"n_private": 400, "n_public": 100}),
         ("range_unknown", {"n_private": 50, "n_public": 20}, {"n_private": 400, "n_public": 100}),
+        ("sine_wave", {"n_private": 50, "n_public": 20}, {"n_private": 400, "n_public": 100}),
         ("synthetic_taxi", SMALL_TAXI, {"n_private": 5000, "n_public": 900, "n_test": 2000}),
     ],
 )
@@ -55,6 +56,17 @@ def test_sine_sum_law():
     assert abs(noise.var() - 1) < 6 * np.sqrt(2 / 20000)
     assert problem.y_range == (y.min(), y.max())
     assert X.min() >= 0 and X.max() <= 1
+
+
+def test_sine_wave_law():
+    problem = make_problem("sine_wave", {"n_private": 20000, "n_public": 20000}, seed=3)
+    np.testing.assert_allclose(problem.eta_test, np.sin(16 * problem.X_test[:, 0]), rtol=1e-12)
+    for X, y in ((problem.X_train, problem.y_train), (problem.X_public, problem.y_public)):
+        noise = y - np.sin(16 * X[:, 0])
+        # Mean and variance of 20000 standard normals: six standard errors, two-sided 2e-9 each.
+        assert abs(noise.mean()) < 6 / np.sqrt(20000)
+        assert abs(noise.var() - 1) < 6 * np.sqrt(2 / 20000)
+    assert problem.y_range == (problem.y_train.min(), problem.y_train.max())
 
 
 def test_noise_scale():
