@@ -37,8 +37,8 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     else:
         if params["public_share"]:
             raise ConfigurationError(
-                f"data set {manifest.name}: public_share={params['public_share']!r}, but it has public rows of its own; "
-                "choose their number by n_public"
+                f"data set {manifest.name}: public_share={params['public_share']!r}, but it has public rows of its "
+                "own; choose their number by n_public"
             )
         public = public[splits.public_rows(public.size, params["n_public"], streams)]
         reference, scaling = table.X[public][:, order], "public sample"
