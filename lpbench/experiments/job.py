@@ -19,7 +19,7 @@ from lpbench.selectors import Selector
 
 #: Keys that describe what was chosen by name; changing them would only make the name wrong.
 _DESCRIPTIONS = {
-    "experiment": ("name", "paper", "kind"),
+    "experiment": ("name", "paper", "kind", "on_request"),
     "dataset": ("name", "title"),
     "mask": ("name", "title"),
     "method": ("name", "task", "privacy"),

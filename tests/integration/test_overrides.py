@@ -98,6 +98,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     (EXPERIMENT, "experiment.name=own/other", "experiment.name"),
     (EXPERIMENT, "experiment.paper=lpct", "experiment.paper"),
     (EXPERIMENT, "experiment.kind=figure", "experiment.kind"),
+    (EXPERIMENT, "experiment.on_request=true", "experiment.on_request"),
     (EXPERIMENT, "experiment.title=Other", lambda r: "Other" in r.text and r.deviates("title")),
     (EXPERIMENT, "experiment.notes=[really]", lambda r: r.experiment["notes"] == ["really"] and r.deviates("notes")),
     (

@@ -93,7 +93,8 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
     const last = Math.max(...at.map((r) => r.x ?? 0)), spread = at.filter((r) => !along || r.x === last).map((r) => ({ name: title(r.method), q0: r.quantiles[0], q2: r.quantiles[2], q5: r.quantiles[5], q8: r.quantiles[8], q10: r.quantiles[10], n: r.n }));
     const ends = [["q0", "least"], ["q2", "a fifth below"], ["q5", "median"], ["q8", "a fifth above"], ["q10", "largest"], ["n", "replications"]].map(([field, name]) => ({ field, title: name, type: "quantitative", format: ".4~g" }));
     const wide = { field: "name", type: "nominal", title: null, axis: { labelLimit: Math.max(90, width * 0.4) } };
-    draw("#spread", { $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values: spread }, description: "Quantiles of the replications", width, height: 60 + 26 * spread.length, autosize: { type: "fit", contains: "padding" }, layer: [
+    document.getElementById("distribution").hidden = document.getElementById("spread").hidden = !spread.length;
+    if (spread.length) draw("#spread", { $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values: spread }, description: "Quantiles of the replications", width, height: 60 + 26 * spread.length, autosize: { type: "fit", contains: "padding" }, layer: [
       { mark: { type: "rule" }, encoding: { y: wide, x: { field: "q0", type: "quantitative", title: `${METRICS[current.metric] ?? current.metric}, ε = ${pick.epsilon}${along ? `, ${axis} = ${last}` : ""}`, scale: { zero: false } }, x2: { field: "q10" }, color: { ...colour, legend: null }, tooltip: ends } },
       { mark: { type: "bar", height: 12 }, encoding: { y: wide, x: { field: "q2", type: "quantitative" }, x2: { field: "q8" }, color: { ...colour, legend: null }, tooltip: ends } },
       { mark: { type: "tick", color: "white", thickness: 2, height: 12 }, encoding: { y: wide, x: { field: "q5", type: "quantitative" } } }] });
@@ -109,6 +110,7 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
       made.append(...cells.map((c, i) => { const cell = document.createElement(i ? "td" : "th"); if (!i) cell.scope = "row"; cell.append(c); return cell; }));
       return made;
     }));
+    dispatchEvent(new Event("filled"));
     told.textContent = same.length ? `${same.length} scores, ${distinct(same, "method").length} methods.` : "Nothing was run like this.";
     const state = new URLSearchParams({ experiment: form.elements.experiment.value, ...pick, methods: chosen.join(" ") });
     history.replaceState(null, "", `#${state}`);

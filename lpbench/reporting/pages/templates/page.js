@@ -25,7 +25,9 @@
   // a table that is wider than its place says so
   const measure = (box) => box.parentElement.classList.toggle("is-wide", box.scrollWidth > box.clientWidth + 1);
   const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
-  document.querySelectorAll(".wide > .scroll").forEach((box) => { measure(box); watcher.observe(box); });
+  const boxes = document.querySelectorAll(".wide > .scroll");
+  boxes.forEach((box) => { measure(box); watcher.observe(box); });
+  addEventListener("filled", () => boxes.forEach(measure));
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
@@ -37,6 +39,7 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
     heads.forEach((head, k) => {
+      if (!head.textContent.trim()) return;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
