@@ -10,11 +10,16 @@ from lpbench.selectors import format_selector, parse_selector
 TEXT = "text"
 
 
+def bare_name(selector: str) -> str:
+    """Name of a selector without its parameters; empty for an empty one (no mask, no data set)."""
+    return parse_selector(selector)[0] if selector else ""
+
+
 def by_method(selectors: Iterable[str]) -> dict[str, list[str]]:
     """Group selectors by bare name, in alphabetical order."""
     groups: dict[str, list[str]] = {}
     for selector in sorted(set(selectors)):
-        groups.setdefault(parse_selector(selector)[0], []).append(selector)
+        groups.setdefault(bare_name(selector), []).append(selector)
     return groups
 
 

@@ -14,9 +14,10 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.summary import BASELINE
+from lpbench.analysis.variants import bare_name
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
-from lpbench.reporting.ladders import Ladder, Step, Total
+from lpbench.reporting.ladders import Ladder, Step
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -39,7 +40,7 @@ def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
         A step was not run, or its scores by replication are not at hand.
     """
     cells = pd.concat([published_cells(name) for name in ladder.artefacts], ignore_index=True)
-    cells = cells[(cells["method"].map(_bare) == ladder.method) & cells["published"].notna()]
+    cells = cells[(cells["method"].map(bare_name) == ladder.method) & cells["published"].notna()]
     cells = cells[cells["mask"] == ladder.mask] if ladder.mask else cells
     found = [_chosen(ladder, step, results) for step in ladder.steps]
     replications = min(int(rows["replication"].max()) + 1 for rows in found)
@@ -87,7 +88,10 @@ def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd
 
 
 def totals(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, Any]]:
-    """Numbers met: a dictionary for each total and configuration, with the published, compared and met numbers."""
+    """Numbers met: a dictionary for each total and configuration, with the published, compared and met numbers.
+
+    Its ``outside`` lists what is not met, a dictionary a published method: how many of its compared numbers, and where.
+    """
     results, found = Results(results_dir), []
     for paper in papers:
         for total in paper.totals:
@@ -97,26 +101,42 @@ def totals(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, Any]]:
                 continue
             table = pd.concat(rows, ignore_index=True)
             for name, variants in total.configurations.items():
-                apart = _apart(table[table["published"].notna()], variants, total)
+                one = _one_row_each(table[table["published"].notna()], variants)
+                apart = one["relative_difference" if total.relative else "difference"]
                 met = int((apart.abs() <= total.tolerance).sum())
                 found.append({"paper": paper.name, "what": total.what, "configuration": name, "cells": len(apart),
                               "compared": int(apart.notna().sum()), "met": met, "tolerance": total.tolerance,
-                              "relative": total.relative})  # fmt: skip
+                              "relative": total.relative,
+                              "outside": _outside(one.assign(out=apart.abs() > total.tolerance))})  # fmt: skip
     return found
 
 
-def _apart(table: pd.DataFrame, variants: tuple[str, ...], total: Total) -> pd.Series:
-    """Distance of each published number under a configuration."""
+def _outside(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Numbers that are not met by published method, and where they lie: (place, how many), most first.
+
+    A place is a data set where there are several, else an experiment where there are several, else a budget.
+    """
+    several = [column for column in ("data", "experiment") if rows[column].nunique() > 1]
+    place = several[0] if several else "epsilon"
+    found = []
+    for method, part in rows[rows["reproduced"].notna()].groupby("base", sort=False):
+        out = part[part["out"]]
+        where = [(key, int(n)) for key, n in out[place].value_counts(sort=True).items()]
+        found.append({"method": method, "compared": len(part), "outside": len(out), "place": place, "where": where})
+    return sorted(found, key=lambda row: -row["outside"])
+
+
+def _one_row_each(table: pd.DataFrame, variants: tuple[str, ...]) -> pd.DataFrame:
+    """The row that stands for each published number under a configuration."""
 
     def preference(method: str) -> tuple:
         params = parse_selector(method)[1] if method else {}
         return params.get("variant") not in variants, params != {}, params.get("variant") != "text", method
 
-    table = table.assign(base=[_bare(m) for m in table["method"]], data=[_bare(d) for d in table["dataset"]],
+    table = table.assign(base=[bare_name(m) for m in table["method"]], data=[bare_name(d) for d in table["dataset"]],
                          preference=[preference(m) for m in table["method"]])  # fmt: skip
     keys = ["experiment", "panel", "data", "mask", "base", "epsilon", "x"]
-    one = table.sort_values("preference", kind="stable").drop_duplicates(keys)
-    return one["relative_difference" if total.relative else "difference"]
+    return table.sort_values("preference", kind="stable").drop_duplicates(keys)
 
 
 def bounds(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, str]]:
@@ -166,8 +186,8 @@ def _means(ladder: Ladder, step: Step, rows: pd.DataFrame, replications: int, re
         table["ours"] /= table["dataset"].map(base)
     return table.assign(
         epsilon=table["epsilon"] * step.budget,
-        data=table["dataset"].map(_bare),
-        paradigm=[_bare(m) for m in table["mask"]],
+        data=table["dataset"].map(bare_name),
+        paradigm=[bare_name(m) for m in table["mask"]],
     )
 
 
@@ -198,7 +218,3 @@ def _look_up(cell: dict, table: pd.DataFrame) -> float:
             same &= np.isclose(table[axis].to_numpy(dtype=float), cell[axis])
     found = table["ours"].to_numpy()[same]
     return float(found[0]) if found.size else np.nan
-
-
-def _bare(selector: str) -> str:
-    return parse_selector(selector)[0] if selector else ""

@@ -10,9 +10,9 @@ import pandas as pd
 from lpbench.analysis import Summary, is_preset, ratio_of_means
 from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import BASELINE
+from lpbench.analysis.variants import bare_name
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.published import published_cells
-from lpbench.selectors import parse_selector
 
 COMPARISON_COLUMNS = [
     *("experiment", "panel", "dataset", "mask", "method", "epsilon", "x"),
@@ -54,9 +54,9 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
 def _reproduced(experiment: str, summary: Summary) -> pd.DataFrame:
     """Our oracle rows in the unit of the paper (ratio to the non-private tree, ratio of seconds, or the mean)."""
     table = summary.table[summary.table["selection"] == "oracle"].copy()
-    table["base"] = [parse_selector(m)[0] for m in table["method"]]
-    table["paradigm"] = [parse_selector(m)[0] if m else "" for m in table["mask"]]
-    table["data"] = [parse_selector(d)[0] for d in table["dataset"]]
+    table["base"] = table["method"].map(bare_name)
+    table["paradigm"] = table["mask"].map(bare_name)
+    table["data"] = table["dataset"].map(bare_name)
     table["value"], table["error"] = table["mean"], table["se"]
     layout = paper_of(experiment).tables.get(experiment)
     if layout is not None and layout.value == "ratio":

@@ -13,11 +13,11 @@ from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
 from lpbench.analysis.instances import Cells
 from lpbench.analysis.statistics import significant
-from lpbench.analysis.variants import one_variant_each
+from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
 from lpbench.reporting.published import published_cells
-from lpbench.selectors import format_selector, parse_selector
+from lpbench.selectors import format_selector
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Evidence:
         """
         self.consulted[name] = None
         rows = self.results.artefact(name).rows()
-        return rows.assign(base=rows["method"].map(_bare))
+        return rows.assign(base=rows["method"].map(bare_name))
 
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
         """Curves of an experiment, those of the named methods (default: all), one variant a method.
@@ -141,10 +141,10 @@ class Evidence:
 
     def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], variant: str) -> Table:
         rows = self.summary(name)
-        rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(_bare) == mask if mask else True)]
+        rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
         stands, known = representatives(rows["method"]), set(rows["method"])
         for method in methods:
-            named = format_selector(_bare(method), {"variant": variant}) if variant else method
+            named = format_selector(bare_name(method), {"variant": variant}) if variant else method
             if named in known:
                 stands[method] = named
         absent = [m for m in methods if m not in stands]
@@ -219,8 +219,8 @@ class _Print:
         A method that does not read the budget is printed once, under one of them.
         """
         _, panel, dataset, mask, method, epsilon, x = key
-        rows = self.rows.get((_bare(method), _place(x)), [])
-        for column, ours in (("panel", panel), ("dataset", _bare(dataset)), ("mask", _bare(mask))):
+        rows = self.rows.get((bare_name(method), _place(x)), [])
+        for column, ours in (("panel", panel), ("dataset", bare_name(dataset)), ("mask", bare_name(mask))):
             rows = [row for row in rows if row[column] in ("", ours)]
         if len(rows) > 1:
             rows = [row for row in rows if np.isclose(row["epsilon"], epsilon)]
@@ -255,7 +255,3 @@ def _printed_curve(curve: Curve, printed: _Print) -> Curve | None:
         step=shown.step,
         published=True,
     )
-
-
-def _bare(selector: str) -> str:
-    return parse_selector(selector)[0] if selector else ""

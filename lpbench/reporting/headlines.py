@@ -12,9 +12,9 @@ import pandas as pd
 
 from lpbench.analysis import representatives
 from lpbench.analysis.claims import STATUSES
+from lpbench.analysis.variants import bare_name
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.paper import paper_of, papers
-from lpbench.selectors import parse_selector
 
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
 UNITS = {
@@ -54,6 +54,11 @@ class Headline:
     distance: float
     absent: tuple[str, ...]
 
+    @property
+    def title(self) -> str:
+        """The paper's short name, and what of it: "LPCT, curves"."""
+        return titled(self.paper, self.kind)
+
     def __str__(self) -> str:
         count = f"{self.compared} of {self.cells} printed numbers" if self.absent else f"{self.cells} printed numbers"
         if not self.compared:
@@ -67,14 +72,19 @@ class Headline:
         return near + (f"; not run: {', '.join(self.absent)}" if self.absent else "")
 
 
+def titled(paper: str, kind: str) -> str:
+    """Name the headline of a paper and kind."""
+    return f"{next((p.short for p in papers() if p.name == paper), paper)}, {kind}"
+
+
 def one_row_each(comparison: pd.DataFrame) -> pd.DataFrame:
     """Keep one row a printed cell: that of the selector that stands for the method."""
     rows = comparison[comparison["published"].notna()]
-    bare = {column: rows[column].map(_bare) for column in ("dataset", "mask", "method")}
+    bare = {column: rows[column].map(bare_name) for column in ("dataset", "mask", "method")}
     stands = representatives(m for m in rows["method"] if m)
     rows = rows.assign(
         **{f"_{column}": values for column, values in bare.items()},
-        _second=[bool(m) and stands[_bare(m)] != m for m in rows["method"]],
+        _second=[bool(m) and stands[bare_name(m)] != m for m in rows["method"]],
     )
     keys = ["panel", "_dataset", "_mask", "_method", "epsilon", "x", "published"]
     first = rows.sort_values("_second", kind="stable").drop_duplicates(keys)
@@ -122,8 +132,8 @@ def distances(rows: pd.DataFrame, unit: str) -> pd.Series:
 def _absent(rows: pd.DataFrame) -> list[str]:
     """What of one artefact has no counterpart: whole data sets, else methods on one."""
     found = []
-    for dataset, part in rows.groupby(rows["dataset"].map(_bare), sort=False):
-        methods = dict.fromkeys(part.loc[part["reproduced"].isna(), "method"].map(_bare))
+    for dataset, part in rows.groupby(rows["dataset"].map(bare_name), sort=False):
+        methods = dict.fromkeys(part.loc[part["reproduced"].isna(), "method"].map(bare_name))
         if methods and part["reproduced"].isna().all():
             found.append(dataset or "all")
         elif methods:
@@ -158,10 +168,5 @@ def in_words(folder: Path) -> str:
     counted = claims["claim_status"].value_counts()
     statuses = ", ".join(f"{counted[s]} {s}" for s in STATUSES if s in counted)
     near = pd.read_csv(folder / "headlines.csv")
-    names = {paper.name: paper.short for paper in papers()}
-    lines = [f"- {names.get(row.paper, row.paper)}, {row.kind}: {row.sentence}." for row in near.itertuples()]
+    lines = [f"- {titled(str(row.paper), str(row.kind))}: {row.sentence}." for row in near.itertuples()]
     return "\n".join([f"Of the {len(claims)} claims that the papers make in words: {statuses}.", "", *lines])
-
-
-def _bare(selector: str) -> str:
-    return parse_selector(selector)[0] if selector else ""

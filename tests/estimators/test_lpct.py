@@ -13,6 +13,7 @@ from lpbench.estimators.lpct import partition as lpct_partition
 from lpbench.estimators.lpct.partition import PublicTree, rate_depth
 from lpbench.estimators.lpct.votes import VoteMechanism
 from lpbench.experiments import catalogue as registry
+from lpbench.partitions.candidates import CandidateCuts
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -152,6 +153,7 @@ GRID = {"depth": [1, 3, 6, None], "public_weight": [0, 0.5, 20, None], "min_samp
         (LPCT(criterion="entropy"), GRID),
         (LPCT(rule="random"), GRID),
         (LPCT(rule="cart"), {"depth": [1, 4], "public_weight": [0.5, 20], "min_samples_leaf": [1, 5]}),
+        (LPCT(search="released"), {"depth": [1, 4], "min_samples_leaf": [1, 5], "rule": ["cart", "max_edge"]}),
         (LPCT(mechanism="rr"), {"depth": [2, 4], "public_weight": [1, None]}),
         (LPCT(source="private"), {"depth": [1, 3, None], "min_samples_leaf": [1, 10]}),
         (LPCT(source="public"), {"depth": [1, 3, None], "min_samples_leaf": [1, 10]}),
@@ -257,6 +259,8 @@ def test_settings_from_sizes_and_budget():
         ({"min_samples_leaf": 0.5}, "min_samples_leaf=0.5 must be"),
         ({"rule": "best"}, "rule='best' must be one of"),
         ({"criterion": "variance"}, "criterion='variance' must be one of"),
+        ({"search": "some"}, "search='some' must be one of"),
+        ({"search": "released", "rule": "random"}, "rule='random' draws them: leave search='all'"),
         ({"source": "all"}, "source='all' must be one of"),
         ({"mechanism": "gauss"}, "mechanism='gauss' must be one of"),
         ({"noise": "none"}, "noise='none' must be one of"),
@@ -311,6 +315,7 @@ def test_method_files(name):
         (LPCT(rule="max_edge"), {"depth": [0, 3, 5], "public_weight": [0, 1], "domain": [None, (0.0, 2.0)]}),
         (LPCT(rule="random"), {"depth": [4], "min_samples_leaf": [0, 2]}),
         (LPCT(rule="cart"), {"depth": [2, 4], "noise": ["sum", "per_user"]}),
+        (LPCT(search="released"), {"depth": [2, 4], "rule": ["cart", "max_edge"]}),
         (LPCTPrune(), {"min_depth": [1, 3], "min_samples_leaf": [0, 2]}),
     ],
 )
@@ -337,3 +342,25 @@ def test_a_public_sample_that_replications_share_is_grown_from_once(monkeypatch)
     LPCT().sweep_many(problems, [1.0], {"depth": [3]}, streams)
     LPCT(rule="random").sweep_many(problems, [1.0], {"depth": [3]}, streams)
     assert grown == [2, 3]
+
+
+def test_the_released_search_of_a_shared_public_sample_is_made_once(monkeypatch):
+    searched = []
+    search = CandidateCuts.__init__
+
+    def counted(self, *arguments, **options):
+        searched.append(self)
+        search(self, *arguments, **options)
+
+    monkeypatch.setattr(CandidateCuts, "__init__", counted)
+    first, second, other = drift(seed=0), drift(seed=1), drift(seed=2)
+    second = replace(second, X_public=first.X_public.copy(), y_public=first.y_public.copy())
+    streams = [Streams(k) for k in range(3)]
+    LPCT(search="released").sweep_many([first, second, other], [1.0], {"depth": [3]}, streams)
+    assert len(searched) == 2
+
+
+def test_without_public_rows_the_released_search_has_nothing_to_look_at():
+    problem = drift()
+    trees = [LPCT(2.0, 3, search=s, random_state=0).fit(problem.X_train, problem.y_train) for s in ("all", "released")]
+    assert (trees[0].predict(problem.X_test) == trees[1].predict(problem.X_test)).all()

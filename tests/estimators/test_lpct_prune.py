@@ -244,6 +244,7 @@ def test_second_query_is_a_plain_private_tree():
         (LPCTPrune(), {"depth": [1, 4, None], "constants": ["paper", "tight", "exact"], "min_depth": [1, 2]}),
         (LPCTPrune(constants="paper"), {"terminate": [False, True], "depth": [None, 3]}),
         (LPCTPrune(rule="cart"), {"min_samples_leaf": [1, 10], "terminate": [True, False]}),
+        (LPCTPrune(search="released", depth=4), {"min_samples_leaf": [1, 5], "rule": ["cart", "max_edge"]}),
         (LPCTPrune(outside="zero"), {"domain": [None, (0.0, 0.5)], "rule": ["max_edge", "random"]}),
     ],
 )

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from lpbench.errors import ConfigurationError
 from lpbench.estimators import PGLM
 from lpbench.estimators.baselines.pglm import SENSITIVITY, Moments, moment_scale, smallest_eigenvalue, unit_rows
+from lpbench.estimators.baselines.pglm_released import released_scale
 from lpbench.privacy import Gaussian
+from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
 RNG = np.random.default_rng(3)
@@ -130,3 +133,37 @@ def test_guarantee_counts_the_symmetric_matrix_once():
 def test_more_than_two_classes_are_refused():
     with pytest.raises(ValueError, match="Only binary"):
         PGLM().fit(X, np.arange(500) % 3)
+
+
+def test_the_released_version_follows_the_public_code():
+    """Rows as they are, classes 0 and 1, the cut at 1/2, noise of the sums by the formula of the code."""
+    draws = Streams(5)
+    model = PGLM(epsilon=2.0, version="released", random_state=draws).fit(X, Y, X_public=X[:50], y_public=Y[:50])
+    rows, rng = np.column_stack([X, np.ones(500)]), draws.generator("moments")
+    square, deviation = rng.standard_normal((5, 5)), math.sqrt(32 * 5**4 * math.log(2.5 * 500**2) / 4 * math.sqrt(500))
+    gram = rows.T @ rows + deviation * (square + square.T) / math.sqrt(2)
+    beta = np.linalg.solve(gram, rows.T @ Y + deviation * rng.standard_normal(5))
+    c = released_scale(rows[:50] @ beta)
+    score = rows @ (beta if math.isnan(c) else c * beta)
+    assert (model.predict(X) == (score > 0.5)).all()
+    swept = model.sweep(Problem(X, Y, X, Y, X_public=X[:50], y_public=Y[:50], metric="accuracy"), [2.0], {}, draws)
+    assert swept.values[0, 0] == np.mean(model.predict(X) == Y)
+
+
+def test_the_released_scale_takes_ten_steps_without_a_factor_of_the_derivative():
+    scores, c = np.linspace(-0.2, 0.3, 30), 1.0
+    for _ in range(10):
+        s = 1 / (1 + np.exp(-c * scores))
+        c -= (c * np.mean(s * (1 - s)) - 1) / np.mean(s * (1 - s) * (1 + c * scores * (1 - 2 * s)))
+    assert released_scale(scores) == pytest.approx(c, rel=1e-9)
+    assert math.isnan(released_scale(np.full(3, 1e5)))
+
+
+def test_the_released_version_promises_nothing():
+    model = PGLM(epsilon=1.0, version="released", random_state=0).fit(X, Y, X_public=X[:50], y_public=Y[:50])
+    assert (model.guarantee_.model, model.guarantee_.epsilon) == ("none", math.inf)
+    assert "no budget holds" in model.guarantee_.note
+    with pytest.raises(ConfigurationError, match="version='released' needs public features"):
+        PGLM(version="released").fit(X, Y)
+    with pytest.raises(ConfigurationError, match="version='first' must be one of"):
+        PGLM(version="first").fit(X, Y)

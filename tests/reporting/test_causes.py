@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -88,17 +89,36 @@ def test_totals_count_each_published_number_once(results):
     assert default["met"] == 0
     # histoftree and krr in both halves, adhistoftree in one
     assert inferred["met"] == 10 * (3 + 5)
+    outside = {part["method"]: part for part in inferred["outside"]}
+    assert {m: (p["outside"], p["compared"]) for m, p in outside.items() if p["outside"]} == {
+        "hist": (20, 20), "par_dt": (20, 20)
+    }  # fmt: skip
+    assert sum(part["compared"] for part in inferred["outside"]) == 120
+    assert outside["hist"]["place"] == "data" and ("red_wine", 2) in outside["hist"]["where"]
+    assert sum(part["outside"] for part in default["outside"]) == 120
+
+
+def test_a_place_is_a_data_set_an_experiment_or_a_budget(results, monkeypatch):
+    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,))
+    rows = Results(results).artefact(NAME).comparison
+    one_set = rows[rows["dataset"].str.startswith("abalone")]
+    monkeypatch.setattr(Results, "artefact", lambda *_: SimpleNamespace(comparison=one_set))
+    paper = dataclasses.replace(PAPER, totals=(total,))
+    default, _ = totals([paper], results)
+    assert default["outside"][0]["place"] == "epsilon" and default["outside"][0]["where"] == [(2.0, 2)]
+    page = pages_causes._total(default, CARDS)
+    assert {"method": "AdHistOfTree (CART)", "numbers": "1 of 1", "where": "ε = 2 (1)"} in page["outside"]
 
 
 def test_without_results_there_is_no_page(tmp_path):
-    assert pages_causes.causes_page(tmp_path, tmp_path) is None
+    assert pages_causes.causes_page(tmp_path, tmp_path, CARDS) is None
 
 
 def test_steps_of_a_page_name_what_they_rest_on(results, tmp_path, monkeypatch):
     paper = dataclasses.replace(PAPER, ladders=(LADDER,), bounds=(Bound("Table 9", "why", lambda results: "evidence"),))
     monkeypatch.setattr(pages_causes, "papers", lambda: (paper,))
     write_causes([paper], results, tmp_path)
-    text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path), here="causes.html", pages=[],
+    text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path, CARDS), here="causes.html", pages=[],
                   selections={}, stored=False)  # fmt: skip
     for part in ("halves", "our choice where the text is silent", "tried, not adopted", "+100.0 %", "evidence"):
         assert part in text

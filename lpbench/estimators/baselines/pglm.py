@@ -14,8 +14,10 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.special import expit
 from sklearn.base import clone
 
-from lpbench.errors import DataError
+from lpbench.checks import check_choice
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.baselines.pglm_released import ReleasedMoments
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Device, Gaussian, Records
 from lpbench.privacy.guarantee import Guarantee
@@ -32,6 +34,8 @@ _RELATIVE_FLOOR = 1e-9
 
 #: Width of the moment matrix beyond which its smallest eigenvalue is found by products with vectors.
 _WIDE = 500
+
+VERSIONS = ("text", "released")
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:
@@ -215,8 +219,8 @@ class PGLM(BinaryClassifier):
     positive. The scale of the logistic model (:func:`moment_scale`) is read from public features and cannot change the
     class.
 
-    The authors of LPCT code the labels 0 and 1 and cut at 1/2, and multiply the variance of a user's noise by sqrt(n)
-    instead of n; neither is followed here.
+    The authors of LPCT take rows as they are, code the labels 0 and 1 and cut at 1/2, and multiply the variance of a
+    user's noise by sqrt(n) instead of n: ``version="released"``, for comparison.
 
     Parameters
     ----------
@@ -224,6 +228,8 @@ class PGLM(BinaryClassifier):
         Budget of one user; inf: no noise.
     delta : float, optional
         Failure probability. None: 1 / n^2 (LPCT sec. 7.2).
+    version : {"text", "released"}
+        ``released``: the authors' public code, which is *not* private; ``guarantee_`` says so. Needs public features.
     domain : (float, float) or None
         Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
     classes : array-like, optional
@@ -250,12 +256,14 @@ class PGLM(BinaryClassifier):
         self,
         epsilon: float = 1.0,
         delta: float | None = None,
+        version: str = "text",
         domain: tuple[float, float] | None = None,
         classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.version = version
         self.domain = domain
         self.classes = classes
         self.random_state = random_state
@@ -282,28 +290,43 @@ class PGLM(BinaryClassifier):
         self
         """
         moments, X_public = self._collect(X, y, mask, X_public, y_public)
-        mechanism = self._mechanism(moments.n)
-        self.coef_, self.ridge_ = moments.solve(mechanism)
+        self.coef_, self.ridge_ = self._solve(moments)
         self.scale_, self.scale_found_ = 2.0, False
         if X_public is not None:
             self.scale_, self.scale_found_ = moment_scale(unit_rows(X_public) @ self.coef_)
-        width = self.coef_.size
+        if isinstance(moments, ReleasedMoments):
+            note = self._noted("features are not bounded and the noise of a user shrinks with n: no budget holds")
+            self.guarantee_ = Guarantee("none", math.inf, note=note)
+            return self
+        mechanism, width = self._mechanism(moments.n), self.coef_.size
         bits = mechanism.bits * (width * (width + 1) / 2 + width)
         self.guarantee_ = Guarantee("ldp", float(self.epsilon), mechanism.delta, bits_up=bits, note=self._noted())
         return self
 
     def _collect(
         self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows
-    ) -> tuple[Moments, np.ndarray | None]:
+    ) -> tuple[Moments | ReleasedMoments, np.ndarray | None]:
+        check_choice("version", self.version, VERSIONS)
         X, codes, X_public, _ = self._check_fit(X, y, mask, X_public, y_public)
+        if self.version == "released":
+            if X_public is None:
+                raise ConfigurationError("version='released' needs public features: pass X_public, or version='text'")
+            return ReleasedMoments.collect(X, codes, X_public, self._streams()), X_public
         return Moments.collect(unit_rows(X), 2.0 * codes - 1.0, self._streams()), X_public
 
+    def _solve(self, moments: Moments | ReleasedMoments) -> tuple[np.ndarray, float]:
+        """Coefficients and ridge under this budget."""
+        if isinstance(moments, ReleasedMoments):
+            return moments.solve(check_epsilon(self.epsilon), self._delta(moments.n)), 0.0
+        return moments.solve(self._mechanism(moments.n))
+
     def _mechanism(self, n: int) -> Gaussian:
-        epsilon = check_epsilon(self.epsilon)
+        return Gaussian.for_budget(check_epsilon(self.epsilon), self._delta(n), SENSITIVITY)
+
+    def _delta(self, n: int) -> float:
         if self.delta is None and n < 2:
             raise DataError("delta=None means 1 / n^2, which needs more than 1 sample; pass delta in (0, 1)")
-        delta = 1.0 / n**2 if self.delta is None else self.delta
-        return Gaussian.for_budget(epsilon, delta, SENSITIVITY)
+        return 1.0 / n**2 if self.delta is None else self.delta
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
         """Return linear scores of X of shape (m, d): ndarray of shape (m,), positive for the second class."""
@@ -331,6 +354,6 @@ class PGLM(BinaryClassifier):
         for g, point in enumerate(points):
             for b, epsilon in enumerate(budgets):
                 model.set_params(epsilon=epsilon, **point)
-                coef, _ = moments.solve(model._mechanism(moments.n))
+                coef, _ = model._solve(moments)
                 values[b, g] = problem.score(model.classes_[(test @ coef > 0).astype(int)])
         return SweepResult(values)

@@ -11,7 +11,7 @@ import numpy as np
 from lpbench.checks import check_choice, check_domain
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult
-from lpbench.estimators.lpct.partition import CRITERIA, RULES
+from lpbench.estimators.lpct.partition import CRITERIA, RULES, SEARCHES
 from lpbench.estimators.lpct.tables import Samples, grown_at_once
 from lpbench.estimators.lpct.votes import decide, probabilities
 from lpbench.partitions.tree import TreePartition
@@ -48,7 +48,10 @@ class LPCTBase(LocalClassifier):
     def _check_partition(self) -> None:
         check_choice("rule", self.rule, RULES)
         check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("search", self.search, SEARCHES)
         check_choice("outside", self.outside, OUTSIDE)
+        if self.search == "released" and self.rule == "random":
+            raise ConfigurationError("search='released' looks for cuts; rule='random' draws them: leave search='all'")
 
     def _check_samples(
         self,

@@ -55,6 +55,10 @@ class LPCT(LPCTBase):
         Impurity of the public labels. The paper's text says Gini, the code behind its figures uses entropy.
     min_samples_leaf : int
         Fewest public samples in a cell.
+    search : {"all", "released"}
+        Candidates for a cut. ``all``: every threshold (CART), the best longest edge (max-edge). ``released``: those of
+        the authors' code, ten thresholds a feature, and the next of the best features where the best one would leave
+        too few rows (:class:`~lpbench.partitions.candidates.CandidateCuts`).
     source : {"both", "private", "public"}
         ``private``: lambda = 0 (LPCT-P; LPDT in the paper's tables). ``public``: public votes alone, nothing is asked
         of the private users and nothing spent (LPCT-Q).
@@ -97,6 +101,7 @@ class LPCT(LPCTBase):
         rule: str = "max_edge",
         criterion: str = "gini",
         min_samples_leaf: int = 1,
+        search: str = "all",
         source: str = "both",
         mechanism: str = "laplace",
         noise: str = "sum",
@@ -111,6 +116,7 @@ class LPCT(LPCTBase):
         self.rule = rule
         self.criterion = criterion
         self.min_samples_leaf = min_samples_leaf
+        self.search = search
         self.source = source
         self.mechanism = mechanism
         self.noise = noise

@@ -44,7 +44,7 @@ class LPCTPrune(LPCTBase):
         Algorithm 2's flag and second query. False, the default, asks once with the whole epsilon: the paper's
         figures are drawn that way. True spends epsilon / 2 on the first query; if some leaf raises the flag, a tree of
         depth ``private_depth`` is fitted to P alone with the other half.
-    rule, criterion, min_samples_leaf, outside, domain, classes, random_state
+    rule, criterion, min_samples_leaf, search, outside, domain, classes, random_state
         As in :class:`~lpbench.estimators.LPCT`.
 
     Attributes
@@ -72,6 +72,7 @@ class LPCTPrune(LPCTBase):
         rule: str = "max_edge",
         criterion: str = "gini",
         min_samples_leaf: int = 1,
+        search: str = "all",
         outside: str = "route",
         domain: tuple[float, float] | None = None,
         classes: Sequence | None = None,
@@ -85,6 +86,7 @@ class LPCTPrune(LPCTBase):
         self.rule = rule
         self.criterion = criterion
         self.min_samples_leaf = min_samples_leaf
+        self.search = search
         self.outside = outside
         self.domain = domain
         self.classes = classes

@@ -16,6 +16,7 @@ from lpbench.seeds import Streams
 
 RULES = ("max_edge", "cart", "random")
 CRITERIA = ("gini", "entropy")
+SEARCHES = ("all", "released")
 
 
 class PublicTree:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lpbench.estimators.lpct.partition import PublicTree, grown_depth
 from lpbench.estimators.lpct.votes import count_votes
+from lpbench.partitions.candidates import CandidateCuts
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -105,12 +107,13 @@ class NodeTable:
 class Tables:
     """Tables of one sample for any depth and leaf size.
 
-    One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size.
+    One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size, and so does a tree of
+    the released search.
 
     Parameters
     ----------
     model : LPCT or LPCTPrune
-        Gives rule, criterion, classes and number of features.
+        Gives rule, criterion, search, classes and number of features.
     samples : Samples
     streams : Streams
     deepest, smallest : int
@@ -131,6 +134,8 @@ class Tables:
         self.widest = (deepest, smallest)
         self._trees: dict[tuple[int, int], PublicTree] = {}
         self._tables: dict[tuple[int, int], NodeTable] = {}
+        self._released = model.search == "released" and samples.X_public is not None
+        self._like: Tables | None = None  # searches the cells for both
 
     @staticmethod
     def grow_together(several: Sequence[Tables]) -> None:
@@ -140,9 +145,15 @@ class Tables:
         is grown from once, unless cuts are drawn at random.
         """
         alike: dict[tuple, list[Tables]] = {}
+        searched: dict[tuple, Tables] = {}
         for tables in several:
-            if tables.model.rule != "cart":
-                alike.setdefault((*tables.widest, *tables._shape().values()), []).append(tables)
+            shape = tuple(tables._shape().values())
+            if tables._one_for_all:
+                alike.setdefault((*tables.widest, *shape), []).append(tables)
+            elif tables._released:
+                first = searched.setdefault(shape, tables)
+                if first is not tables and tables._grows_like(first):
+                    tables._like = first
         for members in alike.values():
             known: list[list[Tables]] = []
             for tables in members:
@@ -157,6 +168,11 @@ class Tables:
                 for k, tree in zip(part, trees, strict=True):
                     for tables in known[k]:
                         tables._trees[tables.widest] = tree
+
+    @property
+    def _one_for_all(self) -> bool:
+        """Whether one tree serves all depths and leaf sizes."""
+        return self.model.rule != "cart" and not self._released
 
     def _grows_like(self, other: Tables) -> bool:
         """Whether the tree of another sample of the same shape is also that of this one."""
@@ -175,7 +191,7 @@ class Tables:
 
     def _key(self, depth: int, min_samples_leaf: int) -> tuple[int, int]:
         """Greatest depth and smallest leaf size of the tree that serves a setting."""
-        if self.model.rule != "cart":
+        if self._one_for_all:
             return self.widest
         return min(grown_depth(depth), self.widest[0]), min_samples_leaf
 
@@ -186,7 +202,10 @@ class Tables:
 
     def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
         samples, key = self.samples, (depth, min_samples_leaf)
-        tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
+        if self._released:
+            tree = PublicTree(self._candidates.grow(depth, max(1, min_samples_leaf)))
+        else:
+            tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
         private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
         if samples.X_public is not None and samples.public_codes is not None:
             public = self._count(tree, samples.X_public, samples.public_codes)
@@ -195,6 +214,15 @@ class Tables:
             hits = self._count(tree, self.rows.X, self.rows.code)
             hits[0] -= hits[1:].sum(axis=0)
         return NodeTable(tree, private, public, hits)
+
+    @cached_property
+    def _candidates(self) -> CandidateCuts:
+        """The released search of the public sample."""
+        if self._like is not None:
+            return self._like._candidates
+        X, codes = self.samples.X_public, self.samples.public_codes
+        assert X is not None and codes is not None
+        return CandidateCuts(X, codes, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
 
     def _shape(self) -> dict:
         """What trees must have in common to be grown together."""

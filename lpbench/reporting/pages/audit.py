@@ -31,11 +31,11 @@ def audit_page(folder: Path) -> dict:
         for p in papers()
         if p.deviations
     }
-    tables = {name: _table(folder / file) for name, file in FURTHER.items()}
+    found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
     return {
         "title": "Privacy audit",
-        "audit": _found(folder),
-        "verdict": audit_verdict(folder),
+        "audit": found,
+        "verdict": _verdict(found, tables["mutants"]),
         "released": released,
         "released_heads": _RELEASED,
         "further": tables,
@@ -44,7 +44,10 @@ def audit_page(folder: Path) -> dict:
 
 def audit_verdict(folder: Path) -> str:
     """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
-    found, mutants = _found(folder), _table(folder / FURTHER["mutants"])
+    return _verdict(_found(folder), _table(folder / FURTHER["mutants"]))
+
+
+def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
     bad, good = found["bad"]["rows"], found["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     parts = [f"{caught} of {len(bad)} mechanisms known to be wrong"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from lpbench.experiments.method import Method
+from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.causes import FILE, bounds, readings_tried, totals
 from lpbench.reporting.ladders import SUPPORT
 from lpbench.reporting.paper import papers
@@ -14,7 +17,7 @@ from lpbench.reporting.paper import papers
 TITLE = "Why the numbers differ"
 
 
-def causes_page(results_dir: Path, report: Path) -> dict[str, Any] | None:
+def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) -> dict[str, Any] | None:
     """Collect the page's content from ``causes.csv`` in the folder of the report; None without anything to show."""
     known = papers()
     table = pd.read_csv(report / FILE, keep_default_na=False) if (report / FILE).is_file() else None
@@ -34,7 +37,7 @@ def causes_page(results_dir: Path, report: Path) -> dict[str, Any] | None:
             }
             for what in names
         ]
-        totals_of = [_total(t) for t in met if t["paper"] == paper.name]
+        totals_of = [_total(t, cards) for t in met if t["paper"] == paper.name]
         bounds_of = [b for b in excluded if b["paper"] == paper.name]
         if ladders or totals_of or bounds_of:
             count = tried.get(paper.name, 0)
@@ -59,7 +62,7 @@ def _step(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _total(row: dict[str, Any]) -> dict[str, Any]:
+def _total(row: dict[str, Any], cards: Mapping[str, Method]) -> dict[str, Any]:
     share = row["met"] / row["cells"] if row["cells"] else 0.0
     return {
         "what": row["what"],
@@ -69,7 +72,23 @@ def _total(row: dict[str, Any]) -> dict[str, Any]:
         "share": share,
         "within": f"{100 * share:.0f} %",
         "tolerance": _tolerance(row["tolerance"], row["relative"]),
+        "outside": [
+            {
+                "method": method_title(part["method"], cards),
+                "numbers": f"{part['outside']} of {part['compared']}",
+                "where": ", ".join(f"{_place(part['place'], key)} ({n})" for key, n in part["where"]),
+            }
+            for part in row["outside"]
+            if part["outside"]
+        ],
     }
+
+
+def _place(place: str, key: Any) -> str:
+    """A data set, an experiment or a budget in print."""
+    if place == "epsilon":
+        return f"ε = {key:g}"
+    return dataset_title(key) if place == "data" else key.rpartition("/")[2]
 
 
 def _tolerance(value: float, relative: bool) -> str:

@@ -69,7 +69,7 @@ def write_pages(
     places = [Place(folder, folder)]
     if folder.resolve() != results_dir.resolve():
         places.append(Place(results_dir, folder, stored=True))
-    site = Site(entries, folder, missing, environment, cards, causes_page(results_dir, folder))
+    site = Site(entries, folder, missing, environment, cards, causes_page(results_dir, folder, cards))
     return [path for place in places for path in site.write(place)]
 
 

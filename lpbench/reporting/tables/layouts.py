@@ -10,6 +10,7 @@ import pandas as pd
 
 from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.paper import TableLayout, paper_of, papers
@@ -166,5 +167,5 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
 
 def _printed_as(mask: str, method: str, printed: set[tuple[str, str]]) -> tuple[str, str]:
     """Keys of a column among the published cells; two empty ones where it was not published."""
-    bare, name = (parse_selector(selector)[0] if selector else "" for selector in (mask, method))
-    return next(((m, name) for m in (bare, "") if (m, name) in printed), ("", ""))
+    name = bare_name(method)
+    return next(((m, name) for m in (bare_name(mask), "") if (m, name) in printed), ("", ""))
