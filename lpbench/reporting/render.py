@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
+
+#: Words of the papers that have a symbol, or a name in full.
+_SYMBOLS = {"gamma": "γ", "lambda": "λ", "eta": "η", "mse": "mean squared error"}
 
 
 def render(template: str, **content: Any) -> str:
@@ -21,6 +25,14 @@ def coded(text: str) -> Markup:
     if len(parts) % 2 == 0:  # a backtick without its pair stands for itself
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(Markup("<code>{}</code>").format(p) if k % 2 else escape(p) for k, p in enumerate(parts))
+
+
+def in_symbols(text: str) -> str:
+    """Words of a paper in symbols: ``epsilon <= 1`` is ``ε ≤ 1``."""
+    text = re.sub(r"\b(?:[Ee]psilon|eps)\b", "ε", text)
+    for word, symbol in _SYMBOLS.items():
+        text = re.sub(rf"\b{word}\b", symbol, text)
+    return text.replace("<=", "≤").replace(">=", "≥").replace("ε^2", "ε²")
 
 
 def _entry(text: Any) -> str:
@@ -38,5 +50,5 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"coded": coded, "entry": _entry}
+    made.filters |= {"coded": coded, "entry": _entry, "in_symbols": in_symbols}
     return made

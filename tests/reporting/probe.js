@@ -22,7 +22,7 @@ const look = async (page, width) => {
   await wait(200);
   found.silent = [...page_.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth + 1).filter((box) => {
     const first = box.querySelector("tbody tr > :first-child"), hint = box.parentElement.querySelector(".hint");
-    return view.getComputedStyle(first).position !== "sticky" || !hint?.getClientRects().length;
+    return (first && view.getComputedStyle(first).position !== "sticky") || !hint?.getClientRects().length;
   }).map((box) => box.getAttribute("aria-label"));
   if (AXE_WIDTHS.includes(width)) {
     const script = page_.createElement("script");

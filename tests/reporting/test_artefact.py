@@ -1,6 +1,7 @@
 """Tables, comparison and figures of one experiment, from fake scores."""
 
 import hashlib
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summa
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
 from lpbench.reporting.drawings import write_drawing
 from lpbench.reporting.figures.curves import labelled_curves, published_curves
-from lpbench.reporting.figures.lines import _looks, _panel_title
+from lpbench.reporting.figures.lines import _looks, _panel_title, draw_lines
 from lpbench.reporting.tables.grid import build, print_number
 from lpbench.reporting.tables.latex import to_latex
 from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
@@ -194,3 +195,13 @@ def test_budgets_that_differ_by_panel_are_in_the_titles():
     assert {(c.panel, c.epsilon) for c in found} == {("a", 8.0), ("b", 1000.0)}
     assert _panel_title("b", found) == "(b) ε = 1000 (non-private)"
     assert len(_looks(found)["colour"]) == 2  # by method, not by budget
+
+
+def test_a_legend_has_printed_names_and_a_default_variant_once(tmp_path):
+    body = experiment("lpct/figure10")
+    known = CARDS | {"lpdt[variant=published_code]": card("LPDT", "classification")}
+    scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
+    table = summarise_experiment(typed(body), scores, known).table
+    [path, _] = draw_lines(typed(body), table, known, tmp_path, "figure10", "oracle")
+    words = set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
+    assert "LPDT" in words and not {w for w in words if "lpdt" in w or "variant" in w}

@@ -92,7 +92,7 @@ def test_the_front_page_says_what_there_is(pages):
         "<h1>What locally private learners are worth</h1>",
         "Locally Private Estimation with Public Features",
         "Yuheng Ma, Ke Jia, Hanfang Yang. AISTATS 2025",
-        "data not at hand: taxi; incomplete, stopped by the clock (run again): krr on building",
+        "Data not at hand: taxi. Incomplete, stopped by the clock (run again): krr on building.",
         "Ask the owner.",
         "What the papers claim",
     )
@@ -162,7 +162,7 @@ def test_pages_beside_the_run_link_to_every_replication(pages):
 def test_distances_are_in_words_too():
     assert in_errors(0.3, 0.1) == pytest.approx(3 / 2**0.5)
     assert in_errors(0.3, 0.0) == 99.0 and in_errors(0.0, 0.0) == 0.0
-    assert distance(0.4) == ("agree", "≈ +0.4 se")
+    assert distance(0.4) == ("agree", "≈ +0.4 se") and distance(-0.03) == ("agree", "≈ 0 se")
     assert distance(-2.0) == ("close below", "▼ 2.0 se")
     assert distance(12.3) == ("far above", "▲ 12 se")
     assert distance(99.0) == ("far above", "▲ > 30 se")

@@ -1,10 +1,14 @@
 """The plots that every table gets: which are drawn, from what, and what they say."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from lpbench.analysis import critical_difference
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
+from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import competing, parts, slug
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
@@ -66,3 +70,14 @@ def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):
 
 def test_names_of_files():
     assert slug("aligned, ε = 0.5") == "aligned_epsilon_0.5" and slug("a[b=1]") == "a_b_1"
+
+
+def test_no_title_is_wider_than_its_figure(table, scores, tmp_path):
+    found = parts(typed(table), summarise_experiment(typed(table), scores, FLOOR), FLOOR, "oracle")
+    found = [replace(part, datasets=part.datasets[:1]) for part in found]
+    for path in draw_budgets(found, tmp_path, "floor_budgets", "oracle"):
+        text = path.read_text(encoding="utf-8")
+        width = float(re.search(r'width="([\d.]+)pt"', text)[1])
+        lines = re.findall(r'<text style="font-size: 9px[^>]*>([^<]+)<', text)
+        assert "aligned" in lines[0] or "personalized" in lines[0]
+        assert max(map(len, lines)) * 9 * 0.52 <= width

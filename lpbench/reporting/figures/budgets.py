@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ BAND = 2.0
 LOG_FROM = 1.5
 #: Inches, so that the title and the legend of a single panel are not cut off.
 LEAST_WIDTH = 6.5
+#: Letters of the title that fit on an inch.
+_LETTERS = 14
 _COLUMNS = 5
 _NAMES = {"mse": "mean squared error", "accuracy": "accuracy (%)"}
 _SCALES = {"accuracy": 100.0}
@@ -53,7 +56,8 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
     with style.look():
         beside = min(len(columns), 3)
         height = 1.9 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
-        figure, axes = plt.subplots(rows, across, figsize=(max(2.1 * across + 0.6, LEAST_WIDTH), height), squeeze=False)
+        width = max(2.1 * across + 0.6, LEAST_WIDTH)
+        figure, axes = plt.subplots(rows, across, figsize=(width, height), squeeze=False)
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax, dataset in zip(axes.flat, datasets, strict=False):
@@ -65,7 +69,8 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
         metric = _NAMES.get(found[0].metric, found[0].metric)
         chosen = "best grid point with hindsight" if selection == "oracle" else "one setting fixed without test rows"
         text = f"{metric} against the privacy budget ε ({chosen}, ± {BAND:g} standard errors)"
-        figure.suptitle(", ".join(filter(None, [title, text])), fontsize=9, x=0.02, ha="left")
+        text = textwrap.fill(", ".join(filter(None, [title.replace("_", " "), text])), int(_LETTERS * width))
+        figure.suptitle(text, fontsize=9, x=0.02, ha="left")
         return style.save(figure, folder, name, formats=("svg",))
 
 

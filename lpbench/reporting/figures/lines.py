@@ -22,6 +22,7 @@ from lpbench.reporting.cards import SYMBOLS
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, place_of, published_curves
 from lpbench.reporting.paper import paper_of
+from lpbench.selectors import format_selector, parse_selector
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
@@ -69,7 +70,8 @@ def draw_lines(
     list of Path
         Empty if there is no curve with two places.
     """
-    found = labelled_curves(experiment, table, cards, selection)
+    default = paper_of(experiment.name).default_variant
+    found = [_bare(c, default) for c in labelled_curves(experiment, table, cards, selection)]
     if not any(len(c.x) > 1 for c in found):
         return []
     panels = sorted({c.panel for c in found})
@@ -81,7 +83,7 @@ def draw_lines(
         under = published_curves(experiment.name, found) if selection == "oracle" else []
         scale = _SCALES.get(metric, 1.0)
         found, under = [[_scaled(c, scale) for c in part] for part in (found, under)]
-        handles = _legend(found, looks, bool(under), paper_of(experiment.name).default_variant)
+        handles = _legend(found, looks, bool(under), default)
         # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
         across = 2 if max(len(str(h.get_label())) for h in handles) <= 34 else 1
         across = across if columns == 1 else across + 1
@@ -101,6 +103,14 @@ def draw_lines(
             figure.suptitle("One setting fixed without test rows", fontsize=9, x=0.02, ha="left")
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
+
+
+def _bare(curve: Curve, default_variant: str) -> Curve:
+    """The curve, without its variant where that is the paper's default, which need not be named."""
+    name, params = parse_selector(curve.method)
+    if str(params.get("variant", "")).replace("_", " ") != default_variant:
+        return curve
+    return replace(curve, method=format_selector(name, {k: v for k, v in params.items() if k != "variant"}))
 
 
 def _scaled(curve: Curve, scale: float) -> Curve:
@@ -229,6 +239,7 @@ def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_var
     if by_budget:
         for budget in sorted({c.epsilon for c in found}):
             text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE else "")
+            text = "non-private" if math.isinf(budget) else text
             handles.append(Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
     if several_variants:
         for variant, line in looks["line"].items():

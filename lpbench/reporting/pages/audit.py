@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lpbench.files import write_text
+from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import render
 
@@ -34,7 +35,7 @@ def audit_page(folder: Path) -> dict:
     found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
     return {
         "title": "Privacy audit",
-        "audit": found,
+        "audit": found | {"methods": _in_words(found["methods"])},
         "verdict": _verdict(found, tables["mutants"]),
         "released": released,
         "released_heads": _RELEASED,
@@ -56,6 +57,18 @@ def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) 
         parts.append(f"{broken} of {len(mutants[1])} methods with one promise broken")
     whom = "none" if not accused else str(accused)
     return f"The audit catches {' and '.join(parts)}, and accuses {whom} of {len(good)} that keep their promise."
+
+
+def _in_words(table: Mapping) -> dict:
+    """The table of methods with what each protects in words in the place of its privacy model."""
+    if "model" not in table["heads"]:
+        return dict(table)
+    k = table["heads"].index("model")
+    heads = [*table["heads"][:k], "protects", *table["heads"][k + 1 :]]
+    models = [row[k].partition(",") for row in table["rows"]]
+    words = [f"{PROTECTS.get(model, model)}{comma}{rest}" for model, comma, rest in models]
+    rows = [[*row[:k], shown, *row[k + 1 :]] for row, shown in zip(table["rows"], words, strict=True)]
+    return {"heads": heads, "rows": rows}
 
 
 def _found(folder: Path) -> dict:

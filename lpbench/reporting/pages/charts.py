@@ -1,6 +1,8 @@
 """Charts that the pages draw themselves: intervals and bars, as coordinates for the templates.
 
-They take their colours from the page, so that they are readable in the light and in the dark and when they are printed.
+They are as wide as a small screen, so that their letters are read there and on cards; long labels stand above their
+rows. They take their colours from the page, so that they are readable in the light and in the dark and when they are
+printed.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH, LEFT, RIGHT = 560, 190, 12
-_ROW, _FOOT = 24, 22
+WIDTH, RIGHT = 340, 14
+#: Width of a letter, what a label above its row takes, and the share of the width that labels beside rows may take.
+_LETTER, _ABOVE, _BESIDE = 6.6, 17, 0.5
+_ROW, _FOOT, _BAR = 24, 22, 22
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,11 @@ class Dot:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a chart: label, height, dots."""
+    """A line of a chart: label, heights of dots and label, dots."""
 
     label: str
     y: float
+    label_y: float
     dots: tuple[Dot, ...]
 
 
@@ -54,7 +59,6 @@ class Intervals:
     words: str
     width: int
     height: int
-    left: int
 
 
 def intervals(rows: Sequence[tuple[str, Sequence[Value]]], unit: str = "", zero: float | None = 0.0) -> Intervals:
@@ -66,9 +70,11 @@ def intervals(rows: Sequence[tuple[str, Sequence[Value]]], unit: str = "", zero:
     )
     margin = 0.06 * (high - low) or 1.0
     low, high = low - margin, high + margin
+    left, above = _room([label for label, _ in rows], WIDTH)
+    left = left or RIGHT
 
     def at(value: float) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low), 1)
+        return round(left + (WIDTH - left - RIGHT) * (value - low) / (high - low), 1)
 
     found, words = [], []
     for k, (label, values) in enumerate(rows):
@@ -82,18 +88,26 @@ def intervals(rows: Sequence[tuple[str, Sequence[Value]]], unit: str = "", zero:
                 Dot(at(d.value), at(d.low) if whole else None, at(d.high) if whole else None, shift, d.kind, text)
             )
             words.append(text)
-        found.append(Row(shortened(label), 14 + _ROW * k, tuple(dots)))
+        y = 14 + above + (_ROW + above) * k
+        shown = shortened(label, int((WIDTH if above else left) / _LETTER))
+        found.append(Row(shown, y, y - above, tuple(dots)))
     ticks = tuple((at(v), f"{v:g}{unit}") for v in round_values(low, high))
     line = None if zero is None else at(zero)
-    return Intervals(tuple(found), ticks, line, "; ".join(words), WIDTH, _ROW * len(rows) + _FOOT, LEFT)
+    return Intervals(tuple(found), ticks, line, "; ".join(words), WIDTH, (_ROW + above) * len(rows) + _FOOT)
 
 
-def shortened(text: str, most: int = 30) -> str:
-    """A label that fits beside a chart."""
+def _room(labels: Sequence[str], width: int) -> tuple[int, int]:
+    """Room for labels beside their rows and above them; one of the two is 0."""
+    longest = _LETTER * max(map(len, labels), default=0)
+    return (0, _ABOVE) if longest > _BESIDE * width else (math.ceil(longest) + 10, 0)
+
+
+def shortened(text: str, most: int) -> str:
+    """A label that fits its place."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def round_values(low: float, high: float, about: int = 5) -> list[float]:
+def round_values(low: float, high: float, about: int = 4) -> list[float]:
     """Round numbers between two ends, about so many."""
     if not high > low:
         return [low]
@@ -117,10 +131,11 @@ class Part:
 
 @dataclass(frozen=True)
 class BarRow:
-    """A bar under its label."""
+    """A bar, and the height of its label."""
 
     label: str
     y: float
+    label_y: float
     parts: tuple[Part, ...]
 
 
@@ -135,7 +150,7 @@ class Bars:
 
 
 def bars(
-    rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], left: int = 190, whole: bool = False
+    rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], whole: bool = False, width: int = WIDTH
 ) -> Bars:
     """Lay out bars.
 
@@ -143,22 +158,25 @@ def bars(
     ----------
     rows : sequence of (label, parts)
         A part is (class, words, length, text on it).
-    left : int
-        Room for the labels.
     whole : bool
         Whether each bar fills the width, so that its parts are shares.
+    width : int
+        Of the chart.
     """
     longest = max((sum(p[2] for p in parts) for _, parts in rows), default=1.0) or 1.0
+    left, above = _room([label for label, _ in rows], width)
+    step = _BAR + 8 + above
     found, words = [], []
     for k, (label, parts) in enumerate(rows):
         total = sum(p[2] for p in parts) or 1.0
-        scale = (WIDTH - left) / (total if whole else longest)
+        scale = (width - left) / (total if whole else longest)
         x, drawn = float(left), []
         for kind, name, length, text in parts:
-            width = round(length * scale, 1)
-            shown = text if width > 9 * len(text) + 8 else ""
-            drawn.append(Part(round(x, 1), max(width - 2, 0.5 if length else 0), kind, shown, f"{label}: {name}"))
+            across = round(length * scale, 1)
+            shown = text if across > 9 * len(text) + 8 else ""
+            drawn.append(Part(round(x, 1), max(across - 2, 0.5 if length else 0), kind, shown, f"{label}: {name}"))
             words.append(f"{label}: {name}")
-            x += width
-        found.append(BarRow(label, 2 + 30 * k, tuple(drawn)))
-    return Bars(tuple(found), "; ".join(words), WIDTH, 30 * len(rows) + 2)
+            x += across
+        y = 2 + above + step * k
+        found.append(BarRow(label, y, y + (15 if not above else -5), tuple(drawn)))
+    return Bars(tuple(found), "; ".join(words), width, step * len(rows) + 2)

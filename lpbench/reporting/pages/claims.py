@@ -11,6 +11,7 @@ from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.pages.charts import Intervals, Value, intervals
 from lpbench.reporting.pages.statuses import STATUSES
 from lpbench.reporting.paper import papers
+from lpbench.reporting.render import in_symbols
 
 #: Instances beyond these are not drawn: ``claims_instances.csv`` has all.
 DRAWN = 14
@@ -30,8 +31,9 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     for row in read_claims(folder):
         claim = known.get(row["claim"])
         found.append({
-            **{key: row[key] for key in ("paper", "claim", "artefact", "statement", "reasons", "cause")},
-            "status": STATUSES[row["status"]], "checks": [_check(check) for check in row["checks"]],
+            **{key: row[key] for key in ("paper", "claim", "artefact", "reasons", "cause")},
+            "statement": in_symbols(row["statement"]), "status": STATUSES[row["status"]],
+            "checks": [_check(check) for check in row["checks"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
         })  # fmt: skip
     return found

@@ -37,21 +37,34 @@ _POINT = ["panel", "dataset", "mask", "method", "epsilon", "x", "published"]
 
 
 def write_explorer(entries: Sequence[Entry], cards: Mapping[str, Method], folder: Path) -> list[dict[str, str]]:
-    """Write the library and a script an experiment; return what there is to explore: name, title, script."""
+    """Write the library and a script an experiment; return what there is to explore.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``script``, ``paper`` (in print). Papers come before what goes beyond them, figures that
+        the paper has too before everything else: the first is what the page shows first.
+    """
     target = folder / EXPLORER
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for path in ASSETS.iterdir():
         shutil.copyfile(path, target / path.name)
-    found = []
+    found: list[tuple[tuple, dict[str, str]]] = []
     for entry in entries:
         content = data_of(entry, cards)
         if content is not None:
             script = f"{entry.name.replace('/', '-')}.js"
             text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
             write_text(f"explored({json.dumps(entry.name)}, {text});\n", target / script)
-            found.append({"name": entry.name, "title": entry.title, "script": script, "paper": entry.paper})
-    return found
+            paper = paper_of(entry.name)
+            place = (not paper.claims, paper.order, not (content["published"] and entry.kind == "figure"))
+            about = {"name": entry.name, "title": entry.title, "script": script, "paper": paper.short}
+            found.append((place, about))
+    # of the papers, the one with a figure to lay ours over comes first
+    with_figure = {about["paper"] for place, about in found if not (place[0] or place[2])}
+    found.sort(key=lambda e: (e[0][0], e[1]["paper"] not in with_figure, *e[0][1:]))
+    return [about for _, about in found]
 
 
 def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.cards import mask_title, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
-from lpbench.reporting.pages.charts import Bars, Intervals, Value, bars, intervals
+from lpbench.reporting.pages.charts import WIDTH, Bars, Intervals, Value, bars, intervals
 from lpbench.reporting.pages.names import anchor_of
 from lpbench.reporting.pages.statuses import AGREEING, counts
 from lpbench.reporting.paper import page_of, paper_of, papers
@@ -24,6 +24,8 @@ from lpbench.selectors import parse_selector
 
 #: Budgets up to which privacy is called strong.
 STRONG = 1.0
+#: Width of the picture of a finding.
+PICTURE = 560
 #: Level of the intervals.
 LEVEL = 0.95
 
@@ -54,8 +56,16 @@ class Finding:
     source: str
 
 
-def below_the_floor(wins: Sequence[Mapping[str, Any]]) -> Finding | None:
-    """How many published wins a constant beats under strong privacy; ``wins`` as in ``floors.published_wins``."""
+def below_the_floor(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Finding | None:
+    """How many published wins a constant beats under strong privacy.
+
+    Parameters
+    ----------
+    wins : sequence of mapping
+        As in ``floors.published_wins``.
+    width : int
+        Of the chart.
+    """
     rows = [w for w in wins if w["epsilon"] <= STRONG and w["wins"]]
     if not rows:
         return None
@@ -78,9 +88,8 @@ def below_the_floor(wins: Sequence[Mapping[str, Any]]) -> Finding | None:
         "A win is the best published value of a data set, the constant one private number for everybody, which looks "
         "at no feature. Red: wins that the constant meets or beats; blue: wins that stand."
     )
-    return Finding(
-        "floor", sentence, measured, "bars", (bars(lines, left=250),), f"{page_of(rows[0]['artefact'])}.html#floor"
-    )
+    source = f"{page_of(rows[0]['artefact'])}.html#floor"
+    return Finding("floor", sentence, measured, "bars", (bars(lines, width=width),), source)
 
 
 def as_picture(finding: Finding) -> str:
@@ -108,7 +117,7 @@ def claims_by_status(claims: Sequence[Mapping[str, Any]]) -> Finding | None:
     agree = sum(c["status"].label in AGREEING for c in judged)
     sentence = f"Our numbers agree with {agree} of the {len(claims)} claims that the papers make in words."
     measured = "Claims by status, a bar a paper; the same rule judges the published numbers and ours."
-    return Finding("claims", sentence, measured, "bars", (bars(lines, left=110, whole=True),), "#claims")
+    return Finding("claims", sentence, measured, "bars", (bars(lines, whole=True),), "#claims")
 
 
 def without_tuning(entries: Sequence[Entry], cards: Mapping[str, Method]) -> Finding | None:

@@ -18,10 +18,15 @@ def label_of(name: str) -> str:
     leaf = name.rpartition("/")[2]
     found = _NUMBERED.match(leaf)
     if not found:
-        words = leaf.replace("_", " ")
+        words = re.sub(r"(figure|table)(\d)", r"\1 \2", leaf.replace("tuning_free", "tuning-free").replace("_", " "))
         return words[:1].upper() + words[1:]
     kind, number, panel = found.groups()
     return f"{kind.capitalize()} {number}" + (f"({panel})" if panel else "")
+
+
+def is_numbered(name: str) -> bool:
+    """Whether an artefact is a figure or table that a paper numbers."""
+    return _NUMBERED.match(name.rpartition("/")[2]) is not None
 
 
 def group_of(name: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ The pages are static and ask nothing of any server: style and script stand in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from lpbench.experiments.method import Method
@@ -18,7 +18,7 @@ from lpbench.reporting.pages.causes import causes_page
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
-from lpbench.reporting.pages.findings import as_picture, findings
+from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_floor, findings
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
     as_script,
@@ -127,15 +127,15 @@ class Site:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
             content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
             contents.append(("audit", "audit.html", content))
-        if not place.stored:
-            for finding in self.findings:
-                if finding.name == "floor":
-                    write_text(as_picture(finding), place.folder / "finding-floor.svg")
+        pictured = None if place.stored else below_the_floor(self.wins, PICTURE)
+        if pictured is not None:
+            write_text(as_picture(pictured), place.folder / "finding-floor.svg")
         if self.lines:
             write_text(as_script(self.lines, self.view), place.folder / "leaderboard.js")
             contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))
         if self.explored:
-            about = {"title": "Explorer", "experiments": self.explored, "libraries": LIBRARIES, "data": place.data}
+            groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
+            about = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES, "data": place.data}
             contents.append(("explorer", "explorer.html", about))
         if self.causes:
             contents.append(("causes", "causes.html", self.causes))
@@ -172,7 +172,8 @@ class Site:
             "counts": counts(c["status"] for c in claims),
             "banner": banner(claims),
             "headline": headline([], mine),
-            "groups": _grouped(shown),
+            "groups": _grouped(shown, {s.experiment for p in papers() for ladder in p.ladders for s in ladder.steps}),
+            "tried": paper.name if self.causes and paper.name in {p["name"] for p in self.causes["found"]} else "",
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
             "absent": [e for e in mine if not e.was_run],
@@ -210,6 +211,7 @@ class Site:
         claims = [c for c in self.claims if c["paper"] == paper.letter]
         return {
             "page": f"{page}.html",
+            "name": self._short(page),
             "title": paper.full_title or self.about[page].title,
             "paper": paper,
             "counts": counts(c["status"] for c in claims),
@@ -225,12 +227,18 @@ def _anchored(units: Sequence[dict]) -> None:
         seen |= {c["claim"] for c in shown["claims"]}
 
 
-def _grouped(units: Sequence[dict]) -> list[dict]:
-    """Units in groups: the panels of one figure stand together; drawings, which hold no result, come last."""
+def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
+    """Units in groups: the panels of one figure stand together.
+
+    Last and folded come drawings, which hold no result, and experiments that only tried readings of a text: the page
+    of causes has what came out.
+    """
     found: dict[str, dict] = {}
     for shown in units:
         anchor, label = shown["group"]
-        group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": []})
+        read = shown["name"] in readings
+        label = "Readings that were tried" if read else label
+        folded = read or anchor == "drawings"
+        group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
         group["units"].append(shown)
-    drawings = found.pop("drawings", None)
-    return [*found.values(), *([drawings] if drawings else [])]
+    return sorted(found.values(), key=lambda group: (group["folded"], group["anchor"] == "drawings"))

@@ -16,6 +16,7 @@ from lpbench.experiments.timing import SECONDS_TABLE
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES, is_floor
 from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
+from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
 from lpbench.reporting.tables.layouts import Column, Layout
@@ -117,7 +118,7 @@ def distance(z: float) -> tuple[str, str]:
         return "", ""
     size = abs(z)
     if size <= AGREE:
-        return "agree", f"≈ {z:+.1f} se"
+        return "agree", f"≈ {z:+.1f} se" if round(size, 1) else "≈ 0 se"
     side = "above" if z > 0 else "below"
     sign = "▲" if z > 0 else "▼"
     number = f"> {MOST:g}" if size > MOST else f"{size:.0f}" if size >= 10 else f"{size:.1f}"
@@ -154,9 +155,8 @@ def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Flo
     published = any(c.cell.published for row in cells for c in row)
     above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
     marked = layout.value != "seconds"
-    return ShownTable(
-        layout.caption, selection, *above, rows, shown, further, grid.reasons, compared, published, marked
-    )
+    caption = in_symbols(layout.caption.replace("_", " "))
+    return ShownTable(caption, selection, *above, rows, shown, further, grid.reasons, compared, published, marked)
 
 
 def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple, tuple]:

@@ -16,7 +16,7 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
 from lpbench.reporting.pages.audit import FILE as AUDIT
-from lpbench.reporting.pages.names import anchor_of, concerned, group_of, label_of
+from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.tables import points, shown_tables
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.render import render
@@ -29,6 +29,8 @@ VIEWS = {
     DIFFERENCES: "Reproduced minus published, as a map",
     BOXES: "The replications behind the entries",
 }
+#: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
+BROAD = 700
 #: What stands in the place of measured numbers.
 MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are under Checks."
 #: Folder beside the run for the lists of replications.
@@ -98,12 +100,13 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "label": label_of(entry.name),
         "group": group,
         "title": entry.title,
-        "finding": _finding(entry, about),
+        **_heads(entry, _finding(entry, about)),
         "claims": about,
         "errata": [e for e in errata if concerned(e["where"], entry.name)],
         "wide": not narrow,
         "long": bool(shown or plain or grid),
         "pictures": main,
+        "bare": not (main or views or shown or plain or grid),
         "views": views,
         "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
         "tables": tables,
@@ -128,6 +131,22 @@ def _finding(entry: Entry, claims: Sequence[Mapping]) -> str:
         first = claims[0]
         return f"{first['statement']}: {first['status'].label}"
     return entry.title
+
+
+def _heads(entry: Entry, finding: str) -> dict[str, str]:
+    """Headings of a unit alone in its section and of a panel among others, and what is told above or below each once.
+
+    An artefact without a number has the finding, or its title, for a name.
+    """
+    label, title = label_of(entry.name), entry.title
+    found = finding != title
+    alone = f"{label}. {finding}" if found and is_numbered(entry.name) else label
+    return {
+        "heading": alone if is_numbered(entry.name) else finding,
+        "subheading": title if found or is_numbered(entry.name) else "",
+        "finding": finding,
+        "eyebrow": title if found else label,
+    }
 
 
 def links(entry: Entry, place: Place) -> dict:
@@ -160,7 +179,8 @@ def _picture(entry: Entry, file: str) -> dict:
     width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
     what = file.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ")
     alt = f"{entry.title}: {what}" if what else entry.title
-    return {"href": f"{entry.name}/{file}", "alt": alt, "width": width, "height": height}
+    broad = width > BROAD
+    return {"href": f"{entry.name}/{file}", "alt": alt, "width": width, "height": height, "broad": broad}
 
 
 def _hindsight(summary: Summary, cards: Mapping[str, Method], floor: Floors) -> list[list[str]]:

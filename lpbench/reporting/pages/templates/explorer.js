@@ -56,7 +56,7 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
   const style = () => {
     const css = getComputedStyle(document.documentElement), fg = css.getPropertyValue("--fg").trim(), line = css.getPropertyValue("--line").trim();
     return { background: "transparent", font: "system-ui, sans-serif", view: { stroke: line }, range: { category: COLOURS, symbol: SHAPES },
-      axis: { labelColor: fg, titleColor: fg, gridColor: line, domainColor: line, tickColor: line }, legend: { labelColor: fg, titleColor: fg, orient: "bottom", columns: 2, labelLimit: 300 } };
+      axis: { labelColor: fg, titleColor: fg, gridColor: line, domainColor: line, tickColor: line }, legend: { labelColor: fg, titleColor: fg, orient: "bottom", columns: innerWidth < 640 ? 1 : 2, labelLimit: 300, symbolOpacity: 1 } };
   };
   const draw = (place, spec) => vegaEmbed(place, spec, { actions: false, renderer: "svg", config: style() }).catch((error) => { told.textContent = String(error); });
 
@@ -78,7 +78,8 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
     const all = [...line.map((r) => ({ method: r.method, name: r.name, kind: "ours", place: r[place], mean: r.mean, low: r.mean - 2 * (r.se ?? 0), high: r.mean + 2 * (r.se ?? 0), se: r.se,
       setting: r.params, spends: `${r.epsilon === null ? "no privacy" : `ε = ${r.epsilon}`}, protects ${current.protects[r.method]}` })), ...theirs.map((r) => ({ ...r, place: along ? r.x : r.x ?? r.epsilon }))].filter((r) => r.place !== null && r.place !== undefined);
     const log = all.length && all.every((r) => r.place > 0) && Math.max(...all.map((r) => r.place)) / Math.min(...all.map((r) => r.place)) > 6;
-    const x = { field: "place", type: "quantitative", title: axis, axis: { format: "~g" }, scale: log ? { type: "log", nice: false } : { zero: false, nice: false } };
+    const places = [...new Set(all.map((r) => r.place))];
+    const x = { field: "place", type: "quantitative", title: axis, axis: { format: "~g", ...(places.length <= 10 ? { values: places } : {}) }, scale: log ? { type: "log", nice: false } : { zero: false, nice: false } };
     const y = { field: "mean", type: "quantitative", title: METRICS[current.metric] ?? current.metric, scale: { zero: false } };
     const colour = { field: "name", type: "nominal", title: null };
     const width = Math.max(240, Math.min(900, document.getElementById("chart").clientWidth - 4));
@@ -105,11 +106,15 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
       const command = words.map(quoted).join(" "), button = document.createElement("button"), paper = theirs.find((t) => t.method === r.method && (along ? t.x === r.x : (t.x ?? t.epsilon) === r.epsilon));
       made.dataset.command = command;
       button.type = "button"; button.dataset.copy = "command"; button.textContent = "Copy command"; button.title = command;
-      const cells = [title(r.method), current.protects[r.method], printed(r.epsilon), along ? short(r.x) : "", `${short(r.mean)}${r.se ? ` ± ${Number(r.se.toPrecision(2))}` : ""}`, paper ? short(paper.mean) : "",
-        r.params === "{}" ? "" : r.params.replace(/[{}"]/g, "").replaceAll(",", ", ").replaceAll(":", " = "), String(r.n), button];
+      const cells = [title(r.method), printed(r.epsilon), along ? short(r.x) : "", `${short(r.mean)}${r.se ? ` ± ${Number(r.se.toPrecision(2))}` : ""}`, paper ? short(paper.mean) : "",
+        r.params === "{}" ? "" : r.params.replace(/[{}"]/g, "").replaceAll(",", ", ").replaceAll(":", " = "), String(r.n), button, current.protects[r.method]];
       made.append(...cells.map((c, i) => { const cell = document.createElement(i ? "td" : "th"); if (!i) cell.scope = "row"; cell.append(c); return cell; }));
       return made;
     }));
+    // a column without an entry is not shown; that of the places has the name of its axis
+    const table = document.getElementById("rows"), lines = [...table.tBodies[0].rows];
+    table.tHead.rows[0].cells[2].textContent = axis;
+    [...table.tHead.rows[0].cells].forEach((head, k) => { for (const row of [table.tHead.rows[0], ...lines]) row.cells[k].hidden = !lines.some((l) => l.cells[k].textContent); });
     dispatchEvent(new Event("filled"));
     told.textContent = same.length ? `${same.length} scores, ${distinct(same, "method").length} methods.` : "Nothing was run like this.";
     const state = new URLSearchParams({ experiment: form.elements.experiment.value, ...pick, methods: chosen.join(" ") });

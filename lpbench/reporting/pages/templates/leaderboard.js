@@ -20,10 +20,10 @@
     const quoted = (w) => /^[\w.,\/=:@%+-]+$/.test(w) ? w : `'${w}'`;
     made.title = r.dataset_key ? `lpbench explain ${[r.dataset_key, r.method, r.epsilon, "--mask", r.mask_key, "--experiment", r.experiment].map(String).map(quoted).join(" ")}`
       : `lpbench reproduce ${r.experiment}`;
-    made.append(cell(r.title, undefined, "th"), cell(span("badge", r.protects)),
+    made.append(cell(r.title, undefined, "th"),
       cell(r.rank === null ? "–" : [`${r.rank.toFixed(1)} `, span("", `[${r.low.toFixed(1)}, ${r.high.toFixed(1)}]`, "small")], r.rank),
       cell(r.se ? [score, span("", ` ±${Number(r.se.toPrecision(2))}`, "small")] : score, r.score),
-      change(r.floor), change(r.best), cell(String(r.sets)),
+      change(r.floor), change(r.best), cell(span("badge", r.protects)), cell(String(r.sets)),
       cell(given(r.work, (v) => String(Number(v.toPrecision(2)))), r.work), cell(given(r.bits, String), r.bits));
     return made;
   };

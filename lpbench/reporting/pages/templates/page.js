@@ -96,7 +96,7 @@
     const entry = wanted.startsWith("entry|")
       && [...document.querySelectorAll("td button[data-i]")].find((b) => name(b.closest("td")) === wanted);
     if (entry) target = entry;
-    for (let at = target?.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: "center" });
     if (entry && !detail.open) show(entry);
   };
