@@ -38,7 +38,7 @@ def cell_reports(model: models.HistOfTree | models.AdHistOfTree) -> Randomizer:
     s = setting.n_grid_features
     columns = order[:s], np.sort(order[s:])
     question = CellQuestion(tree, setting.depth, *columns, setting.bins, setting.mechanism, cell_budget)
-    records, randomised = _records(question, user)
+    records, randomised = records_of_cells(question, user)
     messages = [message_of(LABEL, model._label_question(label_budget), records)]
     if randomised:
         path = Path("BitSums.estimate", bit_sums) if setting.mechanism == "rr" else BY_DEVICE
@@ -79,7 +79,7 @@ def _others_tree(setting: Setting, others: bytes) -> TreePartition:
     return tree
 
 
-def _records(question: CellQuestion, mask: np.ndarray) -> tuple[Records, bool]:
+def records_of_cells(question: CellQuestion, mask: np.ndarray) -> tuple[Records, bool]:
     """One record for each cell that the user may lie in, with the smallest and the largest label; is there a choice?"""
     columns = np.flatnonzero(mask)
     positions = [_positions(question, int(column)) for column in columns]

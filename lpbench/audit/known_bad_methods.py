@@ -386,7 +386,33 @@ def _first_told(report: Callable) -> Callable:
     return reports
 
 
+def _private_for_public(check: Callable) -> Callable:
+    """Take the first private rows for the public sample."""
+    return lambda self, X, y, mask=None, X_public=None, y_public=None: check(self, X, y, mask, X[:60], y[:60])
+
+
+def _private_rows_given(fit: Callable) -> Callable:
+    """The same in ``fit``."""
+
+    def fits(self: Any, X: np.ndarray, y: np.ndarray, **others: Any) -> Any:
+        return fit(self, X, y, **{**others, "X_public": X[:60], "y_public": y[:60]})
+
+    return fits
+
+
+def _width_of_private(prepare: Callable) -> Callable:
+    """Ask for residuals on the scale of the private ones."""
+
+    def prepares(self: Any, *args: Any, **others: Any) -> Any:
+        found = prepare(self, *args, **others)
+        half = 2.0 * float(found.labels.std()) + 1e-3
+        return replace(found, labels=np.clip(found.labels, -half, half), y_range=(-half, half))
+
+    return prepares
+
+
 _NOISY = "lpct.algorithm2.noisy_votes"
+_INDICATORS, _PUBLIC_GP = "public_sample.indicators.IndicatorClassifier", "public_sample.public_residual_gp"
 _ASK, _REGRESSOR = "any_learner.regressor.ask_numbers", "any_learner.regressor.PrivateLabelsRegressor"
 _ASK_CLASS, _CLASSIFIER = "any_learner.classifier.ask_classes", "any_learner.classifier.PrivateLabelsClassifier"
 
@@ -563,6 +589,48 @@ KNOWN_BAD_METHODS: dict[str, Mutant] = {
     ),
     "psgd_neural_private_start": Mutant(
         "psgd_neural", "the warm start reads private rows", (wrapped("psgd.psgd.PSGD._sample", _private_start),)
+    ),
+    "lpdt_private_tree": Mutant(
+        "lpdt_regressor", "the tree is grown from private rows",
+        (wrapped("public_sample.lpdt.LPDTRegressor.fit", _private_rows_given),),
+    ),
+    "lpdt_whole_epsilon": Mutant(
+        "lpdt_regressor", "the label gets the whole budget, and then the cell its share",
+        (during("public_sample.lpdt.LPDTRegressor.fit", _FULL_BUDGET),),
+    ),
+    "histoftree_public_label_scale_halved": Mutant(
+        "histoftree_public", "the label's noise has half the scale",
+        (wrapped("private_labels.LabelDevice.report", _halved_label),),
+    ),
+    "public_tree_private_tree": Mutant(
+        "public_tree_classifier", "the tree is grown from private rows",
+        (wrapped("public_sample.lpdt.LPDTRegressor.fit", _private_rows_given),),
+    ),
+    "public_residual_gp_private_forest": Mutant(
+        "public_residual_gp", "the broadcast forests are grown from private rows",
+        (wrapped(f"{_PUBLIC_GP}.PublicResidualGP._prepare", _private_for_public),),
+    ),
+    "public_residual_gp_width_from_labels": Mutant(
+        "public_residual_gp", "residuals are asked for on the scale of the private ones",
+        (wrapped(f"{_PUBLIC_GP}.PublicResidualGP._prepare", _width_of_private),),
+    ),
+    "public_residual_gp_twice_the_budget": Mutant(
+        "public_residual_gp", "levels are drawn at twice the budget",
+        (during(
+            f"{_PUBLIC_GP}.PublicResidualGP._fit",
+            wrapped("tuning_free.interview.ResidualDevice.report", _twice_the_levels_budget),
+        ),),
+    ),
+    "residual_score_private_forest": Mutant(
+        "residual_score", "the broadcast score is that of private rows",
+        (wrapped(f"{_INDICATORS}._sample", _private_for_public),),
+    ),
+    "residual_score_twice_the_budget": Mutant(
+        "residual_score", "levels are drawn at twice the budget",
+        (during(
+            f"{_INDICATORS}._fit",
+            wrapped("tuning_free.interview.ResidualDevice.report", _twice_the_levels_budget),
+        ),),
     ),
     "calibrated_score_asked_twice": Mutant(
         "calibrated_score", "every user is asked twice",

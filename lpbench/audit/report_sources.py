@@ -352,6 +352,10 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.LDPVote: _histogram,
     models.PGLM: _moments,
     models.ResidualGP: _only("tuning_free.interview.ResidualDevice.report", _residual, laws.residual_law),
+    models.PublicResidualGP: _only("tuning_free.interview.ResidualDevice.report", _residual, laws.residual_law),
+    models.ResidualScore: _only("tuning_free.interview.ResidualDevice.report", _residual, laws.residual_law),
+    models.LPDTRegressor: _cells,
+    models.PublicTreeClassifier: _cells,
     models.CalibratedScore: _only(
         "tuning_free.subset_device.SubsetDevice.hidden", _subset, laws.subset_law, laws.fresh_subset
     ),
@@ -363,4 +367,7 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
 }
 
 #: Estimators that protect nothing, so that there is nothing to check.
-UNPROTECTED = (models.DT, models.CT, models.PublicForest, models.KNNMean, models.CubeMean, models.CubeVote)
+UNPROTECTED = (
+    *(models.DT, models.CT, models.PublicForest, models.PublicForestRegressor),
+    *(models.KNNMean, models.CubeMean, models.CubeVote),
+)

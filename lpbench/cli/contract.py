@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -189,16 +190,24 @@ def check_audit(selector: str) -> None:
 
 def problem_for(estimator: LocalEstimator) -> Problem:
     """A small problem of the estimator's task."""
-    return classification_problem() if is_classifier(estimator) else regression_problem()
+    if is_classifier(estimator):
+        return classification_problem()
+    return regression_problem(q=30 if estimator.uses_public else 0)
 
 
-def regression_problem(n: int = 90, m: int = 40, d: int = 4) -> Problem:
-    """Return n training and m test rows in d dimensions, protected to different degrees, labels in [-1, 1]."""
+def regression_problem(n: int = 90, m: int = 40, d: int = 4, q: int = 0) -> Problem:
+    """Return n training and m test rows in d dimensions, protected to different degrees, labels in [-1, 1].
+
+    ``q`` public rows with labels of the same law, if any.
+    """
     rng = np.random.default_rng(5)
     X = rng.random((n + m, d))
     y = np.clip(X[:, 0] - X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n + m), -1.0, 1.0)
     mask = rng.random((n, d)) < np.array([0.95, 0.4, 0.1, 0.0])
-    return Problem(X[:n], y[:n], X[n:], y[n:], mask=mask, y_range=(-1.0, 1.0), metric="mse")
+    problem = Problem(X[:n], y[:n], X[n:], y[n:], mask=mask, y_range=(-1.0, 1.0), metric="mse")
+    X_public = rng.random((q, d))
+    y_public = X_public[:, 0] - X_public[:, 1] * X_public[:, 2]
+    return replace(problem, X_public=X_public, y_public=y_public) if q else problem
 
 
 def classification_problem(n: int = 90, m: int = 40, q: int = 30, d: int = 3) -> Problem:

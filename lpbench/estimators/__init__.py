@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     )
     from lpbench.estimators.lpct import LPCT, LPCTPrune
     from lpbench.estimators.psgd import PSGD
+    from lpbench.estimators.public_sample import (
+        LPDTRegressor,
+        PublicForestRegressor,
+        PublicResidualGP,
+        PublicTreeClassifier,
+        ResidualScore,
+    )
     from lpbench.estimators.tuning_free import CalibratedScore, PublicForest, ResidualGP
 
 __all__ = [
@@ -55,6 +62,7 @@ __all__ = [
     "LDPMean",
     "LDPVote",
     "LPCTPrune",
+    "LPDTRegressor",
     "LabelCDPMean",
     "LabelCDPVote",
     "LabelDT",
@@ -66,7 +74,11 @@ __all__ = [
     "PrivateMajority",
     "PrivateMean",
     "PublicForest",
+    "PublicForestRegressor",
+    "PublicResidualGP",
+    "PublicTreeClassifier",
     "ResidualGP",
+    "ResidualScore",
 ]
 
 #: The families and their names, as above.
@@ -78,6 +90,7 @@ _FAMILIES = {
     "LDPVote",
     "lpct": "LPCT LPCTPrune",
     "psgd": "PSGD",
+    "public_sample": "LPDTRegressor PublicForestRegressor PublicResidualGP PublicTreeClassifier ResidualScore",
     "tuning_free": "CalibratedScore PublicForest ResidualGP",
 }
 

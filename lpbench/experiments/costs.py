@@ -30,6 +30,7 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "LDPVote": (1900, 0.052, 1500),
     "LPCT": (2600, 0.041, 0.7),
     "LPCTPrune": (7400, 0.018, 130),
+    "LPDTRegressor": (0, 0.1, 8000),
     "LabelCDPMean": (4000, 0.071, 85),
     "LabelCDPVote": (1300, 0.077, 970),
     "LabelDT": (0, 0.79, 3000),
@@ -44,7 +45,11 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "PrivateMajority": (0, 0.68, 0),
     "PrivateMean": (28000, 0.032, 340),
     "PublicForest": (0, 30, 0),
+    "PublicForestRegressor": (110000, 1, 0),
+    "PublicResidualGP": (110000, 29, 160000),
+    "PublicTreeClassifier": (0, 0.1, 8000),
     "ResidualGP": (0, 29, 140000),
+    "ResidualScore": (500000, 30, 160000),
 }
 #: Of estimators that are not listed: the middle of those that are.
 _OTHER = (1500.0, 0.1, 250.0)

@@ -60,6 +60,10 @@ CASES = {
     "cdp_mean": (models.CDPMean(1.0, bins=2, y_range=Y_RANGE), "record"),
     "private_labels_regressor": (models.PrivateLabelsRegressor(1.0, y_range=Y_RANGE), "label"),
     "private_labels_classifier": (models.PrivateLabelsClassifier(1.0, classes=[0, 1]), "label"),
+    "lpdt_regressor": (models.LPDTRegressor(1.0, depth=3, y_range=Y_RANGE), "masked"),
+    "public_tree_classifier": (models.PublicTreeClassifier(1.0, depth=3, classes=[0, 1]), "masked"),
+    "public_residual_gp": (models.PublicResidualGP(4.0, y_range=Y_RANGE), "masked"),
+    "residual_score": (models.ResidualScore(4.0, classes=[0, 1]), "masked"),
 }
 
 

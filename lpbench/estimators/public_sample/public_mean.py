@@ -1,0 +1,78 @@
+"""Regression on the public sample: forests of several leaf sizes, weighted by least squares on rows left out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import nnls
+
+from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.seeds import Streams
+
+#: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
+LEAF_SIZES = (2, 8, 32)
+#: Fewer public rows than this make no forest; a leaf size needs this many times its rows.
+_FEWEST_ROWS, _ROWS_PER_LEAF = 10, 8
+#: Least half-width of residuals, relative to the range of the label.
+_NARROWEST = 1e-3
+
+
+class PublicMean:
+    """The mean of the public labels plus a non-negative combination of forests about it.
+
+    The weights minimise the squared error of predictions by trees that have not seen the row, so that nothing has to be
+    tuned, and forests that are no better than the mean get no weight.
+
+    Parameters
+    ----------
+    X : ndarray of shape (q, d) in [0, 1]
+    y : ndarray of shape (q,)
+    streams : Streams
+
+    Attributes
+    ----------
+    mean : float
+    weights : ndarray of shape (n_forests,)
+    left_out : ndarray of shape (q,)
+        Predictions of the public rows by trees that have not seen them.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, streams: Streams) -> None:
+        self.mean, even = float(y.mean()), np.ones(y.size)
+        sizes = [leaf for leaf in LEAF_SIZES if leaf == LEAF_SIZES[0] or leaf * _ROWS_PER_LEAF <= y.size]
+        if y.size < _FEWEST_ROWS or np.ptp(y) == 0:
+            sizes = []
+        self._forests = [HalfForest(X, y, even, leaf, streams.generator("public", leaf=leaf)) for leaf in sizes]
+        gains = np.array([forest.left_out - self.mean for forest in self._forests]).reshape(-1, y.size).T
+        self.weights = nnls(gains, y - self.mean)[0] if sizes else np.zeros(0)
+        self.left_out = self.mean + gains @ self.weights
+        self._spread = float(np.abs(y - self.left_out).max())
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict rows X of shape (m, d): ndarray of shape (m,)."""
+        parts = [w * (f.predict(X) - self.mean) for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
+        return self.mean + sum(parts, np.zeros(len(X)))
+
+    def half_width(self, y_range: tuple[float, float]) -> float:
+        """Half-width of the interval to which residuals are clipped: the largest of a public row that was left out.
+
+        A private row of the same law exceeds the largest of q with probability 1 / (q + 1). It is at most the width of
+        the range, and that without a forest.
+        """
+        width = (y_range[1] - y_range[0]) or 1.0
+        return min(max(self._spread, _NARROWEST * width), width) if self._forests else width
+
+    @property
+    def bits(self) -> float:
+        """Bits of the broadcast: feature and threshold of each cut, and the mean of each leaf."""
+        used = [f for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
+        return REAL_BITS + sum(forest_bits(forest) for forest in used)
+
+
+def forest_bits(forest: HalfForest) -> float:
+    """Bits of a forest's trees."""
+    cuts = sum(tree.node_count // 2 for tree in forest._trees)
+    feature = math.ceil(math.log2(max(forest._trees[0].n_features, 2)))
+    return cuts * (REAL_BITS + feature) + (cuts + len(forest._trees)) * REAL_BITS

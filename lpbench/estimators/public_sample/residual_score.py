@@ -1,0 +1,83 @@
+"""ResidualScore: a public score, and ResidualGP on what it leaves of the private class indicators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lpbench.estimators.base import LocalRegressor
+from lpbench.estimators.public_sample.indicators import IndicatorClassifier, Sample
+from lpbench.estimators.public_sample.public_residual_gp import public_residuals, residual_model
+from lpbench.estimators.tuning_free.public_score import PublicScore
+from lpbench.seeds import Seed, Streams
+
+
+class ResidualScore(IndicatorClassifier):
+    """Private classification with masks, a public sample, or both, without a parameter to tune.
+
+    The class probabilities of forests on the public sample (those of :class:`lpbench.estimators.PublicForest`) are
+    broadcast; every device subtracts them from the indicator of its class, and
+    :class:`lpbench.estimators.ResidualGP` asks for what is left, with the features that the user shows. Without a
+    public sample it asks for the indicator itself.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user.
+    domain : (float, float)
+        Public range of every feature, to which features are clipped.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Public.
+    public_ : PublicScore or None
+    models_ : list of ResidualGP
+        Of the second of two classes, else of each.
+    guarantee_ : Guarantee
+        ``semi_feature_ldp``: epsilon of the one report that a user sends.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        domain: tuple[float, float] = (0.0, 1.0),
+        classes: Sequence | None = None,
+        random_state: Seed | Streams = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.domain = domain
+        self.classes = classes
+        self.random_state = random_state
+
+    def _learn_public(self, sample: Sample) -> PublicScore | None:
+        if sample.X_public is None or sample.public_codes is None:
+            return None
+        seed = self._streams().integer("tree")
+        return PublicScore(sample.X_public, sample.public_codes, self.classes_.size, seed)
+
+    def _public_at(self, X: np.ndarray) -> np.ndarray | None:
+        return None if self.public_ is None else self.public_.predict_proba(X)
+
+    def _regress(self, sample: Sample, k: int, users: np.ndarray, streams: Streams) -> LocalRegressor:
+        labels, y_range, X = (sample.codes[users] == k).astype(float), (0.0, 1.0), sample.X[users]
+        if sample.public is not None:
+            labels, y_range = public_residuals(labels, sample.public.predict_proba(X)[:, k], 1.0), (-1.0, 1.0)
+        return residual_model(self.epsilon, y_range, streams).fit(X, labels, mask=sample.mask[users])
+
+    def _estimate(self, k: int, X: np.ndarray, model: LocalRegressor, public: np.ndarray | None) -> np.ndarray:
+        return model.predict(X) + (0.0 if public is None else public[:, k])
+
+    def _public_bits(self) -> float:
+        return 0.0 if self.public_ is None else score_bits(self.public_)
+
+
+def score_bits(score: PublicScore) -> float:
+    """Bits of the broadcast forests: feature and threshold of each cut, class shares of each leaf."""
+    trees = [tree for forest in score._forests for tree, _ in forest._trees]
+    cuts = sum(tree.node_count // 2 for tree in trees)
+    return 64.0 * (2 * cuts + (cuts + len(trees)) * (score.n_classes - 1)) + 64.0
