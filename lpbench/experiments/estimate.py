@@ -16,9 +16,15 @@ from lpbench.experiments.store import Store
 _READ = 500
 #: Seconds by which the listed costs outweigh what the store holds of an estimator.
 _TRUST = 1.0
-#: Seconds to draw and write one artefact, and for each million of its scores.
-_ARTEFACT, _MILLION_SCORES = {"single": 0.3, "drawing": 2.0, "timing": 2.0, "figure": 4.0}, 3.0
-_TABLE = 8.0
+#: Kind of an artefact -> seconds to write one, for each of its cells and for each million of its scores, as they were
+#: recorded in a full run on two cores with two writers (tests/experiments/recorded_writing.csv).
+_WRITING = {
+    "single": (0.3, 0.0, 1.1),
+    "drawing": (0.7, 0.0, 1.1),
+    "timing": (0.6, 0.0, 1.1),
+    "figure": (1.3, 0.015, 1.1),
+    "table": (3.5, 0.032, 1.1),
+}
 
 
 @dataclass
@@ -70,8 +76,22 @@ def _stored(store: Store, key: str) -> tuple[Size, float] | None:
 
 def writing_seconds(job: Job) -> float:
     """Seconds to write the artefact of a job."""
+    cells = sum(len(e.epsilons) for e in job.plan.entries if e.block)
     scores = sum(len(e.epsilons) * e.block.n_points * e.block.replications for e in job.plan.entries if e.block)
-    return _ARTEFACT.get(job.experiment.kind, _TABLE) + _MILLION_SCORES * scores / 1e6
+    return seconds_to_write(job.experiment.kind, cells, scores)
+
+
+def seconds_to_write(kind: str, cells: int, scores: int) -> float:
+    """Seconds to summarise, draw and write an artefact.
+
+    Parameters
+    ----------
+    kind : {"table", "figure", "drawing", "timing", "single"}
+    cells, scores : int
+        Of its plan; a cell is a data set, mask, method and budget, with a score for each grid point and replication.
+    """
+    artefact, cell, million_scores = _WRITING[kind]
+    return artefact + cell * cells + million_scores * scores / 1e6
 
 
 @dataclass(frozen=True)
