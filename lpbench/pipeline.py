@@ -37,6 +37,9 @@ from lpbench.selectors import Selector
 #: Artefacts written at once at most: a large figure takes gigabytes.
 _WRITERS = 4
 
+#: Said where :func:`nothing_to_run` holds.
+NOTHING = "nothing can be run without these data"
+
 #: Methods that learn nothing from the features, by task.
 _FLOORS = {"regression": "private_mean", "classification": "private_majority"}
 
@@ -266,6 +269,25 @@ def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[s
     return target
 
 
+def publish_experiment(results_dir: Path, name: str) -> Path:
+    """Write the page of one finished experiment, if it is older than its results; the report stays as it is.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    # takes a second to import
+    from lpbench.reporting.pages.site import alone, write_experiment_page
+
+    artefact = Results(results_dir).artefact(name)
+    page, record = results_dir / alone(name), artefact.folder / RECORD
+    if not page.is_file() or page.stat().st_mtime < record.stat().st_mtime:
+        experiment = artefact.experiment
+        write_experiment_page(results_dir, experiment, environment(), by_name(registered_methods(experiment.methods)))
+    return page
+
+
 def _copy(artefact: Artefact, destination: Path) -> None:
     """Copy an artefact without its scores and its record."""
     files = artefact.record["files"]
@@ -332,3 +354,8 @@ def describe_missing(missing: Mapping[str, str]) -> str:
     elif not mirror.is_dir():
         lines.append(f"{MIRROR_VARIABLE}={mirror}: the folder does not exist.")
     return "\n".join(lines)
+
+
+def nothing_to_run(plan: Plan) -> bool:
+    """Whether data are missing, and nothing is left to run without them."""
+    return bool(plan.missing) and not plan.blocks

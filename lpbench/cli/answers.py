@@ -111,11 +111,3 @@ def print_tables(tables: Sequence[PlainTable]) -> None:
         console.print(shown)
         if table.remark:
             console.print(Text(table.remark), soft_wrap=not sys.stdout.isatty())
-
-
-def page(name: str, results_dir: Path) -> str:
-    """The page that shows an experiment, or the command that writes it."""
-    path = results_dir / f"{name.partition('/')[0]}.html"
-    # a page is written by `reproduce` and `report`, after the results
-    written = path.is_file() and path.stat().st_mtime >= (results_dir / name / "run.json").stat().st_mtime
-    return str(path) if written else f"lpbench report --results {results_dir} writes {path}"

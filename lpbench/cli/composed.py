@@ -14,7 +14,16 @@ from lpbench.experiments.job import Job, job_from
 from lpbench.experiments.records import worker_count
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
-from lpbench.pipeline import Result, describe_left_out, describe_missing, run_jobs, track_results
+from lpbench.pipeline import (
+    NOTHING,
+    Result,
+    describe_left_out,
+    describe_missing,
+    nothing_to_run,
+    publish_experiment,
+    run_jobs,
+    track_results,
+)
 
 #: File in a job's folder of a multirun that names the folder of the cell's results.
 _CELL = "cell.txt"
@@ -41,6 +50,9 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
         return _print_plan(job, results_dir, config.runner)
     if job.plan.missing:
         print(describe_missing(job.plan.missing), file=sys.stderr)
+    if nothing_to_run(job.plan):
+        print(f"error: {NOTHING}", file=sys.stderr)
+        return 1
     gc.freeze()
     gc.enable()
     result = run_jobs([job], results_dir, config.runner, Tracking() if job_folder else config.tracking)
@@ -59,10 +71,7 @@ def _print_plan(job: Job, results_dir: Path, runner: Runner) -> int:
     for block in plan.blocks:
         state = "stored" if store.has(block.key) else "to do"
         print(f"{state:7s}{block.fits:9d} fits  {block.label}")
-    if plan.blocks or not plan.missing:
-        print(estimate([job], store, workers))
-    else:
-        print("nothing can be run without these data")
+    print(NOTHING if nothing_to_run(plan) else estimate([job], store, workers))
     if plan.left_out:
         print(describe_left_out(plan.left_out))
     print(
@@ -84,13 +93,12 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
     )
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
-    print(f"page: {answers.page(job.name, results_dir)}")
+    if Artefact(folder, job.name).is_finished:
+        print(f"page: {publish_experiment(results_dir, job.name)}")
 
 
 def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
     """Print the numbers of a cell, or why there are none; returns the exit code."""
-    if result.plan.missing:
-        return 1
     for cell, reason in result.plan.left_out.items():
         print(f"error: {cell}: {reason}; raise experiment.work_limit", file=sys.stderr)
         return 1

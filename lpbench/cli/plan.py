@@ -9,7 +9,7 @@ import click
 
 from lpbench.cli import names
 from lpbench.cli.completion import Override
-from lpbench.errors import unknown_name
+from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments import catalogue
 
 
@@ -19,6 +19,11 @@ def command(overrides: Sequence[str]) -> int:
     """Print blocks, fits and time of a run, without running it."""
     known = catalogue.experiment_names()
     for word in overrides:
+        if word.startswith("-"):
+            raise ConfigurationError(
+                f"lpbench plan: no such option {word!r}; settings are written key=value, as in runner.workers=2 "
+                "(`lpbench plan --help` shows how)"
+            )
         if word not in known and "=" not in word and not word.startswith("~"):
             raise unknown_name("experiment", word, known)
     named = [f"experiment={word}" if word in known else word for word in overrides]

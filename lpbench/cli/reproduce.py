@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,7 +72,7 @@ def command(
     chosen = select_experiments(experiments or (QUICK if quick else ()))
     from lpbench.experiments.job import job_of
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import describe_left_out, describe_missing, publish, run_jobs
+    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, publish, run_jobs
 
     runner = Runner(backend, workers, address, order)
     if quick:
@@ -81,7 +82,11 @@ def command(
     missing = plan.missing
     for text in filter(None, (describe_missing(missing), describe_left_out(plan.left_out))):
         print(text, flush=True)
+    if nothing_to_run(plan):
+        print(f"error: {NOTHING}", file=sys.stderr)
+        return 1
     result = run_jobs(jobs, results, runner, Tracking(tracking, tracking_uri))
+    print("writing the report and its pages ...", flush=True)
     target = publish(results, missing, [job.name for job in jobs] if quick else None)
     _print_result(result, time.perf_counter() - start, [job.name for job in jobs], results, quick)
     print(f"report: {target / 'report.md'}\npage: {target / 'index.html'}")

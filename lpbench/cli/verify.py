@@ -57,7 +57,8 @@ def command(
     if level == "machines":
         return _machines(results, experiments, datasets, everything, replications, seed, workers)
     if level == "conceptual" and not datasets:
-        raise ConfigurationError("option --dataset is missing: write lpbench verify conceptual --dataset NAME")
+        named = " ".join(experiments) or "EXPERIMENT"
+        raise ConfigurationError(f"option --dataset is missing: write lpbench verify conceptual {named} --dataset NAME")
     if level != "conceptual" and datasets:
         raise ConfigurationError(
             f"--dataset {datasets[0]}: {level} compares on the published data; leave the option out"

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
+from lpbench.reporting.claim_files import tabulate
+from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
@@ -28,6 +32,7 @@ from lpbench.reporting.pages.leaderboard import (
     in_view,
     work_per_fit,
 )
+from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
@@ -71,6 +76,24 @@ def write_pages(
         places.append(Place(results_dir, folder, stored=True))
     site = Site(entries, folder, missing, environment, cards, causes_page(results_dir, folder, cards))
     return [path for place in places for path in site.write(place)]
+
+
+def write_experiment_page(
+    results_dir: Path, experiment: Experiment, environment: Mapping, cards: Mapping[str, Method]
+) -> Path:
+    """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it.
+
+    Parameters
+    ----------
+    results_dir : Path
+        Holds ``<experiment>/`` with its scores.
+    experiment, environment, cards
+        See :func:`write_pages`.
+    """
+    with TemporaryDirectory() as folder:
+        tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
+        site = Site([Entry(experiment, results_dir)], Path(folder), [], environment, cards)
+        return site.write_alone(Place(results_dir, results_dir, stored=True))
 
 
 class Site:
@@ -142,6 +165,16 @@ class Site:
         contents.append(("checks", "checks.html", checks(place, self.entries, self.environment, self.cards)))
         contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
+
+    def write_alone(self, place: Place) -> Path:
+        """Write the page of the only experiment, with its claims and nothing else of its paper."""
+        (entry,) = self.entries
+        file = alone(entry.name)
+        whole = [("index.html", "Results")] if (place.folder / "index.html").is_file() else []
+        shared = {"pages": [*whole, (file, label_of(entry.name))], "selections": SELECTIONS, "stored": place.stored}
+        content = self._paper_page(page_of(entry.name), place)
+        rest: dict[str, object] = {"lead": (), "elsewhere": [], "errata": [], "facts": ()}
+        return self._write("paper", place.folder / file, shared | content | rest | {"title": entry.title})
 
     def _short(self, page: str) -> str:
         return self.about[page].title if page not in self.known else self._paper(page).short
@@ -217,6 +250,11 @@ class Site:
             "counts": counts(c["status"] for c in claims),
             "headline": headline([], mine),
         }
+
+
+def alone(experiment: str) -> str:
+    """Name of the file of an experiment's own page."""
+    return f"{experiment.replace('/', '-')}.html"
 
 
 def _anchored(units: Sequence[dict]) -> None:

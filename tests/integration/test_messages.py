@@ -1,0 +1,202 @@
+"""What a newcomer is told, word for word: refusals, missing data, the end of a run."""
+
+from __future__ import annotations
+
+import re
+import socket
+
+import pytest
+
+from lpbench.cli.main import main
+
+QUIET = ["tracking=none", "runner=serial"]
+MISSING = """\
+1 data set(s) not at hand; their cells are skipped:
+  abalone: run `make datasets` on a machine with network access; its place is ABA/original.csv under \
+$LPBENCH_DATA_MIRROR or $LPBENCH_CACHE/files
+"""
+SET_IT = "Set LPBENCH_DATA_MIRROR to a folder with the files, or run `make datasets`; then the same command.\n"
+
+
+@pytest.fixture
+def without_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("LPBENCH_DATA_MIRROR", raising=False)
+    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (
+            "method=histoftree_kart",
+            "unknown method 'histoftree_kart': did you mean histoftree_cart, adhistoftree_cart, histoftree_max_edge? "
+            "(`lpbench list methods` prints them all.)",
+        ),
+        (
+            "dataset=abalon",
+            "unknown dataset 'abalon': did you mean abalone, bank, california? "
+            "(`lpbench list datasets` prints them all.)",
+        ),
+        (
+            "epsilom=2",
+            "unknown key 'epsilom': did you mean epsilon, experiment, replications? "
+            "(`lpbench --cfg job` prints every key.)",
+        ),
+        (
+            "reprodcue",
+            "unknown command 'reprodcue': did you mean `lpbench reproduce` or `lpbench report`? "
+            "(`lpbench` alone shows what there is.)",
+        ),
+        (
+            "reproduce --worker 2",
+            "lpbench reproduce: no such option '--worker'; did you mean --workers? "
+            "(`lpbench reproduce --help` shows how)",
+        ),
+        (
+            "plan --worker 2",
+            "lpbench plan: no such option '--worker'; settings are written key=value, as in runner.workers=2 "
+            "(`lpbench plan --help` shows how)",
+        ),
+        (
+            "report --results TYPO",
+            "lpbench report: invalid value for '--results': Directory 'TYPO' does not exist "
+            "(`lpbench report --help` shows how)",
+        ),
+        (
+            "track --results TYPO",
+            "lpbench track: invalid value for '--results': Directory 'TYPO' does not exist "
+            "(`lpbench track --help` shows how)",
+        ),
+        (
+            "verify conceptual",
+            "option --dataset is missing: write lpbench verify conceptual EXPERIMENT --dataset NAME",
+        ),
+        (
+            "verify conceptual histoftree/table1",
+            "option --dataset is missing: write lpbench verify conceptual histoftree/table1 --dataset NAME",
+        ),
+        (
+            "explain abalone krr 2 --results nowhere",
+            "no stored result for dataset=abalone method=krr epsilon=2 in HERE/nowhere; "
+            "run it: lpbench dataset=abalone method=krr epsilon=2",
+        ),
+    ],
+)
+def test_a_refusal_is_one_sentence(line, error, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(line.split()) == 2
+    said = capsys.readouterr()
+    assert (said.err, said.out) == (f"error: {error}\n".replace("HERE", str(tmp_path)), "")
+    assert not list(tmp_path.iterdir()), "a refused command wrote something"
+
+
+def test_an_empty_results_folder_gives_no_report(tmp_path, capsys):
+    assert main(["report", "--results", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: --results {tmp_path} holds no finished experiment; run one: lpbench reproduce NAME\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_without_data_lists_them_first_and_counts_nothing(tmp_path, without_data, capsys):
+    argv = ["plan", "dataset=abalone", "method=krr", "epsilon=2", "replications=3", f"results_dir={tmp_path}"]
+    assert main([*argv, *QUIET]) == 0
+    assert capsys.readouterr().out == (
+        f"{MISSING}{SET_IT}nothing can be run without these data\n"
+        "single: 3 replications, seed 2025; serial, 1 at once, plan, work limit 3600 for a cell; results in "
+        f"{tmp_path}/single/abalone/aligned/krr/epsilon=2\n"
+        f"Next: lpbench {' '.join(argv[1:])} {' '.join(QUIET)} (runs it)\n"
+    )
+
+
+def test_a_mirror_that_is_not_there_is_named(tmp_path, without_data, monkeypatch, capsys):
+    monkeypatch.setenv("LPBENCH_DATA_MIRROR", "/nowhere")
+    assert main(["plan", "dataset=abalone", f"results_dir={tmp_path}", *QUIET]) == 0
+    first = (
+        f"{MISSING}LPBENCH_DATA_MIRROR=/nowhere: the folder does not exist.\nnothing can be run without these data\n"
+    )
+    assert capsys.readouterr().out.startswith(first)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["dataset=abalone"], ["experiment=histoftree/table2"], ["reproduce", "histoftree/table2", "--tracking", "none"]],
+)
+def test_a_run_without_any_data_writes_nothing_and_says_so(words, tmp_path, without_data, capsys):
+    folder = tmp_path / "results"
+    where = ["--results", str(folder)] if words[0] == "reproduce" else [f"results_dir={folder}", *QUIET]
+    assert main([*words, *where]) == 1
+    said = capsys.readouterr()
+    first, second, *_, last = (said.out + said.err).splitlines()
+    assert first.endswith(" data set(s) not at hand; their cells are skipped:")
+    assert f"{second}\n" == MISSING.partition("\n")[2]
+    assert last == "error: nothing can be run without these data"
+    assert not list(folder.rglob("run.json")) and not (folder / "reproduced").exists()
+
+
+def test_a_run_with_some_data_says_what_is_missing_before_it_begins(tmp_path, without_data, capsys):
+    argv = ["-m", "dataset=abalone,diabetes_progression", "method=private_mean", "epsilon=2", "replications=2"]
+    assert main([*argv, f"results_dir={tmp_path}", *QUIET]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(f"{MISSING}{SET_IT}error: nothing can be run without these data\n")
+    (row,) = (line.split() for line in said.out.splitlines() if line.split()[-3:-2] == ["±"] or " ±" in line)
+    assert row[:5] == ["diabetes_progression", "aligned", "private_mean", "2", "mse"]
+
+
+def test_a_list_of_data_sets_gives_the_rows_of_the_whole_file(capsys):
+    assert main(["list", "datasets"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "DATASET               TASK            ROWS     FEATURES  AT HAND"
+    assert "breast_cancer         classification  569      30        yes" in lines
+
+
+def test_a_list_of_methods_gives_privacy_model_and_the_papers_names(capsys):
+    assert main(["list", "methods"]) == 0
+    lines = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["METHOD", "TASK", "PRIVACY", "TITLE", "REFERENCE"]
+    assert ["krr", "regression", "semi_feature_ldp", "KRR", "HistOfTree sec. 5 (iv), App. C.1"] in lines
+    assert not [line for line in lines if re.match(r"[HLZ]\d* ", line[-1])], "a paper goes by its name, not its letter"
+
+
+def test_a_taken_port_is_named_with_the_way_out(tmp_path, capsys):
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        assert main(["ui", "--results", str(tmp_path), "--port", str(port)]) == 1
+    assert capsys.readouterr().err == (
+        f"error: port {port} of 127.0.0.1 is taken; choose another: lpbench ui --port N, or make ui PORT=N\n"
+    )
+
+
+def test_a_cell_of_a_fresh_clone_is_explained_from_the_committed_summary(without_data, capsys):
+    """No record twice, no "rank nan", no "spent: unknown" without a reason."""
+    assert main(["explain", "abalone", "krr", "2", "--experiment", "histoftree/table1", "--mask", "aligned"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    heads = [line for line in lines if not line.startswith(" ")]
+    methods = ["krr", "krr", "krr[variant=inferred]", "krr[variant=inferred]"]
+    assert heads == [f"histoftree/table1: abalone aligned {method} epsilon=2" for method in methods]
+    selections = [line.split(":")[0] for line in lines if line.startswith("  selection ")]
+    assert selections == ["  selection oracle", "  selection tuning_free"] * 2
+    assert "nan" not in "\n".join(lines)
+    assert "  replications are not at hand; to make them: lpbench experiment=histoftree/table1" in lines
+    assert (
+        lines[-1] == f"  spent: unknown, for data set abalone is not at hand: {MISSING.partition('abalone: ')[2][:-1]}"
+    )
+
+
+def test_an_experiment_ends_with_table_claims_and_its_page(tmp_path, capsys):
+    argv = ["experiment=histoftree/figure2c", "replications=2", f"results_dir={tmp_path}", *QUIET]
+    assert main(argv) == 0
+    *answer, last = capsys.readouterr().out.splitlines()
+    page = tmp_path / "histoftree-figure2c.html"
+    assert last == f"page: {page}"
+    assert "not as registered: replications: 50 → 2" in answer
+    assert any(line.startswith("The paper's claims") for line in answer)
+    text = page.read_text(encoding="utf-8")
+    assert all((tmp_path / link).is_file() for link in re.findall(r'(?:href|src)="([^"#:]+)"', text))
+    assert "replications: 50 → 2" in text
+    # a page that is newer than its results is left alone
+    stamp = page.stat().st_mtime_ns
+    assert main(argv) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == last and page.stat().st_mtime_ns == stamp
