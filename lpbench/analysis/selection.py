@@ -1,8 +1,10 @@
-"""Which grid point stands for a method: the best one with hindsight, or one fixed beforehand.
+"""Which grid point stands for a method: the best one with hindsight, one fixed beforehand, or one that reports chose.
 
 ``oracle`` is what both papers print: the grid point whose mean test score over the replications is best. It is chosen
 with the test rows, so it flatters methods with large grids. ``tuning_free`` is the one setting that a method states
-without looking at test rows. The two are never mixed in one comparison.
+without looking at test rows. ``private`` is the setting that a method chose by privatised reports alone, with users
+who were paid from the same budget. An experiment that has such methods compares them with those that have nothing to
+choose, whose only setting is private as well. Selections are never mixed in one comparison.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import pandas as pd
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, POINT, canonical_params, first_rows, point_numbers
 from lpbench.analysis.significance import DIGITS
 
-SELECTIONS = ("oracle", "tuning_free")
+SELECTIONS = ("oracle", "tuning_free", "private")
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,13 @@ class Setting:
         JSON object of the grid point.
     on_grid : bool
         False if the point joined the sweep only to be the stated setting: the oracle must not choose it.
+    selection : {"tuning_free", "private"}
+        Under which selection the setting is shown; a method with private selection is shown under no other.
     """
 
     params: str
     on_grid: bool = True
+    selection: str = "tuning_free"
 
 
 #: (panel, mask, method) -> the stated setting.
@@ -74,14 +79,21 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
     """
     numbers = point_numbers(scores)
     points = _points(scores, numbers)
+    private = _private_methods(settings or {})
     points["stated"], off_grid = _stated(points, settings or {})
+    points["chose"] = points["method"].isin(private)
     complete = points[points["complete"]]
-    oracle = _best(complete[~off_grid[complete.index]])
-    stated = complete[complete["stated"]]
-    cells = pd.concat([oracle.assign(selection="oracle"), stated.assign(selection="tuning_free")], ignore_index=True)
+    oracle = _best(complete[~off_grid[complete.index] & ~complete["chose"]])
+    stated = complete[complete["stated"] & ~complete["chose"]]
+    found = [oracle.assign(selection="oracle"), stated.assign(selection="tuning_free")]
+    if private:
+        alone = ~points.duplicated(CELL, keep=False)
+        fair = complete["stated"] & (complete["chose"] | alone[complete.index])
+        found.append(complete[fair].assign(selection="private"))
+    cells = pd.concat(found, ignore_index=True)
     chosen = _chosen(scores, numbers, cells)
     heads = scores.iloc[first_rows(numbers)]
-    reasons = _reasons(scores, heads, points, cells)
+    reasons = _reasons(scores, heads, points, cells, private)
     empty = reasons.drop(columns="reason").assign(params="", mean=np.nan, std=np.nan, n=0)
     empty["metric"] = _metric_of(heads, empty)
     columns = [*CELL, "metric", "selection", "params", "mean", "std", "n"]
@@ -131,6 +143,11 @@ def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Ser
     return pd.Series(stated, index=points.index, dtype=bool), pd.Series(off_grid, index=points.index, dtype=bool)
 
 
+def _private_methods(settings: Settings) -> set[str]:
+    """Methods that chose their setting by reports."""
+    return {method for (_, _, method), setting in settings.items() if setting.selection == "private"}
+
+
 def _best(points: pd.DataFrame) -> pd.DataFrame:
     """The point with the best mean in each cell; of equal ones the first in the order of their JSON."""
     sign = points["metric"].map({m: -1.0 if larger else 1.0 for m, larger in LARGER_IS_BETTER.items()}).astype(float)
@@ -139,14 +156,18 @@ def _best(points: pd.DataFrame) -> pd.DataFrame:
     return ordered.drop_duplicates(CELL).drop(columns="cost")
 
 
-def _reasons(scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Why cells are empty: every cell without an oracle row, and every stated setting that did not run.
+def _reasons(
+    scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame, private: set[str]
+) -> pd.DataFrame:
+    """Why cells are empty: every cell without an oracle or private row, and every stated setting that did not run.
 
     ``heads`` holds a row of each point, and of each cell that has none.
     """
     columns = [*CELL, "selection", "reason"]
-    all_cells = _plain(heads[CELL].drop_duplicates()).assign(selection="oracle")
-    not_run = points[points["stated"] & ~points["complete"]][CELL].assign(selection="tuning_free")
+    all_cells = _plain(heads[CELL].drop_duplicates())
+    all_cells["selection"] = np.where(all_cells["method"].isin(private), "private", "oracle")
+    lost = points["stated"] & ~points["complete"] & ~points["chose"]
+    not_run = points[lost][CELL].assign(selection="tuning_free")
     wanted = pd.concat([all_cells, not_run], ignore_index=True)
     have = cells[[*CELL, "selection"]].assign(have=True)
     wanted = wanted.merge(have, on=[*CELL, "selection"], how="left")

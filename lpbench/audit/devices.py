@@ -51,6 +51,8 @@ EXTRA = (
     "private_labels_regressor[randomizer=optimal_unbiased,prior_share=0.3]",
     *(f"private_labels_classifier[randomizer={name}]" for name in MECHANISMS if name != "rr"),
     "calibrated_score[report=grr]",
+    *(f"private_selection_regressor[estimator={name}]" for name in ("histoftree_max_edge", "krr", "hist")),
+    *(f"private_selection_classifier[estimator={name}]" for name in ("phist", "ct_q")),
 )
 
 

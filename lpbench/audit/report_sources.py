@@ -141,6 +141,23 @@ def _number(result: Any, y: np.ndarray, users: np.ndarray, question: Any, stream
     return Asked((question,), NUMBER.budget(question), users)
 
 
+# Private selection: a candidate is what its method makes of the reports of the users who train it, at a budget that the
+# method's own checks hold it to.
+
+
+def _trained_on(result: Any, models: Any, sample: Any, users: np.ndarray) -> Asked:
+    settings = [sorted(model.get_params(deep=False).items()) for model in models]
+    return Asked((settings, sample.mask[users], sample.X_public, sample.y_public), result[0].guarantee_.epsilon, users)
+
+
+_SELECTION = [
+    _source("private_selection.selection.train", _trained_on, times=None),
+    _source(
+        "private_selection.selection.ask_numbers", _number, times=None, law=laws.number_law, fresh=laws.fresh_streams
+    ),
+]
+
+
 # Classes.
 
 
@@ -341,6 +358,8 @@ REPORT_SOURCES: dict[type, Callable[[Any], list[ReportSource]]] = {
     models.PrivateLabelsClassifier: _only(
         "any_learner.classifier.ask_classes", _code, laws.code_law, laws.fresh_streams
     ),
+    models.PrivateSelectionRegressor: lambda model: _SELECTION,
+    models.PrivateSelectionClassifier: lambda model: _SELECTION,
     models.LabelLDPVote: _only(
         "private_classes.ClassDevice.sum_of_reports", _classes_of_cubes, laws.cube_law, laws.fresh_streams
     ),

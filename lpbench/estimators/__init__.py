@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         LDPVote,
     )
     from lpbench.estimators.lpct import LPCT, LPCTPrune
+    from lpbench.estimators.private_selection import PrivateSelectionClassifier, PrivateSelectionRegressor
     from lpbench.estimators.psgd import PSGD
     from lpbench.estimators.public_sample import (
         LPDTRegressor,
@@ -73,6 +74,8 @@ __all__ = [
     "PrivateLabelsRegressor",
     "PrivateMajority",
     "PrivateMean",
+    "PrivateSelectionClassifier",
+    "PrivateSelectionRegressor",
     "PublicForest",
     "PublicForestRegressor",
     "PublicResidualGP",
@@ -89,6 +92,7 @@ _FAMILIES = {
     "label_dp": "CDPMean CDPVote CubeMean CubeVote KNNMean LabelCDPMean LabelCDPVote LabelLDPKNN LabelLDPVote LDPMean "
     "LDPVote",
     "lpct": "LPCT LPCTPrune",
+    "private_selection": "PrivateSelectionClassifier PrivateSelectionRegressor",
     "psgd": "PSGD",
     "public_sample": "LPDTRegressor PublicForestRegressor PublicResidualGP PublicTreeClassifier ResidualScore",
     "tuning_free": "CalibratedScore PublicForest ResidualGP",

@@ -16,7 +16,7 @@ ROOT_SEED = 2025
 BACKENDS = {"loky": None, "serial": None, "dask": "distributed", "ray": "ray"}
 #: Orders of execution.
 ORDERS = ("plan", "longest_first", "shuffle")
-SELECTIONS = ("oracle", "tuning_free")
+SELECTIONS = ("oracle", "tuning_free", "private")
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Config(Frozen):
     results_dir : str
     runner : Runner
     tracking : Tracking
-    selection : {"oracle", "tuning_free"}
+    selection : {"oracle", "tuning_free", "private"}
         Which selection of ``experiment=single`` is printed.
     dry_run : bool
         Print the plan (blocks, fits, estimated time) and stop.

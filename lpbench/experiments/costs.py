@@ -44,6 +44,8 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "PrivateLabelsRegressor": (0, 0.1, 16000),
     "PrivateMajority": (0, 0.012, 440),
     "PrivateMean": (410, 0.0062, 260),
+    "PrivateSelectionClassifier": (0, 0.2, 50000),
+    "PrivateSelectionRegressor": (0, 10, 80000),
     "PublicForest": (140000, 0.11, 1200),
     "PublicForestRegressor": (110000, 1, 0),
     "PublicResidualGP": (110000, 29, 160000),

@@ -204,6 +204,8 @@ def _without_effect_on_method(config: Config, key: str) -> str:
     kind, name = [*key.split(".")[1:], "", ""][:2]
     if kind == "variants" and "variant" not in method.params:
         return "no variant is chosen; choose one with method.params.variant=NAME"
+    if kind == "selection":
+        return "whether reports choose the setting is a matter of the estimator (private_selection_regressor's do)"
     if kind == "grid_by_mask" and name and name != config.mask.name:
         return f"the mask is {config.mask.name}"
     registered = catalogue.methods([method.name])[method.name].params

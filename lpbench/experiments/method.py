@@ -39,7 +39,9 @@ class Method(Frozen):
     grid_by_mask : dict
         Mask name -> grid entries merged in for that mask.
     tuning_free : dict or None
-        The one setting, fixed without test rows, shown as ``selection=tuning_free``.
+        The one setting, fixed without test rows.
+    selection : {"tuning_free", "private"}
+        Under which selection that setting is shown; ``private``: it was chosen by reports that are paid for.
     variants : dict
         Name -> {"params": ..., "grid": ...}, selected as ``method[variant=name]``.
     reference : str
@@ -54,6 +56,7 @@ class Method(Frozen):
     grid: dict[str, Any] = field(default_factory=dict)
     grid_by_mask: dict[str, Any] = field(default_factory=dict)
     tuning_free: dict[str, Any] | None = None
+    selection: str = "tuning_free"
     variants: dict[str, Any] = field(default_factory=dict)
     reference: str = ""
     privacy: str = ""

@@ -114,7 +114,7 @@ def stated_settings(
             continue
         point, grid = card.tuning_free, _grid_of(experiment, card, panel, mask, method)
         on_grid = set(point) == set(grid) and all(v in grid[k] or "all" in grid[k] for k, v in point.items())
-        settings[panel, mask, method] = Setting(json.dumps(point), on_grid)
+        settings[panel, mask, method] = Setting(json.dumps(point), on_grid, card.selection)
     return settings
 
 

@@ -22,7 +22,13 @@ SYMBOLS = {
     "n_public": "n_Q",
 }
 #: Parameters whose values are names that need no explanation.
-NAMED = ("variant", "randomizer", "learner")
+NAMED = ("variant", "randomizer", "learner", "estimator")
+#: How the reported setting came about, in words.
+CHOSEN = {
+    "oracle": "best grid point with hindsight",
+    "tuning_free": "one setting fixed without test rows",
+    "private": "setting chosen by privatised reports",
+}
 MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": "", "personalized": "personalized"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
@@ -36,8 +37,9 @@ class Entry(Artefact):
 
     def pictures(self, selection: str = "oracle") -> dict[str, list[str]]:
         """Vector images of one selection: ``main``, then the plots that every table gets."""
-        free = f"{self.leaf}_tuning_free"
-        stem = self.leaf if selection == "oracle" else free
-        mine = [f for f in self.files if f.endswith(".svg") and f.startswith(free) == (selection != "oracle")]
+        stems = {s: self.leaf if s == "oracle" else f"{self.leaf}_{s}" for s in SELECTIONS}
+        others = tuple(stem for s, stem in stems.items() if s not in ("oracle", selection))
+        stem = stems[selection]
+        mine = [f for f in self.files if f.endswith(".svg") and f.startswith(stem) and not f.startswith(others)]
         views = {kind: [f for f in mine if f.startswith(stem + kind)] for kind in (RANKS, BUDGETS, BOXES, DIFFERENCES)}
         return {"main": [f for f in mine if not any(f in found for found in views.values())], **views}

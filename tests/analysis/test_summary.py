@@ -72,6 +72,35 @@ def test_a_setting_off_the_grid_is_no_candidate_of_the_oracle():
     assert pick(summarise(three_by_three(), settings), dataset="d3", method="a", selection="oracle")["params"] == LARGE
 
 
+def test_private_rows_are_of_methods_that_chose_by_reports_or_had_nothing_to_choose():
+    one = table(
+        cell("chose", [3, 4]), cell("single", [2, 5]), cell("a", [1, 2], params=SMALL), cell("a", [4, 5], params=LARGE)
+    )
+    settings = {
+        ("", "aligned", "chose"): Setting("{}", selection="private"),
+        ("", "aligned", "single"): Setting("{}"),
+        ("", "aligned", "a"): Setting(LARGE),
+    }
+    found = summarise(one, settings).table
+    shown = {s: sorted(rows["method"]) for s, rows in found.groupby("selection")}
+    assert shown == {"oracle": ["a", "single"], "tuning_free": ["a", "single"], "private": ["chose", "single"]}
+    assert found[found["selection"] == "private"].set_index("method")["rank"].to_dict() == {"chose": 1.5, "single": 1.5}
+
+
+def test_nothing_is_private_where_no_method_chose_by_reports():
+    summary = summarise(table(cell("single", [2, 5])), {("", "aligned", "single"): Setting("{}")})
+    assert set(summary.table["selection"]) == {"oracle", "tuning_free"}
+
+
+def test_a_failed_private_choice_keeps_its_reason_under_its_selection():
+    lost = [row("chose", r, np.nan, status="failed", reason="x") for r in range(2)]
+    settings = {("", "aligned", "chose"): Setting("{}", selection="private")}
+    summary = summarise(table(lost, cell("b", [1, 2])), settings)
+    empty = pick(summary, method="chose")
+    assert empty["selection"] == "private" and np.isnan(empty["mean"])
+    assert summary.reasons[["selection", "reason"]].to_numpy().tolist() == [["private", "failed: x"]]
+
+
 def test_ratio_is_empty_without_the_baseline():
     scores = three_by_three()
     summary = summarise(scores[scores["method"] != "dt"])

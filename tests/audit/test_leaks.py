@@ -19,6 +19,7 @@ from lpbench.privacy import Laplace
 Y_RANGE = (-1.0, 2.0)
 N, D = 160, 3
 MASK = np.column_stack([np.ones(N, bool), np.arange(N) % 3 == 0, np.zeros(N, bool)])
+SIZES = [{"max_depth": 4}, {"max_depth": 1}]
 QUERIES = np.random.default_rng(99).random((400, D))
 
 #: Model -> what differs between the two samples beside the labels: "record", "masked" features, or nothing ("label").
@@ -59,6 +60,12 @@ CASES = {
     "label_cdp_mean": (models.LabelCDPMean(1.0, bins=2, y_range=Y_RANGE), "label"),
     "cdp_mean": (models.CDPMean(1.0, bins=2, y_range=Y_RANGE), "record"),
     "private_labels_regressor": (models.PrivateLabelsRegressor(1.0, y_range=Y_RANGE), "label"),
+    "private_selection_regressor": (models.PrivateSelectionRegressor(1.0, y_range=Y_RANGE), "masked"),
+    "private_selection_regressor labels": (
+        models.PrivateSelectionRegressor(1.0, models.LabelDT(), SIZES, ["max_depth"], y_range=Y_RANGE),
+        "label",
+    ),
+    "private_selection_classifier": (models.PrivateSelectionClassifier(1.0, classes=[0, 1]), "record"),
     "private_labels_classifier": (models.PrivateLabelsClassifier(1.0, classes=[0, 1]), "label"),
     "lpdt_regressor": (models.LPDTRegressor(1.0, depth=3, y_range=Y_RANGE), "masked"),
     "public_tree_classifier": (models.PublicTreeClassifier(1.0, depth=3, classes=[0, 1]), "masked"),

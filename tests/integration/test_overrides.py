@@ -151,6 +151,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
             ("method.grid", "{}"),
             ("method.grid_by_mask", "{}"),
             ("method.tuning_free", "null"),
+            ("method.selection", "private"),
             ("method.variants", "{}"),
             ("method.reference", "x"),
             ("method.privacy", "x"),
@@ -230,6 +231,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     (CELL, "+method.grid_by_mask.personalized={bins:[3]}", "the mask is aligned"),
     (CELL, "method.tuning_free.bins=3", lambda r: r.deviates("method.tuning_free")),
     (CELL, "method.variants.clipped.params.clip=false", "no variant is chosen"),
+    (CELL, "method.selection=private", "a matter of the estimator"),
     (CELL, "method.params.variant=clipped", lambda r: r.group["method"] == ["hist[variant=clipped]"]),
     (CELL, "epsilon=3", lambda r: set(r.scores["epsilon"]) == {3.0} == set(r.group["epsilon"]) and r.says("eps=3")),
     (

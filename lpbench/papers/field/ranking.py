@@ -13,6 +13,7 @@ import pandas as pd
 
 from lpbench.analysis import Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.selection import SELECTIONS
 from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
 from lpbench.audit.devices import method_randomizer
 from lpbench.experiments.experiment import Experiment
@@ -37,7 +38,8 @@ def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
     """Write ``field.csv`` into an experiment's folder; nothing if no method has a score.
 
     One row for each selection, kind of data sets, mask, budget and method. ``oracle`` rows have the best grid points on
-    the test rows, which no user has; ``tuning_free`` rows compare methods that state a setting.
+    the test rows, which no user has; ``tuning_free`` rows compare methods that state a setting; ``private`` rows
+    compare methods whose setting was chosen by privatised reports, and those that have nothing to choose.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def _rows(
     seconds = _seconds(folder)
     best = best_without_privacy(summary.samples("oracle"), larger)
     floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in FLOORS}
-    for selection in ("oracle", "tuning_free"):
+    for selection in SELECTIONS:
         samples = summary.samples(selection)
         ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
         for mask, epsilon in sorted({(key[2], key[4]) for key in ranked}):

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, is_floor, is_reference, printed, slug
 from lpbench.reporting.figures.curves import place_of
@@ -67,8 +68,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
         figure.legend(handles=handles, loc="outside lower left", ncols=beside, frameon=False, fontsize=7.5,
                       handlelength=2.6)  # fmt: skip
         metric = _NAMES.get(found[0].metric, found[0].metric)
-        chosen = "best grid point with hindsight" if selection == "oracle" else "one setting fixed without test rows"
-        text = f"{metric} against the privacy budget ε ({chosen}, ± {BAND:g} standard errors)"
+        text = f"{metric} against the privacy budget ε ({CHOSEN[selection]}, ± {BAND:g} standard errors)"
         text = textwrap.fill(", ".join(filter(None, [title.replace("_", " "), text])), int(_LETTERS * width))
         figure.suptitle(text, fontsize=9, x=0.02, ha="left")
         return style.save(figure, folder, name, formats=("svg",))

@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLoc
 from lpbench.analysis.curves import Curve
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import SYMBOLS
+from lpbench.reporting.cards import CHOSEN, SYMBOLS
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, place_of, published_curves
 from lpbench.reporting.paper import paper_of
@@ -63,7 +63,7 @@ def draw_lines(
         Method selector -> printed name.
     folder, name : Path, str
         File ``name.svg`` is written there, and ``name.png`` for the ``oracle``.
-    selection : {"oracle", "tuning_free"}
+    selection : {"oracle", "tuning_free", "private"}
 
     Returns
     -------
@@ -100,7 +100,7 @@ def draw_lines(
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
         figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
         if selection != "oracle":
-            figure.suptitle("One setting fixed without test rows", fontsize=9, x=0.02, ha="left")
+            figure.suptitle(CHOSEN[selection].capitalize(), fontsize=9, x=0.02, ha="left")
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
 

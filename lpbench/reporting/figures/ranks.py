@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from lpbench.analysis.critical import LEAST_DATASETS, LEAST_METHODS, CriticalDifference, critical_difference
+from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, competing, is_floor, printed
 from lpbench.selectors import parse_selector
@@ -36,9 +37,8 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
             _diagram(ax, cd, names, floors, height)
             test = f"Friedman p {_p(cd.p_value)}, {cd.n_datasets} data sets"
             ax.set_title(", ".join(filter(None, [part.title, test])), loc="left", fontsize=9)
-        chosen = "best grid point with hindsight" if selection == "oracle" else "one setting fixed without test rows"
-        figure.suptitle(f"Average ranks ({chosen}); bars join what Nemenyi's test does not tell apart (level 0.05)",
-                        fontsize=9, x=0.02, ha="left")  # fmt: skip
+        text = f"Average ranks ({CHOSEN[selection]}); bars join what Nemenyi's test does not tell apart (level 0.05)"
+        figure.suptitle(text, fontsize=9, x=0.02, ha="left")
         return style.save(figure, folder, name, formats=("svg",))
 
 

@@ -31,7 +31,7 @@ def draw_standard(
         Method selector -> printed name.
     folder, stem : Path, str
         Files are called ``<stem>_ranks.svg``, ``_budgets``, ``_boxes…`` and ``_differences``.
-    selection : {"oracle", "tuning_free"}
+    selection : {"oracle", "tuning_free", "private"}
         Replications and the distance from the paper are drawn for ``oracle`` only.
     """
     found = parts(experiment, summary, cards, selection)

@@ -19,6 +19,7 @@ import pandas as pd
 from lpbench.analysis import competitors, read_csv
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.reporting.cards import card_of, dataset_title, method_title
@@ -121,7 +122,7 @@ def board(
             continue
         competing = competitors(set(summary.table["method"])) | {*FLOORS, *REFERENCES}
         metrics = summary.table.set_index(["method", "dataset"])["metric"].to_dict()
-        for selection in ("oracle", "tuning_free"):
+        for selection in SELECTIONS:
             for (_, dataset, mask, method, epsilon), values in summary.samples(selection).items():
                 metric = metrics.get((method, dataset), "")
                 if method in competing and metric in LARGER_IS_BETTER and metric != "seconds":

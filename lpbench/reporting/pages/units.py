@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lpbench.analysis import Summary
+from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.development_sets import shown_by_kind
@@ -82,7 +83,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
     shown = shown_tables(entry, cards, floor) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
-    with_hindsight, without = entry.pictures(), entry.pictures("tuning_free")
+    with_hindsight, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
     about = [c for c in claims if c["concerns"](entry.leaf)]
@@ -108,7 +109,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "pictures": main,
         "bare": not (main or views or shown or plain or grid),
         "views": views,
-        "free": [_picture(entry, f) for kind in ("main", *VIEWS) for f in without[kind]],
+        "free": [_picture(entry, f) for found in without for kind in ("main", *VIEWS) for f in found[kind]],
         "tables": tables,
         # a table of a paper stands open; of ours, whose columns are many, the plot that sums it up
         "first_table": bool(tables) and entry.kind != "timing" and (entry.name in paper.tables or not views),

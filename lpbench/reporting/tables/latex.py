@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.tables.grid import Cell, Grid
 
@@ -56,10 +57,10 @@ def _escape(text: str) -> str:
 
 def _legend(grid: Grid, experiment: str, selection: str) -> str:
     both = "published / reproduced" if len(published_cells(experiment)) else "reproduced"
-    chosen = (
-        "best grid point with hindsight (as in the papers)"
+    chosen = CHOSEN[selection] + (
+        " (as in the papers)"
         if selection == "oracle"
-        else "one setting fixed without test rows (the published numbers, where shown, are the best of a grid)"
+        else " (the published numbers, where shown, are the best of a grid)"
     )
     return (
         f"{grid.layout.caption}. Each cell: {both} ± standard error; selection: {selection}, {chosen}. Bold: best; "

@@ -1,0 +1,108 @@
+"""Candidates of private selection: which settings of which method are compared, and which of them share reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lpbench.errors import unknown_name
+from lpbench.estimators.base import LocalEstimator, expand_grid
+from lpbench.estimators.baselines import CT, KRR, PHIST, Hist, ParDT
+from lpbench.estimators.histoftree import HistOfTree
+from lpbench.estimators.lpct import LPCT
+
+Point = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """A method and the settings that private selection compares.
+
+    Attributes
+    ----------
+    build : callable () -> LocalEstimator
+    points : sequence of dict
+        Settings; the others are compared with the first.
+    shared : frozenset of str
+        Parameters that act on reports which users have sent: settings that differ in them alone share their users.
+    """
+
+    build: Callable[[], LocalEstimator]
+    points: Sequence[Point]
+    shared: frozenset[str] = frozenset()
+
+    def groups(self) -> list[list[int]]:
+        """Numbers of the settings that share their users, one list a group; no group if private users are not asked."""
+        if not self.build().uses_epsilon:
+            return []
+        found: dict[str, list[int]] = {}
+        for number, point in enumerate(self.points):
+            asked = repr(sorted((k, v) for k, v in point.items() if k not in self.shared))
+            found.setdefault(asked, []).append(number)
+        return list(found.values())
+
+
+# A setting that needs reports of its own costs the others users, so that there are few of them: the setting stated
+# without tuning first, then a coarser and a finer one.
+_CELLS = (
+    {"depth": 2, "bins": 2, "label_share": 0.7},
+    {"depth": 1, "bins": 1, "label_share": 0.9},
+    {"depth": 4, "bins": 2, "label_share": 0.7},
+)
+_SIZES = frozenset({"max_depth", "min_samples_leaf"})
+_WEIGHTS = tuple({"depth": None, "public_weight": w, "min_samples_leaf": 1} for w in (None, 1.0, 100.0, 2000.0))
+_PUBLIC_WEIGHT = frozenset({"public_weight"})
+
+
+def _stated_first(stated: Point, grid: Mapping[str, Sequence]) -> tuple[Point, ...]:
+    return (stated, *(point for point in expand_grid(grid) if point != stated))
+
+
+#: Name of a registered method -> what is compared.
+CANDIDATES: Mapping[str, Candidates] = {
+    "histoftree_max_edge": Candidates(partial(HistOfTree, rule="max_edge"), _CELLS),
+    "histoftree_cart": Candidates(partial(HistOfTree, rule="cart"), _CELLS),
+    # the grid but for leaves of a single noisy label: a tree of any size is grown from the same reports
+    "par_dt": Candidates(
+        ParDT,
+        _stated_first(
+            {"max_depth": 4, "min_samples_leaf": 10}, {"max_depth": [1, 2, 4, 6, 8], "min_samples_leaf": [10, 100]}
+        ),
+        _SIZES,
+    ),
+    "krr": Candidates(
+        KRR, tuple({"bins": 2, "max_depth": depth, "min_samples_leaf": 10} for depth in (4, 1, 2, 8)), _SIZES
+    ),
+    "hist": Candidates(partial(Hist, clip=False), tuple({"bins": bins, "threshold": 0.05} for bins in (2, 1, 3))),
+    "lpct_max_edge": Candidates(LPCT, _WEIGHTS, _PUBLIC_WEIGHT),
+    "lpct_cart": Candidates(partial(LPCT, rule="cart"), _WEIGHTS, _PUBLIC_WEIGHT),
+    "lpdt": Candidates(
+        partial(LPCT, source="private"), tuple({"depth": depth, "min_samples_leaf": 1} for depth in (None, 2, 4))
+    ),
+    "phist": Candidates(PHIST, tuple({"bins": bins} for bins in (2, 1, 3))),
+    "ct_q": Candidates(partial(CT, sample="public"), tuple({"max_depth": depth} for depth in (8, 2, 4, 16))),
+}
+
+
+def candidates_of(estimator: str | LocalEstimator, points: Sequence[Point] | None, shared: Sequence[str]) -> Candidates:
+    """Return the candidates of a name, or of an estimator with given settings.
+
+    Parameters
+    ----------
+    estimator : str or LocalEstimator
+    points : sequence of dict or None
+        None: those of :data:`CANDIDATES`, or the estimator as it is.
+    shared : sequence of str
+        See :class:`Candidates`; of a name, those of :data:`CANDIDATES` besides.
+    """
+    if isinstance(estimator, str):
+        if estimator not in CANDIDATES:
+            raise unknown_name("estimator of private selection", estimator, CANDIDATES)
+        known = CANDIDATES[estimator]
+    else:
+        from sklearn.base import clone
+
+        known = Candidates(partial(clone, estimator), ({},))
+    return Candidates(known.build, list(points or known.points), known.shared | set(shared))

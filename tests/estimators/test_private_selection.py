@@ -1,0 +1,197 @@
+"""Private selection asks nobody twice, compares without bias, and gives every candidate of a group the same reports."""
+
+import re
+
+import numpy as np
+import pytest
+
+from lpbench.audit.leaks import Fitting, record
+from lpbench.audit.report_sources import REPORT_SOURCES
+from lpbench.cli.contract import classification_problem, regression_problem
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.estimators import LabelDT, PrivateSelectionClassifier, PrivateSelectionRegressor
+from lpbench.estimators.private_selection.candidates import CANDIDATES
+from lpbench.estimators.private_selection.selection import (
+    Sample,
+    compare_by_differences,
+    compare_by_labels,
+    divide,
+    label_question,
+)
+from lpbench.experiments import catalogue
+from lpbench.seeds import Streams
+
+TEXT = ("lpct_max_edge",)
+SIZES = [{"max_depth": 4}, {"max_depth": 1}, {"max_depth": None}]
+
+
+def problem_of(name):
+    return regression_problem(300) if catalogue.method(name).task == "regression" else classification_problem(300)
+
+
+def selection(name, epsilon=2.0, **others):
+    kind = PrivateSelectionRegressor if catalogue.method(name).task == "regression" else PrivateSelectionClassifier
+    return kind(epsilon, name, random_state=1, **others)
+
+
+def fitted(model, problem):
+    return model.for_problem(problem).fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_candidates_are_of_the_registered_method_and_its_stated_setting_comes_first(name):
+    spec = catalogue.method(f"{name}[variant=text]" if name in TEXT else name)
+    stated = spec.tuning_free or {}
+    first = CANDIDATES[name].build().set_params(**CANDIDATES[name].points[0])
+    assert first.get_params() == spec.build().set_params(**stated).get_params()
+    texts = [repr(sorted(point.items())) for point in CANDIDATES[name].points]
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("name", [n for n, c in CANDIDATES.items() if c.shared])
+def test_candidates_that_share_users_share_their_reports(name):
+    """What is recorded where the method's reports are made is the same for all candidates of a group."""
+    candidates, problem = CANDIDATES[name], problem_of(name)
+    sample = {"X": problem.X_train, "y": problem.y_train, **problem.fit_arguments}
+    for members in candidates.groups():
+        tapes = []
+        for k in members:
+            model = candidates.build().for_problem(problem).set_params(random_state=5, **candidates.points[k])
+            _, tape = record(REPORT_SOURCES[type(model)](model), Fitting(model, problem.X_test), sample)
+            tapes.append(tape)
+        assert tapes[0]
+        for tape in tapes[1:]:
+            assert [e.source.path for e in tape] == [e.source.path for e in tapes[0]]
+            for one, other in zip(tape, tapes[0], strict=True):
+                np.testing.assert_array_equal(one.result, other.result)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_every_user_trains_one_group_or_validates(groups):
+    division = divide(103, groups, 0.2, Streams(1))
+    everybody = np.concatenate([*division.training, division.validating])
+    assert sorted(everybody) == list(range(103))
+    assert len(division.validating) == 21 and np.ptp([len(users) for users in division.training]) <= 1
+
+
+def test_all_users_validate_what_none_of_them_trains():
+    division = divide(50, 0, 0.2, Streams(1))
+    assert division.training == [] and sorted(division.validating) == list(range(50))
+
+
+def test_too_few_users_are_refused():
+    text = "n_samples = 3: 3 groups of candidates and a validating user need more; pass more users or fewer candidates"
+    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+        divide(3, 3, 0.2, Streams(1))
+
+
+class Constant:
+    """Predicts one number."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def predict(self, X):
+        return np.full(len(X), self.value)
+
+
+def shown(n, d=2):
+    rng = np.random.default_rng(3)
+    return Sample(rng.random((n, d)), rng.uniform(-1, 1, n), np.zeros((n, d), dtype=bool), None, None)
+
+
+def test_reports_of_labels_compare_squared_errors_without_bias():
+    """Mean over 400 comparisons within six standard errors (error probability below 1e-8)."""
+    sample, models = shown(200), [Constant(0.5), Constant(-0.3), Constant(0.5)]
+    users = np.arange(200)
+    draws = np.array(
+        [
+            compare_by_labels(models, sample, users, label_question((-1.0, 1.0), 1.0), Streams(seed))
+            for seed in range(400)
+        ]
+    )
+    true = ((sample.y + 0.3) ** 2).mean() - ((sample.y - 0.5) ** 2).mean()
+    assert abs(draws[:, 1].mean() - true) < 6 * draws[:, 1].std() / 20
+    assert (draws[:, [0, 2]] == 0).all()
+
+
+def test_reports_of_differences_compare_without_bias():
+    """As above; one candidate and half of the users each."""
+    sample, models = shown(200), [Constant(0.5), Constant(-0.3), Constant(0.1)]
+    squared = lambda model, X, y: (model.predict(X) - y) ** 2  # noqa: E731
+    users = np.arange(200)
+    draws = np.array(
+        [
+            compare_by_differences(squared, lambda *_: 2.25, models, sample, users, 1.0, Streams(seed))
+            for seed in range(400)
+        ]
+    )
+    for k in (1, 2):
+        asked = sample.y[k - 1 :: 2]
+        true = ((asked - models[k].value) ** 2).mean() - ((asked - 0.5) ** 2).mean()
+        assert abs(draws[:, k].mean() - true) < 6 * draws[:, k].std() / 20
+    assert (draws[:, 0] == 0).all()
+
+
+def test_differences_are_clipped_to_their_stated_range():
+    """Without noise, a difference beyond the range is read as its end."""
+    sample = shown(50)
+    huge = lambda model, X, y: np.full(len(y), model.value)  # noqa: E731
+    found = compare_by_differences(
+        huge, lambda *_: 1.0, [Constant(0.0), Constant(9.0)], sample, np.arange(50), np.inf, Streams(1)
+    )
+    assert found[1] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_without_noise_the_best_on_the_validating_users_is_chosen():
+    problem = regression_problem(400)
+    model = PrivateSelectionRegressor(np.inf, LabelDT(), SIZES, ["max_depth"], y_range=(-1.0, 1.0), random_state=2)
+    shows = np.zeros(problem.X_train.shape, dtype=bool)
+    model.fit(problem.X_train, problem.y_train, mask=shows)
+    users = divide(400, 1, 0.2, Streams(2)).validating
+    trees = [
+        PrivateSelectionRegressor(np.inf, LabelDT(), [p], (), y_range=(-1.0, 1.0), random_state=2).fit(
+            problem.X_train, problem.y_train, mask=shows
+        )
+        for p in SIZES
+    ]
+    errors = [((t.predict(problem.X_train[users]) - problem.y_train[users]) ** 2).mean() for t in trees]
+    np.testing.assert_allclose(model.differences_, np.subtract(errors, errors[0]), rtol=0, atol=1e-12)
+    assert model.point_ == SIZES[int(np.argmin(errors))]
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("par_dt", "240 users train each of 1 groups of settings; 60 users validate 9 settings beside the first"),
+        (
+            "histoftree_cart",
+            "80 users train each of 3 groups of settings; 60 users validate 2 settings beside the first",
+        ),
+        ("lpdt", "80 users train each of 3 groups of settings; 60 users validate 2 settings beside the first"),
+        ("ct_q", "300 users validate 3 settings beside the first"),
+    ],
+)
+def test_the_guarantee_is_exact_and_counts_users(name, note):
+    spent = fitted(selection(name), problem_of(name)).guarantee_
+    assert spent.epsilon == 2.0 and spent.note == note
+
+
+def test_classes_of_any_kind_are_predicted():
+    problem = classification_problem()
+    names = np.array(["no", "yes"])
+    model = PrivateSelectionClassifier(4.0, "phist", classes=names, random_state=1)
+    model.fit(problem.X_train, names[problem.y_train])
+    assert set(model.predict(problem.X_test)) <= set(names)
+    assert model.predict_proba(problem.X_test).shape == (len(problem.X_test), 2)
+
+
+def test_unknown_names_and_a_missing_public_sample_are_refused():
+    problem = classification_problem()
+    with pytest.raises(
+        ConfigurationError, match="unknown estimator of private selection 'par_td': did you mean par_dt"
+    ):
+        PrivateSelectionRegressor(1.0, "par_td", y_range=(-1, 1)).fit(problem.X_train, problem.y_train)
+    text = "estimator='ct_q' reads the public sample alone: pass X_public and y_public"
+    with pytest.raises(ConfigurationError, match=f"^{text}$"):
+        PrivateSelectionClassifier(1.0, "ct_q", classes=[0, 1]).fit(problem.X_train, problem.y_train)
