@@ -1,4 +1,4 @@
-"""What the result of a recorded call must be distributed like, from the mechanism that its question implies.
+"""What reports of a recorded call must be distributed like, from the mechanism that its question implies.
 
 A law compares a result with the true values that went in. It is computed from :mod:`lpbench.privacy` alone, so that a
 mistake in an estimator's code, or in how a mechanism is called, cannot hide in the reference.
@@ -6,27 +6,36 @@ mistake in an estimator's code, or in how a mechanism is called, cannot hide in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lpbench.estimators.any_learner.classes import CODE
-from lpbench.estimators.histoftree.user_cells import ReportDraws
-from lpbench.privacy import GRR, BitVector, Channel, Laplace, RandomizedResponse, Records, grr_weights
-from lpbench.seeds import Streams
+from lpbench.privacy import (
+    GRR,
+    BitVector,
+    Channel,
+    Laplace,
+    Mechanism,
+    NumberChannel,
+    PriorResponse,
+    RandomizedResponse,
+    Records,
+    SubsetSelection,
+    grr_weights,
+)
 
-#: Entries of sums that are compared.
-_ENTRIES = 12
-#: Sums of fewer users are not normal enough to be compared.
-_FEWEST = 5.0
+#: Reports of the mechanism among which a user's report is ranked, and the power to which ranks are raised.
+_RANKED, _POWER = 39, 4
+
+#: Values, means and variances of a statistic in [0, 1], each of shape (n,).
+Told = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A result beside its law; at least one of the attributes is there.
+    """A result beside its law; empty where there is nothing to compare.
 
     Attributes
     ----------
@@ -36,31 +45,36 @@ class Law:
         Statistics in [0, 1] of the users' reports, such as whether a report is the truth, with their exact moments.
     normal : ndarray of shape (k,), optional
         Nearly independent standard normal variables: noise of sums over its standard deviation.
-    moments : ndarray of shape (m,), optional
-        Averages over the users.
-    honest : callable (Generator) -> ndarray of shape (m,), optional
-        The same averages, of reports that the mechanism itself draws.
+    users : int ndarray of shape (n,), optional
+        Whose ``noise`` or ``told`` these are; None: of all users who were asked, one entry each, or of no user alone.
     """
 
     noise: np.ndarray | None = None
-    told: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
+    told: tuple[Told, ...] = ()
     normal: np.ndarray | None = None
-    moments: np.ndarray | None = None
-    honest: Callable[[np.random.Generator], np.ndarray] | None = None
+    users: np.ndarray | None = None
 
 
-def _kept(hits: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _kept(hits: np.ndarray, chance: np.ndarray) -> Told:
     chance = np.broadcast_to(chance, hits.shape)
     return hits.astype(float), chance, chance * (1.0 - chance)
 
 
-def _scored(table: np.ndarray, channel: np.ndarray, reports: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _scored(table: np.ndarray, channel: np.ndarray, reports: np.ndarray) -> Told:
     """Score of each user's report, given scores (n, K) in [0, 1] and the probabilities (n, K) of the reports."""
     mean = (channel * table).sum(axis=1)
     return table[np.arange(len(table)), reports], mean, (channel * table**2).sum(axis=1) - mean**2
 
 
-# Reports of users.
+def _ranked(gaps: np.ndarray, honest: np.ndarray, rng: np.random.Generator) -> Told:
+    """How near each user's report is to the truth, ranked among honest ones: distances (n,) and (_RANKED, n).
+
+    Of an honest report the rank is even, so that the moments are exact.
+    """
+    rank = (honest < gaps).sum(axis=0) + rng.random(gaps.size) * ((honest == gaps).sum(axis=0) + 1.0)
+    near = (1.0 - rank / (len(honest) + 1.0)) ** _POWER
+    mean = 1.0 / (_POWER + 1.0)
+    return near, np.full(gaps.size, mean), np.full(gaps.size, 1.0 / (2.0 * _POWER + 1.0) - mean**2)
 
 
 def label_law(result: np.ndarray, self: Any, records: Records, question: Any, draws: Any) -> Law:
@@ -71,28 +85,44 @@ def label_law(result: np.ndarray, self: Any, records: Records, question: Any, dr
 
 
 def number_law(result: np.ndarray, y: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Law:
-    """Averages of numbers, beside those of the stated mechanism."""
-    unit = question.unit(y[users])
-    return _averages(result, question.mechanism, unit, unit)
+    """Laplace noise on numbers, levels near the truth, or reports nearer to it than those of the stated mechanism."""
+    mechanism, unit = question.mechanism, question.unit(y[users])
+    if isinstance(mechanism, Laplace):
+        return Law(noise=(result - unit) / mechanism.scale if mechanism.scale > 0 else None)
+    if isinstance(mechanism, NumberChannel):
+        gaps = np.abs(np.array(mechanism.outputs) - unit[:, None])
+        near = 1.0 - gaps / np.maximum(gaps.max(axis=1, keepdims=True), 1e-300)
+        return Law(told=(_scored(near, mechanism.at(unit).channel(), result),))
+    rng = streams.generator("honest reports")
+    honest = mechanism.randomize(np.tile(unit, _RANKED), rng).reshape(_RANKED, unit.size)
+    return Law(told=(_ranked(np.abs(result - unit), np.abs(honest - unit), rng),))
 
 
 def code_law(result: np.ndarray, codes: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> Law:
-    """Averages of classes, beside those of the stated mechanism, unless every user has a prior of its own."""
-    records = Records(np.empty((users.size, 0)), codes[users])
+    """Classes that are reported as they are, also by users with a prior of their own, or noise on one-hot vectors."""
+    truth = codes[users]
     if question.prior is not None:
-        return Law()
-    return _averages(result, *CODE.law(question, records), records.y.astype(float))
+        priors, which = np.unique(question.prior, axis=0, return_inverse=True)
+        tables = np.array([PriorResponse.for_prior(question.budget, prior).channel() for prior in priors])
+        return Law(told=(_kept(result == truth, tables[which.ravel(), truth, truth]),))
+    if isinstance(question.mechanism, Laplace):
+        vectors = np.eye(question.n_classes)[truth]
+        scale = question.mechanism.scale
+        return Law(noise=((result - vectors) / scale).ravel() if scale > 0 else None)
+    return _class_reports(*CODE.law(question, Records(np.empty((users.size, 0)), truth)), result)
 
 
-def _averages(result: np.ndarray, mechanism: Any, inputs: np.ndarray, truth: np.ndarray) -> Law:
-    weight = truth - truth.mean()
-
-    def averages(reports: np.ndarray) -> np.ndarray:
-        columns = np.asarray(reports, dtype=float).reshape(len(truth), -1)[:, :_ENTRIES]
-        parts = [columns, columns**2, np.abs(columns - truth[:, None]), columns * weight[:, None]]
-        return np.concatenate([part.mean(axis=0) for part in parts])
-
-    return Law(moments=averages(result), honest=lambda rng: averages(mechanism.randomize(inputs, rng)))
+def _class_reports(mechanism: Mechanism, truth: np.ndarray, result: np.ndarray) -> Law:
+    """Categories that are reported as they are, bits that are kept, or subsets that hold the truth."""
+    if isinstance(mechanism, BitVector):
+        own = np.eye(mechanism.n_categories, dtype=bool)[truth]
+        return Law(told=(_kept((result == own).ravel(), np.array(mechanism.response.keep)),))
+    if isinstance(mechanism, SubsetSelection):
+        if mechanism.n_categories == 1:
+            return Law()
+        return Law(told=(_kept((result == truth[:, None]).any(axis=1), np.array(mechanism.probabilities[0])),))
+    assert isinstance(mechanism, GRR)
+    return Law(told=(_kept(result == truth, mechanism.channel()[0, 0]),))
 
 
 def feature_law(result: np.ndarray, self: Any, records: Records, question: Any, draws: Any) -> Law:
@@ -105,11 +135,7 @@ def feature_law(result: np.ndarray, self: Any, records: Records, question: Any, 
 
 def class_law(result: np.ndarray, self: Any, records: Records, question: Any, draws: Any) -> Law:
     """Classes that are reported as they are, or bits that are kept."""
-    mechanism, truth = question.mechanism, np.asarray(records.y)
-    if isinstance(mechanism, BitVector):
-        own = np.eye(mechanism.n_categories, dtype=bool)[truth]
-        return Law(told=(_kept((result == own).ravel(), np.array(mechanism.response.keep)),))
-    return Law(told=(_kept(result == truth, mechanism.channel()[0, 0]),))
+    return _class_reports(question.mechanism, np.asarray(records.y), result)
 
 
 def category_law(result: Any, self: Any, places: Any, budget: float, draws: Any) -> Law:
@@ -125,7 +151,8 @@ def category_law(result: Any, self: Any, places: Any, budget: float, draws: Any)
         told=(
             _kept(told[hidden], np.where(blind, 1.0, 1.0 / slope)[hidden]),
             _kept(blind[hidden], 1.0 / choices[hidden]),
-        )
+        ),
+        users=np.flatnonzero(hidden),
     )
 
 
@@ -145,10 +172,7 @@ def residual_law(result: np.ndarray, self: Any, records: Records, question: Any,
 
 def subset_law(result: np.ndarray, self: Any, categories: np.ndarray, question: Any, draws: Any) -> Law:
     """Subsets that hold the truth."""
-    mechanism = question.mechanism
-    if mechanism.n_categories == 1:
-        return Law()
-    return Law(told=(_kept((result == categories[:, None]).any(axis=1), np.array(mechanism.probabilities[0])),))
+    return _class_reports(question.mechanism, categories, result)
 
 
 def choice_law(result: np.ndarray, self: Any, records: Records, question: Any, draws: Any) -> Law:
@@ -167,100 +191,3 @@ def mean_law(result: np.ndarray, self: Any, records: Records, question: Any, dra
         return Law(noise=((result - sums / np.maximum(counts, 1)) / scale)[some])
     scale = question.bound * question.unit_scale / question.epsilon
     return Law(noise=(result - sums / np.maximum(counts, question.least)) / scale)
-
-
-# Sums of reports.
-
-
-def votes_law(result: np.ndarray, votes: np.ndarray, n: int, mechanism: Any, streams: Any, axes: Any = None) -> Law:
-    """Noise of LPCT's estimated votes."""
-    return _noise_of_votes(result - votes, n, mechanism)
-
-
-def added_up_law(result: np.ndarray, self: Any, records: Records, question: Any, draws: Any) -> Law:
-    """Noise of the votes that users' reports add up to."""
-    _, tables = self.law(question, records)
-    return _noise_of_votes(
-        self.estimate(result, question, len(records)) - tables.sum(axis=0), len(records), question.mechanism
-    )
-
-
-def swept_law(result: np.ndarray, forest: Any, n: int, mechanisms: Any, streams: Any) -> Law:
-    """Noise of the votes in the last partition of a sweep, at its last budget."""
-    _, part = forest.parts[-1]
-    return _noise_of_votes(result[-1][:, part] - forest.private[:, part], n, mechanisms[-1])
-
-
-def _noise_of_votes(noise: np.ndarray, n: int, mechanism: Any) -> Law:
-    variance = n * mechanism.noise_variance
-    return Law(normal=np.ravel(noise)[:_ENTRIES] / np.sqrt(variance) if variance > 0 else None)
-
-
-def cube_law(result: np.ndarray, self: Any, counts: np.ndarray, question: Any, streams: Any) -> Law:
-    """Sums of the bits of label-DP votes, or of the reports of a single class."""
-    mechanism, users = question.mechanism, counts.sum(axis=1, keepdims=True)
-    if mechanism.n_categories == 1:
-        return Law()
-    keep, flip = (
-        (mechanism.channel()[0, 0], mechanism.channel()[0, 1])
-        if isinstance(mechanism, GRR)
-        else (mechanism.response.keep, mechanism.response.flip)
-    )
-    # The indicators of the classes in one report of GRR depend on one another.
-    columns = slice(0, 1 if isinstance(mechanism, GRR) else None)
-    mean = counts * keep + (users - counts) * flip
-    variance = counts * keep * (1 - keep) + (users - counts) * flip * (1 - flip)
-    many = variance[:, columns] > _FEWEST
-    return Law(normal=((result - mean)[:, columns] / np.sqrt(variance[:, columns]))[many][:_ENTRIES])
-
-
-def grid_law(result: Any, self: Any, X: np.ndarray, mechanisms: Any = ()) -> Law:
-    """Unit noise of histograms, in distinct cells."""
-    _, noise = result
-    # The order of the cells' keys has nothing to do with their noise.
-    distinct = np.unique(self._cells(X)[2], return_index=True)[1][:_ENTRIES]
-    return Law(normal=(noise[:, distinct] / np.sqrt(2.0 * self.n)).ravel())
-
-
-def moments_law(result: Any, X: np.ndarray, signs: np.ndarray, streams: Any) -> Law:
-    """Unit noise of the cross products of PGLM."""
-    return Law(normal=result.noise_cross)
-
-
-# Randomness of calls that are executed again.
-
-Arguments = Mapping[str, Any]
-
-
-def fresh_streams(arguments: Arguments, streams: Streams) -> dict[str, Any]:
-    """Other streams."""
-    return {"streams": streams}
-
-
-def fresh_draws(arguments: Arguments, streams: Streams) -> dict[str, Any]:
-    """Other draws of a device."""
-    device, records, question = (arguments[name] for name in ("self", "records", "question"))
-    return {"draws": device.draws(streams, len(records), question)}
-
-
-def fresh_subset(arguments: Arguments, streams: Streams) -> dict[str, Any]:
-    """Other draws of users whose categories are known."""
-    device, categories, question = (arguments[name] for name in ("self", "categories", "question"))
-    return {"draws": device.draws(streams, categories.size, question)}
-
-
-def fresh_keep(arguments: Arguments, streams: Streams) -> dict[str, Any]:
-    """Other draws of users whose cells, and blind cells, are known."""
-    return {"draws": ReportDraws(streams, arguments["places"].choices.size)}
-
-
-def fresh_seed(arguments: Arguments, streams: Streams) -> dict[str, Any]:
-    """Another seed of a hash."""
-    return {"seed": streams.seed}
-
-
-def fresh_grid(arguments: Arguments, streams: Streams) -> dict[str, Any]:
-    """The same true sums with another seed of the noise."""
-    twin = copy(arguments["self"])
-    twin._seed = streams.seed
-    return {"self": twin}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pkgutil import resolve_name
 from typing import Any
@@ -23,7 +23,8 @@ from sklearn.base import BaseEstimator, clone
 
 from lpbench.audit.drawn_laws import Law
 from lpbench.audit.repeats import CALLS, repetitions
-from lpbench.audit.report_sources import REPORT_SOURCES, Asked, ReportSource
+from lpbench.audit.report_sources import REPORT_SOURCES
+from lpbench.audit.sources import Asked, ReportSource
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -57,13 +58,17 @@ Run = Callable[[Mapping[str, Any]], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """Fit a model and predict, as a :data:`Run`; the estimator fitted last is ``fitted``."""
+    """Fit a model and predict, as a :data:`Run`."""
 
     model: BaseEstimator
     queries: np.ndarray
 
     def __call__(self, sample: Mapping[str, Any]) -> np.ndarray:
         return outputs(clone(self.model).fit(**sample), self.queries)
+
+    def seeded(self, seed: int) -> Fitting:
+        """The same run with another seed."""
+        return Fitting(clone(self.model).set_params(random_state=seed), self.queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +100,20 @@ class Sweeping:
             values = clone(self.model).sweep(problem, self.budgets, list(self.points), Streams(self.seed)).values
         return np.concatenate([*seen, np.ravel(values)])
 
+    def seeded(self, seed: int) -> Sweeping:
+        """The same run with another seed."""
+        return replace(self, seed=seed)
+
 
 def outputs(model: BaseEstimator, queries: np.ndarray) -> np.ndarray:
     """Return what a fitted model says about the queries, as finely as it says it."""
     return model.predict_proba(queries) if hasattr(model, "predict_proba") else model.predict(queries)
 
 
-def record(sources: Sequence[ReportSource], run: Run, sample: Mapping[str, Any]) -> tuple[np.ndarray, Tape]:
-    """Run on a sample and keep every question and its answers; the first calls at a place are executed again."""
+def record(
+    sources: Sequence[ReportSource], run: Run, sample: Mapping[str, Any], again: bool = True
+) -> tuple[np.ndarray, Tape]:
+    """Run on a sample and keep every question and its answers; ``again``: execute the first calls at a place again."""
     tape: Tape = []
     repeating = False
 
@@ -120,7 +131,8 @@ def record(sources: Sequence[ReportSource], run: Run, sample: Mapping[str, Any])
             kept = result if source.step is None else getattr(args[0], source.step) - before
             repeating, calls = True, calls + 1
             try:
-                laws = tuple(_laws(source, signature.bind(*args, **kwargs), function, result, calls))
+                number = calls if again else CALLS + 1
+                laws = tuple(_laws(source, signature.bind(*args, **kwargs), function, result, number))
             finally:
                 repeating = False
             tape.append(Exchange(source, _asked(source, signature, args, kwargs, result), kept, laws))

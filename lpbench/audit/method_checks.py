@@ -16,11 +16,13 @@ from lpbench.audit.accountant import overdraft, wrong_law
 from lpbench.audit.known_bad_methods import KNOWN_BAD_METHODS
 from lpbench.audit.leaks import Fitting, Run, Sweeping, find_leak, record
 from lpbench.audit.report_sources import REPORT_SOURCES
+from lpbench.audit.reruns import SEEDS, broken_runs
 from lpbench.audit.samples import (
     CHANGES,
     QUERIES,
     N,
     first_sample,
+    grid_ends,
     grid_points,
     other_sample,
     settings,
@@ -72,25 +74,32 @@ def complaints(selector: str, budgets: tuple[float, ...] = (1.0, 8.0)) -> Iterat
     for broken in broken_laws(selector):
         yield Complaint("sum law", "sweep" if " in sweep " in broken else "fit", broken)
     for number, model in enumerate(settings(selector, budgets)):
-        yield from _of_run(model, Fitting(model, QUERIES), protects, "fit")
+        fitting, first = Fitting(model, QUERIES), first_sample(model)
+        fitted = clone(model).fit(**first)
+        yield from _of_run(fitted, fitting, protects, "fit")
         alone = []
         for point in grid_points(selector, model):
             at_point = clone(model).set_params(**point)
             run = Sweeping(model, QUERIES, [at_point.epsilon], [point])
-            yield from _of_run(at_point, run, protects, "sweep")
+            same = str(at_point.get_params()) == str(model.get_params())
+            yield from _of_run(fitted if same else at_point.fit(**first), run, protects, "sweep")
             alone.append((point, run))
         if number == 0:
-            yield from _of_grid(selector, model, alone, protects)
+            yield from _of_reruns(model, fitting, "fit")
+            yield from _of_reruns(model, alone[0][1], "sweep")
+            yield from _of_grid(selector, fitted, alone, protects)
+    for model in grid_ends(selector, budgets[0]):
+        yield from _of_run(clone(model).fit(**first_sample(model)), Fitting(model, QUERIES), protects, "fit")
 
 
 def _of_grid(
-    selector: str, model: BaseEstimator, alone: Sequence[tuple[dict, Sweeping]], protects: str
+    selector: str, fitted: BaseEstimator, alone: Sequence[tuple[dict, Sweeping]], protects: str
 ) -> Iterator[Complaint]:
     """Check a sweep of many points and two budgets: as a whole, and that it scores points as sweeps of one do.
 
     The sweeps of single points were checked: what holds for them holds for every point that scores the same.
     """
-    points = [point for point, _ in alone]
+    points, model = [point for point, _ in alone], clone(fitted)
     points += [point for point in spread_points(selector, model) if point not in points]
     sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
     # Noise that all budgets share can be shifted for one of them only.
@@ -101,7 +110,6 @@ def _of_grid(
     weak = wrong_law(tape)
     if weak:
         yield Complaint("device audit", "sweep", f"{weak} (many points)")
-    fitted = clone(model).fit(**first)
     leak = find_leak(sources, run, tape, expected, other_sample(first, protects, CHANGES[0]), fitted)
     if leak:
         yield Complaint("leak test", "sweep", f"{leak} (many points)")
@@ -112,17 +120,27 @@ def _of_grid(
             return
 
 
+def _of_reruns(model: BaseEstimator, run: Fitting | Sweeping, path: str) -> Iterator[Complaint]:
+    """Check what whole runs under several seeds have drawn."""
+    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
+    if not any(source.law for source in sources):
+        return
+    tapes = [record(sources, run.seeded(seed), first, again=False)[1] for seed in SEEDS]
+    found = broken_runs(tapes, N)
+    if found:
+        yield Complaint("device audit", path, f"{found} (in {len(SEEDS)} runs)")
+
+
 def of_device(selector: str) -> Iterator[Complaint]:
     """Check the device that fit asks, exactly and by sampling it for single users."""
     for problem in table.problems([("method", table.audit("method", selector, DEVICE_SAMPLES, 20260303))]):
         yield Complaint("device audit", "fit", problem)
 
 
-def _of_run(model: BaseEstimator, run: Run, protects: str, path: str) -> Iterator[Complaint]:
-    sources: Sequence[Any] = REPORT_SOURCES[type(model)](model)
-    first = first_sample(model)
+def _of_run(fitted: BaseEstimator, run: Run, protects: str, path: str) -> Iterator[Complaint]:
+    sources: Sequence[Any] = REPORT_SOURCES[type(fitted)](fitted)
+    first = first_sample(fitted)
     expected, tape = record(sources, run, first)
-    fitted = clone(model).fit(**first)
     beyond = overdraft(tape, fitted, N)
     if beyond:
         yield Complaint("accountant", path, beyond)
@@ -133,6 +151,7 @@ def _of_run(model: BaseEstimator, run: Run, protects: str, path: str) -> Iterato
         leak = find_leak(sources, run, tape, expected, other_sample(first, protects, change), fitted)
         if leak:
             yield Complaint("leak test", path, f"{leak} (labels {change})")
+            return
 
 
 @dataclass(frozen=True)

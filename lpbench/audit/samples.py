@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from lpbench.audit.devices import audited_methods
 from lpbench.estimators.base import expand_grid
@@ -82,18 +82,36 @@ def other_sample(sample: Mapping[str, Any], protects: str, change: str) -> Sampl
 
 
 def settings(selector: str, budgets: tuple[float, ...] = (1.0, 8.0)) -> list[BaseEstimator]:
-    """Estimators of a registered method: its tuning-free setting at each budget, and the class's defaults."""
+    """Estimators of a registered method at which fit and sweep are checked.
+
+    The tuning-free setting at each budget; at the first one also the class's defaults, and 2 bins where a rule would
+    settle for a single cell of so few users.
+    """
     spec = registry.method(selector)
-    chosen = [spec.build().set_params(**(spec.tuning_free or {})) for _ in budgets]
-    defaults = [spec.estimator_class()] if not selector.count("[") else []
-    found = []
-    for model, epsilon in zip([*chosen, *defaults], [*budgets, *budgets[:1]], strict=False):
-        public = {"random_state": 7, "epsilon": epsilon, "y_range": Y_RANGE}
-        if hasattr(model, "predict_proba"):
-            public["classes"] = [0, 1]
-        known = model.get_params()
-        found.append(model.set_params(**{name: value for name, value in public.items() if name in known}))
-    return found
+    tuning_free = spec.build().set_params(**(spec.tuning_free or {}))
+    found = [_public(clone(tuning_free), epsilon) for epsilon in budgets]
+    if not selector.count("["):
+        found.append(_public(spec.estimator_class(), budgets[0]))
+    if tuning_free.get_params().get("bins", 0) is None:
+        found.append(_public(clone(tuning_free).set_params(bins=2), budgets[0]))
+    known = [str(model.get_params()) for model in found]
+    return [model for k, model in enumerate(found) if known[k] not in known[:k]]
+
+
+def grid_ends(selector: str, epsilon: float) -> list[BaseEstimator]:
+    """Estimators at the first and the last point of a method's grid, where :func:`settings` has others."""
+    spec = registry.method(selector)
+    tuning_free = spec.build().set_params(**(spec.tuning_free or {}))
+    return [_public(clone(tuning_free).set_params(**p), epsilon) for p in grid_points(selector, tuning_free)[1:]]
+
+
+def _public(model: BaseEstimator, epsilon: float) -> BaseEstimator:
+    """Set what is public in the samples, the budget and the seed."""
+    public = {"random_state": 7, "epsilon": epsilon, "y_range": Y_RANGE}
+    if hasattr(model, "predict_proba"):
+        public["classes"] = [0, 1]
+    known = model.get_params()
+    return model.set_params(**{name: value for name, value in public.items() if name in known})
 
 
 def grid_points(selector: str, model: BaseEstimator) -> list[dict[str, Any]]:

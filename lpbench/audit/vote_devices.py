@@ -57,7 +57,7 @@ def tree_votes(model: models.LPCT) -> Randomizer:
     model.classes_ = np.arange(2)
     tree, records = two_leaves()
     fit = BY_DEVICE if model.noise == "per_user" else SUM_OF_VOTES
-    sweep = BY_DEVICE if model.noise == "per_user" else Path("swept_votes", swept_votes)
+    sweep = BY_DEVICE if model.noise == "per_user" else Path("forest_votes", swept_votes)
     return votes(model.epsilon, [message_of(VOTE, model._question(tree, 1), records, fit, sweep)], _CUT_BITS)
 
 

@@ -10,7 +10,8 @@ from sklearn.tree import DecisionTreeRegressor
 from lpbench import estimators as models
 from lpbench.audit.devices import audited_methods
 from lpbench.audit.leaks import outputs, replay, same
-from lpbench.audit.report_sources import REPORT_SOURCES, UNPROTECTED, Asked
+from lpbench.audit.report_sources import REPORT_SOURCES, UNPROTECTED
+from lpbench.audit.sources import Asked
 from lpbench.estimators.lpct.tables import Samples
 from lpbench.experiments.catalogue import method
 from lpbench.partitions import grid_digits

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from lpbench.audit.drawn_laws import Law
+from lpbench.audit.drawn_laws import Law, number_law
 from lpbench.audit.repeats import broken_law
+from lpbench.estimators.any_learner.numbers import NumberQuestion
+from lpbench.privacy import Staircase
+from lpbench.seeds import Streams
 
-N, AGAIN = 240, 60
+N, AGAIN = 240, 100
 
 
 def verdict(make, seed=1):
@@ -34,14 +37,37 @@ def sums(spoil=lambda normal: normal):
     return lambda rng: Law(normal=spoil(rng.standard_normal(12)))
 
 
-def averages(scale):
-    return lambda rng: Law(
-        moments=np.abs(scale * rng.laplace(size=(3, N))).mean(axis=1),
-        honest=lambda other: np.abs(other.laplace(size=(3, N))).mean(axis=1),
-    )
+def cancelling(noise):
+    noise[N // 2 :] = -noise[: N // 2]
+    return noise
 
 
-@pytest.mark.parametrize("make", [noise(), told(0.6), sums(), averages(1.0)], ids=["noise", "told", "sums", "averages"])
+def told_together(change):
+    """Users of the second half tell the truth by the uniforms of the first, or by what is left to 1."""
+    chance = np.full(N, 0.6)
+
+    def make(rng):
+        uniforms = rng.random(N)
+        uniforms[N // 2 :] = change(uniforms[: N // 2])
+        return Law(told=(((uniforms < 0.6).astype(float), chance, chance * (1 - chance)),))
+
+    return make
+
+
+def staircase(users=0):
+    """Reports of numbers; the first ``users`` send theirs as they are."""
+    question = NumberQuestion((-1.0, 1.0), Staircase.for_budget(1.0, 2.0))
+    y = np.linspace(-1.0, 1.0, N)
+
+    def make(rng):
+        reports = question.mechanism.randomize(y, rng)
+        reports[:users] = y[:users]
+        return number_law(reports, y, np.arange(N), question, Streams(int(rng.integers(2**60))))
+
+    return make
+
+
+@pytest.mark.parametrize("make", [noise(), told(0.6), sums(), staircase()], ids=["noise", "told", "sums", "numbers"])
 def test_honest_results_are_not_accused(make):
     assert [verdict(make, seed) for seed in range(5)] == [""] * 5
 
@@ -57,7 +83,11 @@ def test_honest_results_are_not_accused(make):
         (sums(lambda normal: normal / np.sqrt(2)), "noise of sums"),
         (sums(lambda normal: np.full(12, normal[0])), "noise of sums"),
         (sums(lambda normal: normal + 1.0), "sums"),
-        (averages(0.7), "averages"),
+        (noise(cancelling), "the noise of two users goes together"),
+        (told_together(lambda uniforms: uniforms), "goes together"),
+        (told_together(lambda uniforms: 1 - uniforms), "goes together"),
+        (staircase(1), "instead of 0.2"),
+        (staircase(N // 10), "instead of 0.2"),
     ],
 )
 def test_other_results_are_found(make, named):

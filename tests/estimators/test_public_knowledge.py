@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers as numbers_abc
 import pickle
 import warnings
 
@@ -12,10 +13,18 @@ from sklearn.tree._tree import Tree
 
 import lpbench.estimators
 from lpbench import estimators as models
+from lpbench.audit.leaks import Fitting, find_leak, record
+from lpbench.audit.report_sources import REPORT_SOURCES
+from lpbench.audit.samples import CHANGES, QUERIES, Y_RANGE, first_sample, other_sample
 from lpbench.cli.contract import problem_for
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
+from lpbench.estimators.histoftree import cell_device
+from lpbench.estimators.private_labels import LabelDevice
 from lpbench.estimators.public_scaler import PublicScaler
+from lpbench.seeds import Streams
 
+#: A grid of more cells than are numbered densely.
+SPARSE = models.HistOfTree(n_grid_features=3, bins=200, depth=1)
 PRIVATE = [
     model()
     for name in lpbench.estimators.__all__
@@ -25,7 +34,7 @@ PRIVATE = [
     models.LDPMean(bins=2),
     models.LDPVote(bins=2),
     models.HistOfTree(mechanism="rr"),
-    models.HistOfTree(n_grid_features=3, bins=200, depth=1),
+    SPARSE,
     models.PSGD(hidden_ratio=1.0),
 ]
 CLASSIFIERS = [model for model in PRIVATE if hasattr(model, "classes")]
@@ -71,11 +80,82 @@ def test_a_pickle_predicts_alike_and_holds_no_protected_column(model):
         assert np.isin(column, np.concatenate([*kept, [np.nan]])).mean() < 0.1
 
 
+class Pickling(Fitting):
+    """Fit, and return all numbers inside the pickle of the fitted model."""
+
+    def __call__(self, sample):
+        restored = pickle.loads(pickle.dumps(clone(self.model).fit(**sample)))
+        found = [np.ravel(a).astype(float) for a in arrays(restored, {}) if a.dtype.kind in "fiub"]
+        return np.concatenate([*found, np.array(numbers(restored, {}))])
+
+
+def numbers(value, seen):
+    """All single numbers inside an object, in a fixed order."""
+    if isinstance(value, numbers_abc.Number):
+        return [float(value)]
+    if id(value) in seen:
+        return []
+    seen[id(value)] = value
+    if isinstance(value, dict):
+        return [x for part in value.values() for x in numbers(part, seen)]
+    if isinstance(value, (list, tuple)):
+        return [x for part in value for x in numbers(part, seen)]
+    return numbers(vars(value), seen) if hasattr(value, "__dict__") else []
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("model", [model for model in PRIVATE if model is not SPARSE], ids=repr)
+def test_a_pickle_depends_on_protected_values_through_reports_alone(model, change):
+    """Values, indices and sizes: with the reports of one sample the pickle of another's model is the same."""
+    public = {"random_state": 7, "y_range": Y_RANGE, "classes": [0, 1]}
+    model = clone(model).set_params(**{name: value for name, value in public.items() if name in model.get_params()})
+    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
+    run, fitted = Pickling(model, QUERIES), clone(model).fit(**first)
+    expected, tape = record(sources, run, first, again=False)
+    assert expected.size > 2
+    second = other_sample(first, fitted.guarantee_.model, change)
+    assert find_leak(sources, run, tape, expected, second, fitted) == ""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_of_reports_that_tell_nothing_a_pickle_tells_nothing(change, monkeypatch):
+    """Of a grid too large to be numbered densely: reports cannot be replayed, so noise and cells at random are sent."""
+    monkeypatch.setattr(LabelDevice, "report", lambda self, records, question, draws: draws)
+    monkeypatch.setattr(cell_device, "category_reports", lambda grid, leaves, budget, keep: (grid.blind, leaves.blind))
+    run = Pickling(clone(SPARSE).set_params(random_state=7, y_range=Y_RANGE), QUERIES)
+    first = first_sample(SPARSE)
+    np.testing.assert_array_equal(run(first), run(other_sample(first, "semi_feature_ldp", change)))
+
+
+@pytest.mark.parametrize("model", PRIVATE, ids=repr)
+def test_a_pickle_holds_no_seed_of_the_noise_and_no_generator(model, monkeypatch):
+    """Seeds have 128 bits, and would stand in the pickle byte by byte."""
+    problem, seeds, init = problem_for(model), set(), Streams.__init__
+
+    def remembered(self, seed):
+        init(self, seed)
+        seeds.add(int(seed))
+
+    fitted = model.for_problem(problem).set_params(random_state=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(Streams, "__init__", remembered)
+        fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+        written = pickle.dumps(fitted)
+    assert seeds and min(seeds) > 2**100
+    assert not [seed for seed in seeds if seed.to_bytes(17, "little").rstrip(b"\0") in written]
+    for word in (b"Generator", b"PCG64", b"Streams"):
+        assert word not in written
+
+
 def test_a_table_that_is_too_large_to_be_written_out_is_not_pickled():
     X = np.random.default_rng(0).random((50, 21))
     fitted = models.PHIST(random_state=0).fit(X, (X[:, 0] > 0.5).astype(int))
-    with pytest.raises(pickle.PicklingError, match="simulated"):
+    with pytest.raises(pickle.PicklingError) as refused:
         pickle.dumps(fitted)
+    assert str(refused.value) == (
+        "the noisy histogram has 2^21 cells, more than 1048576: it is simulated from the users' true sums when it is "
+        "looked up, and cannot be pickled or copied; use fewer bins"
+    )
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)

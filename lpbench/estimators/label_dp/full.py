@@ -71,6 +71,8 @@ class LDPVote(CubeClassifier):
         self.histogram_ = PHIST(
             self.epsilon, bins, classes=range(self.classes_.size), random_state=self._streams()
         ).fit(X, codes)
+        # The seed of the users' noise does not stay in the model.
+        self.histogram_.set_params(random_state=None)
         self.guarantee_ = replace(self.histogram_.guarantee_, note=note)
 
     def _bins(self, n: int, d: int, epsilon: float) -> int:
@@ -152,7 +154,7 @@ class LDPMean(BoundedRegressor):
         self.truncation_ = T = T if math.isfinite(T) else max(float(np.abs(labels).max()), bound)
         least = min(1.0, self.density / float(bins) ** d / 2.0)
         hist = Hist(self.epsilon, bins, least, (-T, T), clip=self.clip, random_state=self._streams())
-        self.histogram_ = hist.fit(X, np.clip(labels, -T, T))
+        self.histogram_ = hist.fit(X, np.clip(labels, -T, T)).set_params(random_state=None)
         self.guarantee_ = self.histogram_.guarantee_
 
     def _bins(self, n: int, d: int, per_cell: float, bound: float) -> int:

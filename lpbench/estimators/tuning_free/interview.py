@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
@@ -111,6 +112,16 @@ class ResidualDevice(Device[Question]):
         """Exact epsilon of the report; a clipped residual moves by at most 2."""
         report = question.report
         return report.privacy_map(2.0) if isinstance(report, Laplace) else report.mechanism.epsilon
+
+    def check(self, question: Question) -> None:
+        """Intervals must be finite and have a width: 0 / 0 would tell a label at the centre from all others."""
+        super().check(question)
+        finite = all(np.isfinite(part).all() for part in (question.centre, *question.effects.values()))
+        if not finite or not ((question.half_width > 0) & np.isfinite(question.half_width)).all():
+            raise ConfigurationError(
+                f"half_width={question.half_width!r} must be finite and > 0, and centre={question.centre!r} and the "
+                "effects finite; ask about an interval of the label"
+            )
 
     @staticmethod
     def _residuals(records: Records, question: Question) -> np.ndarray:
