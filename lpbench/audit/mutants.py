@@ -31,7 +31,7 @@ class Mutant:
     changes : tuple of callables
         Each returns a context manager that patches one attribute.
     budgets : tuple of float
-        Budgets at which the method is checked.
+        Budgets at which the method is checked, until it is caught.
     """
 
     method: str
