@@ -135,7 +135,7 @@ def _only(path: str, ask: Callable[..., Asked], law: Callable[..., Law], fresh: 
     return lambda model: [source(path, ask, law=law, fresh=fresh)]
 
 
-#: Sources of one place each, whatever the parameters of the estimator; KRR, CalibratedScore and private selection have two.
+#: Sources that are the same whatever the parameters of the estimator.
 LABELS: Sources = lambda model: [_LABEL]  # noqa: E731
 FEATURES: Sources = lambda model: [_LABEL, _FEATURE]  # noqa: E731
 SELECTION: Sources = lambda model: [_TRAIN, _VALIDATED]  # noqa: E731
