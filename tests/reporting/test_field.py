@@ -14,7 +14,10 @@ from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import card, experiment, scores_of, typed
 
-NAMES = ["field/regression", "field/classification", "field/sealed_regression", "field/sealed_classification"]
+NAMES = [
+    *("field/regression", "field/classification", "field/public_sample"),
+    *("field/sealed_regression", "field/sealed_classification"),
+]
 
 
 def planted(key):

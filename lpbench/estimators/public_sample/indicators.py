@@ -63,6 +63,10 @@ class IndicatorClassifier(LocalClassifier):
         """What was learned from the public sample, at rows X; shared by all budgets."""
         return None
 
+    def _reads(self, sample: Sample) -> bool:
+        """Whether a public sample is read."""
+        return sample.X_public is not None
+
     def _public_bits(self) -> float:
         """Bits of what is broadcast of the public sample."""
         return 0.0
@@ -107,7 +111,7 @@ class IndicatorClassifier(LocalClassifier):
         return self
 
     def _spent(self, sample: Sample) -> Guarantee:
-        note = self._noted(NOTE if sample.X_public is not None else "")
+        note = self._noted(NOTE if self._reads(sample) else "")
         if not self.models_:
             return Guarantee("semi_feature_ldp", 0.0, rounds=0, bits_up=0.0, note=note)
         spent = max((model.guarantee_ for model in self.models_), key=lambda g: g.epsilon)

@@ -25,6 +25,8 @@ class ResidualScore(IndicatorClassifier):
     ----------
     epsilon : float
         Budget of one user.
+    public : bool
+        False: a public sample is not read, as if there were none.
     domain : (float, float)
         Public range of every feature, to which features are clipped.
     classes : array-like, optional
@@ -45,20 +47,25 @@ class ResidualScore(IndicatorClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
+        public: bool = True,
         domain: tuple[float, float] = (0.0, 1.0),
         classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
+        self.public = public
         self.domain = domain
         self.classes = classes
         self.random_state = random_state
 
     def _learn_public(self, sample: Sample) -> PublicScore | None:
-        if sample.X_public is None or sample.public_codes is None:
+        if not self.public or sample.X_public is None or sample.public_codes is None:
             return None
         seed = self._streams().integer("tree")
         return PublicScore(sample.X_public, sample.public_codes, self.classes_.size, seed)
+
+    def _reads(self, sample: Sample) -> bool:
+        return sample.public is not None
 
     def _public_at(self, X: np.ndarray) -> np.ndarray | None:
         return None if self.public_ is None else self.public_.predict_proba(X)

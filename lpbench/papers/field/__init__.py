@@ -9,11 +9,13 @@ PAPER = Paper(
     title="The field",
     order=210,
     methods=("private_mean", "private_majority", "dt", "ct_w"),
-    leaderboard=("field/regression", "field/classification"),
+    leaderboard=("field/regression", "field/classification", "field/public_sample"),
     outputs={
-        f"field/{kind}{name}": Output(write_field)
-        for kind in ("", "sealed_", "full_")
-        for name in ("regression", "classification")
+        f"field/{name}": Output(write_field)
+        for name in (
+            *("regression", "classification", "public_sample"),
+            *("sealed_regression", "sealed_classification", "full_regression", "full_classification"),
+        )
     },
     pages=(Page(name="against_whom", title="Against whom?", experiments=("field/",), lead=AGAINST_WHOM),),
 )
