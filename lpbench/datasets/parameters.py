@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.stress import check_stress
 from lpbench.errors import ConfigurationError, unknown_name
 
 #: Parameters of every real data set; None stands for a default that depends on the data set.
@@ -18,6 +19,8 @@ REAL_PARAMS = {
     "public_share": 0.0,
     "n_public": None,
     "label_range": "file",
+    "labels": "recorded",
+    "public_sample": "recorded",
     "metric": None,
 }
 #: Where the public range of the label comes from.
@@ -58,6 +61,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             f"data set {manifest.name}: label_range='scale', but its manifest states no scale of measurement; use "
             "label_range=file, or add `scale: [low, high]` to the manifest"
         )
+    check_stress(manifest.name, manifest.task, resolved)
     resolved["metric"] = _metric(manifest, resolved["metric"])
     return resolved
 

@@ -40,7 +40,8 @@ def make_problem(
         columns), ``private_fraction`` (share of the training rows that is used), ``n_public`` (None: all),
         ``public_share`` (share of the training rows that is made public, where the data set has no public rows),
         ``label_range`` (file | scale: range of the label in the file, or of its scale of measurement), ``metric`` (of
-        classes: accuracy | balanced_accuracy | auc).
+        classes: accuracy | balanced_accuracy | auc), ``labels`` (recorded | permuted | lognormal | cauchy | zeros: what
+        takes their place), ``public_sample`` (recorded | label_shift | concept_drift | missing_group: how it differs).
         Synthetic families: the parameters of the manifest.
     mask : str, optional
         Name of a mask; None leaves ``Problem.mask`` None, which means that every feature is protected.

@@ -1,7 +1,8 @@
 """Beyond the papers: floors, methods without tuning, ablations and sensitivity, in experiments of our own."""
 
+from lpbench.papers.extensions.attack import shown_attack, write_attack
 from lpbench.papers.extensions.equivalence import draw_equivalence
-from lpbench.papers.extensions.texts import WITHOUT_TUNING
+from lpbench.papers.extensions.texts import UNDER_ATTACK, WITHOUT_TUNING
 from lpbench.reporting.paper import Output, Page, Paper
 
 PAPER = Paper(
@@ -18,7 +19,9 @@ PAPER = Paper(
     outputs={
         f"extensions/tuning_free_{name}": Output(draw_equivalence)
         for name in ("figure4", "figure5", "figure6", "simulation")
-    },
+    }
+    | {f"extensions/attack_{task}": Output(write_attack) for task in ("regression", "classification")},
+    text_tables={f"extensions/attack_{task}": shown_attack for task in ("regression", "classification")},
     pages=(
         Page(
             name="tuning_free",
@@ -29,6 +32,12 @@ PAPER = Paper(
                 *("extensions/tuning_free", "extensions/ablation"),
             ),
             lead=WITHOUT_TUNING,
+        ),
+        Page(
+            name="under_attack",
+            title="Under attack",
+            experiments=("extensions/attack", "extensions/drift"),
+            lead=UNDER_ATTACK,
         ),
         Page(name="field", title="The field", experiments=("field/",)),
     ),

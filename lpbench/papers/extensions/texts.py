@@ -13,3 +13,13 @@ WITHOUT_TUNING = (
     "Definitions, proofs of the guarantees, and when each fails: docs/methods_notes.md in the repository. Below, "
     "every published method has its best grid point on the test rows, which no user has.",
 )
+
+UNDER_ATTACK = (
+    "Data on which a method without tuning may do harm: labels in random order, where the best prediction is a "
+    "constant, and labels with heavy tails. What is asked for is an error of at most 1.02 times that of the constant "
+    "as a geometric mean over sets, and of at most 1.10 times on any set; the first table of a unit says where that "
+    "holds.",
+    "Then public samples that are not like the private one: other shares of the classes, labels swapped in one half of "
+    "the rows, one half of the rows missing, and few rows. Where the public forest alone is as good as the others, "
+    "private data do not help.",
+)

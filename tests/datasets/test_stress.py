@@ -1,0 +1,89 @@
+"""Data under stress: labels and public samples are what their names say, and everything else stays."""
+
+import re
+
+import numpy as np
+import pytest
+
+from lpbench.datasets import make_problem
+from lpbench.datasets.stress import HEAVY, stressed_labels, stressed_public
+from lpbench.errors import ConfigurationError
+from lpbench.seeds import Streams
+
+Y = np.random.default_rng(1).integers(0, 5, 400).astype(float)
+
+
+def test_permuted_labels_are_the_same_labels_in_another_order():
+    found, bounds = stressed_labels(Y, (0.0, 4.0), "permuted", Streams(1))
+    assert sorted(found) == sorted(Y) and (found != Y).any() and bounds == (0.0, 4.0)
+
+
+@pytest.mark.parametrize("labels", HEAVY)
+def test_heavy_tailed_labels_keep_the_order_and_their_range(labels):
+    found, bounds = stressed_labels(Y, (0.0, 4.0), labels, Streams(1))
+    low, high = bounds
+    assert low <= found.min() and found.max() <= high
+    largest = [found[Y == value].max() for value in range(4)]
+    smallest = [found[Y == value].min() for value in range(1, 5)]
+    assert (np.array(largest) <= np.array(smallest)).all()
+
+
+def test_ninety_nine_per_cent_are_zero():
+    found, _ = stressed_labels(Y, None, "zeros", Streams(1))
+    assert (found > 0).sum() == 4
+
+
+def test_half_of_cauchy_labels_lie_within_one():
+    found, _ = stressed_labels(Y, None, "cauchy", Streams(1))
+    assert (np.abs(found) < 1).mean() == 0.5
+
+
+def public_sample(n=4000):
+    rng = np.random.default_rng(2)
+    X = rng.random((n, 3))
+    return X, (rng.random(n) < 0.2).astype(int)
+
+
+def test_classes_swap_their_shares_under_label_shift():
+    """Within six standard errors of a share."""
+    X, y = public_sample()
+    _, shifted = stressed_public(X, y, "label_shift", Streams(1))
+    assert shifted.size == y.size and abs(shifted.mean() - (1 - y.mean())) < 6 * 0.5 / np.sqrt(y.size)
+
+
+def test_labels_are_swapped_above_the_median_under_concept_drift():
+    X, y = public_sample()
+    same, drifted = stressed_public(X, y, "concept_drift", Streams(1))
+    assert same is X and ((drifted != y) == (X[:, 0] > np.median(X[:, 0]))).all()
+
+
+def test_a_missing_group_is_missing():
+    X, y = public_sample()
+    rows, labels = stressed_public(X, y, "missing_group", Streams(1))
+    assert rows.shape == X.shape and labels.shape == y.shape and (rows[:, 0] <= np.median(X[:, 0])).all()
+
+
+def test_a_problem_differs_in_its_labels_alone():
+    plain, heavy = (make_problem("diabetes_progression", {"labels": how}) for how in ("recorded", "cauchy"))
+    assert np.array_equal(plain.X_train, heavy.X_train) and np.array_equal(plain.X_test, heavy.X_test)
+    assert heavy.y_range == (-100.0, 100.0) and not np.array_equal(plain.y_train, heavy.y_train)
+
+
+def test_a_problem_differs_in_its_public_sample_alone():
+    plain, other = (make_problem("breast_cancer", {"public_sample": how}) for how in ("recorded", "label_shift"))
+    assert np.array_equal(plain.X_train, other.X_train) and np.array_equal(plain.y_test, other.y_test)
+    assert plain.X_public.shape == other.X_public.shape and not np.array_equal(plain.y_public, other.y_public)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("breast_cancer", {"labels": "zeros"},
+         "data set breast_cancer: labels='zeros' are numbers; of classes, labels=permuted is left"),
+        ("diabetes_progression", {"public_sample": "label_shift"},
+         "data set diabetes_progression: public_sample='label_shift' is for classes; leave it out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_the_task_is_refused(name, params, message):
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$"):
+        make_problem(name, params)
