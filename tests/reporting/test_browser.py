@@ -4,6 +4,7 @@ Skipped where no Chromium is installed. Pages are loaded into frames of the widt
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--dump-dom"),
 ]
-PROBE = (Path(__file__).parent / "probe.js").read_text(encoding="utf-8")
+PROBE, TASKS = ((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("probe.js", "tasks.js"))
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -51,12 +52,10 @@ class _Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def visit(folder: Path, profile: Path, dark: bool) -> tuple[list[dict], list[str]]:
-    """Load every page of a folder at every width; return what was found and the console's complaints."""
-    pages = sorted(p.name for p in folder.glob("*.html"))
-    lists = {"PAGES": pages, "WIDTHS": WIDTHS, "AXE_WIDTHS": AXE_WIDTHS}
-    values = "".join(f"const {name} = {json.dumps(values)};" for name, values in lists.items())
-    text = f"<!DOCTYPE html><title>probe</title><body><script>{values}\n{PROBE}</script>"
+def browse(folder: Path, profile: Path, script: str, values: dict, dark: bool = False) -> tuple[list[dict], list[str]]:
+    """Run a script beside the pages of a folder; return what it found and the console's complaints."""
+    given = "".join(f"const {name} = {json.dumps(value)};" for name, value in values.items())
+    text = f"<!DOCTYPE html><title>probe</title><body><script>{given}\n{script}</script>"
     handler = type("Handler", (_Quiet,), {"probe": text.encode()})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -72,6 +71,12 @@ def visit(folder: Path, profile: Path, dark: bool) -> tuple[list[dict], list[str
     assert shown, f"the probe did not finish: {done.stderr[-2000:]}"
     unescaped = shown[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     return json.loads(unescaped), [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
+def visit(folder: Path, profile: Path, dark: bool) -> tuple[list[dict], list[str]]:
+    """Load every page of a folder at every width; return what was found and the console's complaints."""
+    pages = sorted(p.name for p in folder.glob("*.html"))
+    return browse(folder, profile, PROBE, {"PAGES": pages, "WIDTHS": WIDTHS, "AXE_WIDTHS": AXE_WIDTHS}, dark)
 
 
 def check(found: list[dict], complaints: list[str], dark: bool) -> None:
@@ -124,9 +129,43 @@ def test_the_probe_sees_what_is_wrong(tmp_path):
     assert [v["scrolls"] > 0 for v in found] == [True] * len(WIDTHS) and found[0]["broken"] == ["none.png"]
 
 
+def committed() -> Path:
+    """The pages of the repository, or those of the folder in ``LPBENCH_PAGES``."""
+    return Path(os.environ.get("LPBENCH_PAGES", ROOT / "results" / "reproduced"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 def test_committed_pages(tmp_path, dark):
-    folder = ROOT / "results" / "reproduced"
-    check(*visit(folder, tmp_path, dark), dark)
-    assert all(p.stat().st_size < 1_000_000 for p in folder.rglob("*.*"))
+    check(*visit(committed(), tmp_path, dark), dark)
+    assert all(p.stat().st_size < 1_000_000 for p in committed().rglob("*.*"))
+
+
+_TABLE = "section[data-n='histoftree/table1']"
+#: What somebody wants to know who has nothing but the front page: what is pressed, where the answer stands, its form.
+QUESTIONS = [
+    ("is LPCT's figure 6 reproduced?", [{"at": ".card a[href='lpct.html#figure-6']"}],
+     "section[data-n='lpct/figure6a'] h3", r": (not )?(reproduced|supported|distinguishable)"),
+    ("what is the best private regressor on red wine, and is it better than a constant?",
+     [{"at": "nav a", "text": "Leaderboard"}, {"at": "select[name=dataset]", "choose": "Red wine"}],
+     "#told", r"^First: .+, (no )?better than a constant \(error × [\d.]+\)\.$"),
+    ("why does table 1 of HistOfTree differ?",
+     [{"at": ".card a[href='histoftree.html#table-1']"}, {"at": f"{_TABLE} summary", "text": "Why the numbers differ"}],
+     f"{_TABLE} .folds details[open] li", r"published [\d.e+]+, reproduced [\d.e+]+ \(se [\d.e+-]+\): "),
+    ("which command runs this entry again?",
+     [{"at": ".card a[href='histoftree.html#table-1']"}, {"at": f"{_TABLE} td button[data-i]"}],
+     "dialog[open] pre", r"\nlpbench explain abalone \S+ 2 --mask aligned --experiment histoftree/table1$"),
+    ("does the audit catch anything?", [{"at": "nav a", "text": "Audit"}],
+     ".lead", r"^The audit catches \d+ of \d+ mechanisms known to be wrong"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_questions_are_answered_in_three_clicks_from_the_front_page(tmp_path):
+    tasks = [{"name": name, "steps": steps, "answer": answer} for name, steps, answer, _ in QUESTIONS]
+    assert all(len(task["steps"]) <= 3 for task in tasks)
+    found, complaints = browse(committed(), tmp_path, TASKS, {"TASKS": tasks, "WIDTHS": (375, 1440)})
+    assert complaints == []
+    expected = {name: form for name, _, _, form in QUESTIONS}
+    assert len(found) == 2 * len(QUESTIONS)
+    assert [v for v in found if not re.search(expected[v["task"]], v["text"])] == []

@@ -136,11 +136,9 @@ def without_tuning(entries: Sequence[Entry], cards: Mapping[str, Method]) -> Fin
             continue
         accuracy = lines[0]["larger"]
         best, worst = max(r["gain"] for r in lines), min(r["gain"] for r in lines)
-        what = (
-            f"gains {worst:.1f} to {best:.1f} points of accuracy"
-            if accuracy
-            else f"saves {worst:.0f} to {best:.0f} % of the error"
-        )
+        ends = dict.fromkeys(f"{v:.1f}" if accuracy else f"{v:.0f}" for v in (worst, best))
+        between = " to ".join(ends)
+        what = f"gains {between} points of accuracy" if accuracy else f"saves {between} % of the error"
         parts.append(f"{method_title(compared, cards)} {what}")
         rows = [(r["label"], [Value(r["gain"], r["low"], r["high"])]) for r in lines]
         charts.append(intervals(rows, " pt" if accuracy else " %"))

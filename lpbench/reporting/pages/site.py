@@ -32,9 +32,9 @@ from lpbench.reporting.pages.leaderboard import (
     in_view,
     work_per_fit,
 )
-from lpbench.reporting.pages.names import label_of
+from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
-from lpbench.reporting.pages.tables import SELECTIONS
+from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, papers
 from lpbench.reporting.render import render
@@ -198,6 +198,7 @@ class Site:
         beside = {c["claim"] for u in shown for c in u["claims"]}
         return {
             "title": paper.full_title or about.title,
+            "near": (AGREE, CLOSE),
             "paper": paper,
             "lead": about.lead,
             "claims": claims,
@@ -218,6 +219,7 @@ class Site:
     def _index(self, place: Place) -> dict:
         return {
             "title": "Results",
+            "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
             "headline": headline([], self.entries),
             "banner": banner(self.claims),
@@ -249,6 +251,7 @@ class Site:
             "paper": paper,
             "counts": counts(c["status"] for c in claims),
             "headline": headline([], mine),
+            "artefacts": dict(self.units[e.name]["group"] for e in mine if e.was_run and is_numbered(e.name)),
         }
 
 

@@ -1,0 +1,138 @@
+"""Sentences with numbers are computed: a planted change of a summary changes each; none is typed into a template."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lpbench.paths import ROOT
+from lpbench.reporting.pages.site import write_pages
+from lpbench.reporting.report import write_report
+from scripts.write_readme_numbers import COMPARED, with_numbers
+from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
+from tests.reporting.store import put
+
+COMMITTED = ROOT / "results" / "reproduced"
+MODELS = dict.fromkeys(("histoftree_cart", "histoftree_max_edge", "residual_gp", "krr"), "semi_feature_ldp")
+TITLES = {"residual_gp": "ResidualGP", "private_mean": "PrivateMean", "dt": "DT"}
+
+
+def test_the_readme_has_the_numbers_of_the_committed_results():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert with_numbers(text, COMMITTED) == text, "run scripts/write_readme_numbers.py"
+
+
+def test_no_measured_number_of_the_readme_is_typed():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    typed_in = re.sub(r"(?s)<!-- numbers of .*?<!-- end of the numbers -->|```.*?```", "", text)
+    # the version of Python and an address are no results
+    assert re.findall(r"\d+\.\d+\S*|\d+ %|× ?\d", typed_in) == ["3.11", "127.0.0.1:5000`)"][:1]
+
+
+@pytest.mark.parametrize(("file", "column"), [(COMPARED, "mean"), ("bench.csv", "value"), ("headlines.csv", "sentence"),
+                                              ("claims.csv", "claim_status")])  # fmt: skip
+def test_a_planted_change_changes_the_readme(file, column, tmp_path):
+    for name in (COMPARED, "bench.csv", "headlines.csv", "claims.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(COMMITTED / name, tmp_path / name)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before = with_numbers(text, tmp_path)
+    table = pd.read_csv(tmp_path / file)
+    table[column] = table[column] * 2 if file == "bench.csv" else table[column][::-1].to_numpy()
+    table.to_csv(tmp_path / file, index=False)
+    assert with_numbers(text, tmp_path) != before
+
+
+class _Text(HTMLParser):
+    """Texts of a page by the identifier or class of the element that they stand in."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.place, self.found = [], {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag not in {"meta", "link", "img", "br", "hr", "input"}:
+            self.place.append(attrs.get("id") or attrs.get("class") or tag)
+
+    def handle_endtag(self, tag):
+        self.place.pop()
+
+    def handle_data(self, data):
+        for place in self.place:
+            self.found[place] = self.found.get(place, "") + data
+
+
+def site(folder: Path, change: float) -> dict[str, _Text]:
+    """Pages of a run in which the regressors' errors, and the floor's, are multiplied by ``change``."""
+    cards = dict(CARDS)
+    for name in {*CARDS, *TITLES}:
+        made = card(TITLES.get(name, name), "regression", {"depth": 1}, {"depth": [1]})
+        cards[name] = made.__class__(
+            name, made.title, made.task, "", grid=made.grid, tuning_free=made.tuning_free,
+            privacy=MODELS.get(name, "ldp"),
+        )  # fmt: skip
+    free = experiment("extensions/tuning_free_regression")
+    methods = ["residual_gp", "histoftree_cart", "krr", "private_mean", "dt"]
+    free["groups"] = [{"dataset": ["abalone", "red_wine"], "mask": ["aligned"], "method": methods, "epsilon": [1.0]}]
+    floor = experiment("extensions/floor")
+    floor["groups"] = [floor["groups"][0] | {"epsilon": [1.0], "method": ["dt", "private_mean", "histoftree_cart"]}]
+    table, curve = experiment("histoftree/table2"), experiment("histoftree/figure2c")
+    level = {"residual_gp": change, "histoftree_cart": 2.0, "krr": 4.0, "private_mean": 3 / change, "dt": 0.5}
+    runs = (
+        (free, lambda k: level[k["method"]], ({"depth": 1},)),
+        (floor, lambda k: level[k["method"]], ({"depth": 1},)),
+        (table, lambda k: level.get(k["method"], 2.0) * change, ({"depth": 1},)),
+        (curve, lambda k: 1.1 + 0.02 * abs(k["x"] - 4) * (1 if change == 1 else -1), ({"depth": 1},)),
+    )
+    for body, mean, points in runs:
+        put(folder, body, scores_of(body, mean, replications=40 if body is curve else 6, points=points))
+    report = folder / "reproduced"
+    report.mkdir()
+    experiments = [typed(body) for body, _, _ in runs]
+    content = (folder, experiments, [], {"lpbench": "0", "versions": {}}, report)
+    write_report(*content)
+    write_pages(*content, cards)
+    names = ("index.html", "histoftree.html", "leaderboard.html")
+    return {name: _Text((report / name).read_text(encoding="utf-8")) for name in names}
+
+
+def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
+    before, after = (site(tmp_path / str(k), change) for k, change in enumerate((1.0, 0.5)))
+    for page, place in (
+        ("index.html", "finding-floor"),
+        ("index.html", "finding-claims"),
+        ("index.html", "finding-tuning-free"),
+        ("index.html", "card"),
+        ("index.html", "keys"),
+        ("histoftree.html", "keys"),
+        ("histoftree.html", "both"),
+        ("leaderboard.html", "board"),
+    ):
+        texts = [pages[page].found.get(place, "") for pages in (before, after)]
+        assert re.search(r"\d", texts[0]), (page, place)
+        assert texts[0] != texts[1], (page, place)
+
+
+#: Numbers in templates that define something and measure nothing.
+DEFINITIONS = {
+    "audit.html.j2": ["8", "16", "16", "1", "1", "2", "6", "9", "1"],
+    "audit.md.j2": ["8", "16"],
+    "leaderboard.html.j2": ["1", "95"],
+    "macros.html.j2": ["0.05"],
+}
+
+
+def test_no_number_is_typed_into_a_template():
+    found = {}
+    for path in (ROOT / "lpbench/reporting/pages/templates").glob("*.j2"):
+        text = re.sub(r"(?s)\{[{%#].*?[}%#]\}", " ", path.read_text("utf-8"))
+        text = re.sub(r"(?s)<style.*?</style>|<!--.*?-->|<[^>]*>", " ", text)
+        numbers = re.findall(r"\d+(?:\.\d+)?", re.sub(r"A\.\d|\w\^\w", "", text))
+        if numbers:
+            found[path.name] = numbers
+    assert found == DEFINITIONS
