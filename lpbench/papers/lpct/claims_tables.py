@@ -68,7 +68,8 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "seconds", above(), effect=2.0, measured=True)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
-    """On most data sets the faster PSGD takes longer than the slowest of LPCT and PHIST (log10 of the ratio)."""
+    """On most data sets the faster PSGD takes longer than the slowest of LPCT and PHIST (log10 of the ratio of the
+    seconds that the machine took)."""
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
     for dataset in table.datasets:
