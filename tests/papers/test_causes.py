@@ -110,6 +110,49 @@ def test_the_bound_of_pglms_released_code_multiplies_the_noise():
             assert 1.0 < released / ours
 
 
+def test_the_released_pglm_is_less_accurate_than_a_private_release_of_unit_rows():
+    """By several points on two thousand users and eight features, as on most sets of Table 2."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2700, 8))
+    y = (X[:, 0] + X[:, 1] - X[:, 2] + 0.3 * rng.normal(size=2700) > 0.5).astype(int)
+    problem = Problem(X[:2000], y[:2000], X[2200:], y[2200:], X_public=X[2000:2200], y_public=y[2000:2200],
+                      metric="accuracy")  # fmt: skip
+    best = {}
+    for version in ("text", "released"):
+        model = PGLM(version=version, classes=[0, 1])
+        best[version] = np.mean([model.sweep(problem, [8.0], {}, Streams(s)).values[0, 0] for s in range(30)])
+    assert best["text"] > best["released"] + 0.05
+
+
+def test_a_budget_for_every_tensor_of_weights_raises_psgds_accuracy():
+    """Twice the budget for a linear model, which is how far the code's promise is exceeded."""
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 4))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0.75).astype(int)
+    problem = Problem(X[:3000], y[:3000], X[3200:], y[3200:], X_public=X[3000:3200], y_public=y[3000:3200],
+                      metric="accuracy")  # fmt: skip
+    grid = {"learning_rate": [1e-5, 1e-3, 1e-1, 1.0]}
+    model = PSGD(hidden_ratio=0, warm_rate="learning_rate", classes=[0, 1])
+    found = np.mean([model.sweep(problem, [0.5, 1.0], grid, Streams(s)).values.max(axis=1) for s in range(10)], axis=0)
+    assert found[1] > found[0] + 0.01
+
+
+def test_the_released_search_stops_where_the_full_one_goes_on_and_costs_little_accuracy():
+    """Its best cut may leave too few rows where another one would do: fewer cells, nearly the same accuracy."""
+    cells, scores = {}, {}
+    for search in ("all", "released"):
+        models = []
+        for replication in range(5):
+            problem = make_problem("posterior_drift", {"n_public": 400, "gamma": 1.0}, None, None, replication, 7)
+            model = LPCT(4.0, 6, 10, rule="cart", criterion="entropy", min_samples_leaf=20, search=search,
+                         classes=[0, 1], random_state=replication)  # fmt: skip
+            models.append(model.fit(problem.X_train, problem.y_train, **problem.fit_arguments))
+            scores.setdefault(search, []).append(model.score(problem.X_test, problem.y_test))
+        cells[search] = sum((model.tree_.feature < 0).sum() for model in models)
+    assert cells["released"] < cells["all"]
+    assert abs(np.mean(scores["released"]) - np.mean(scores["all"])) < 0.02
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 1000.0])
 def test_released_constants_keep_private_votes_out_of_cells_of_equal_size(epsilon):
     for depth in range(1, 8):
