@@ -75,7 +75,8 @@ def _others_tree(setting: Setting, others: bytes) -> TreePartition:
     rounds = Rounds(X, y, mask, PUBLIC)
     split = rounds.split(protection_order(OTHERS_MASK), setting.n_grid_features)
     labels = rounds.labels(LabelQuestion(Y_RANGE, 1.0))
-    ((tree, _),) = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
+    least = setting.min_samples_leaf
+    ((tree, _),) = split.trees(setting.rule, setting.split_score, labels, [setting.depth], least)
     return tree
 
 

@@ -157,7 +157,8 @@ class HistOfTreeCurator:
         self._setting = self.model._setting(self.model.get_params(deep=False), self._mask, self.model.epsilon)
         setting = self._setting
         self._split = rounds.split(protection_order(self._mask), setting.n_grid_features)
-        [(self._tree, _)] = self._split.trees(setting.rule, setting.split_score, self._labels, [setting.depth])
+        least, depths = setting.min_samples_leaf, [setting.depth]
+        [(self._tree, _)] = self._split.trees(setting.rule, setting.split_score, self._labels, depths, least)
         columns = self._split.grid_columns, self._split.tree_columns
         self._question = CellQuestion(
             self._tree, setting.depth, *columns, setting.bins, setting.mechanism, self._budgets[1]

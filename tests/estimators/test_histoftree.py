@@ -9,7 +9,7 @@ import pytest
 from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning
 from lpbench.estimators import AdHistOfTree, HistOfTree
-from lpbench.estimators.base import LocalEstimator
+from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.histoftree.rounds import Rounds
 from lpbench.estimators.private_labels import LabelQuestion
 from lpbench.partitions import grid_digits
@@ -120,6 +120,22 @@ def test_a_sweep_shares_cells_that_are_equal(rule, partly):
     assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
     by_point = expected.reshape(2, 3, 3, 4)  # budget, bins, depth, n_grid_features
     assert (by_point[:, :, :, 0] == by_point[:, :1, :, 0]).all(), "without grid features there is one cell"
+
+
+@pytest.mark.parametrize("mask", ["aligned", "power_law"])
+@pytest.mark.parametrize("rule", ["max_edge", "cart"])
+def test_a_cell_of_the_tree_holds_enough_users(rule, mask):
+    scenario, model = problem(mask), HistOfTree(rule=rule, y_range=RANGE)
+    grid = {"min_samples_leaf": [1, 20, 10_000], "depth": [0, 4], "bins": [1, 2]}
+    arguments = (scenario, [2.0], grid, Streams(3))
+    swept = model.sweep(*arguments).values
+    assert np.allclose(swept, LocalEstimator.sweep(model, *arguments).values, rtol=1e-9, atol=1e-9)
+    of = {tuple(point[name] for name in grid): value for point, value in zip(expand_grid(grid), swept[0], strict=True)}
+    assert all(of[10_000, 4, bins] == of[10_000, 0, bins] for bins in (1, 2)), "more users than there are: no cut"
+    for least in (1, 20):
+        fitted = HistOfTree(2.0, rule=rule, depth=4, min_samples_leaf=least, y_range=RANGE, random_state=0)
+        tree = fitted.fit(scenario.X_train, scenario.y_train, mask=scenario.mask).tree_
+        assert (tree.n_samples[1:] >= least).all() and (tree.n_nodes > 1)
 
 
 def test_a_grid_over_any_other_parameter_is_swept_too():

@@ -98,7 +98,8 @@ class CellRegressor(LocalRegressor):
         label_budget, cell_budget = setting.budgets(epsilon)
         labels = rounds.labels(self._label_question(label_budget))
         split = rounds.split(protection_order(mask), setting.n_grid_features)
-        [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth])
+        least = setting.min_samples_leaf
+        [(tree, depths)] = split.trees(setting.rule, setting.split_score, labels, [setting.depth], least)
         [leaves] = split.leaves(tree, depths, setting.rule)
         grid = split.grid(setting.bins)
         grid, reports = rounds.close(grid, leaves, labels, setting.mechanism, cell_budget)
@@ -190,6 +191,8 @@ class HistOfTree(CellRegressor):
         Generalised randomised response (appendix A.1, the experiments) or randomised response on bits (main text).
     split_score : {"weighted", "algorithm1"}, default "weighted"
         Score of max-edge cuts, see :func:`lpbench.partitions.grow_max_edge`.
+    min_samples_leaf : int, default 1
+        Fewest users in a cell of the tree (``random``, which looks at none, does not heed it). The paper has none.
     noise : {"laplace", "discrete"}, default "laplace"
         Noise of the labels: continuous, as in the paper, or discrete on a public grid of about a thousandth of the
         range, which no floating-point artefact can give away (the labels are rounded to it; the exact epsilon is the
@@ -231,6 +234,7 @@ class HistOfTree(CellRegressor):
         rule: str = "max_edge",
         mechanism: str = "grr",
         split_score: str = "weighted",
+        min_samples_leaf: int = 1,
         noise: str = "laplace",
         constants: str = "paper",
         y_range: tuple[float, float] | None = None,
@@ -246,6 +250,7 @@ class HistOfTree(CellRegressor):
         self.rule = rule
         self.mechanism = mechanism
         self.split_score = split_score
+        self.min_samples_leaf = min_samples_leaf
         self.noise = noise
         self.constants = constants
         self.y_range = y_range
@@ -274,7 +279,7 @@ class HistOfTree(CellRegressor):
         else:
             hint = "as many as everybody protects; 's*': ceil ln sqrt d"
             check_whole("n_grid_features", count, most=d, none=hint)
-        names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score")
+        names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score", "min_samples_leaf")
         setting = Setting(n_grid_features=int(count), **{name: params[name] for name in names})
         return self._divide(setting, params, mask)
 

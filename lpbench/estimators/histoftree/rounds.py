@@ -64,6 +64,8 @@ class Setting:
     rule : {"max_edge", "cart", "random"}
     mechanism : {"grr", "rr"}
     split_score : {"weighted", "algorithm1"}
+    min_samples_leaf : int
+        Fewest users in a cell of the tree; ``random`` looks at none.
     """
 
     n_grid_features: int
@@ -73,6 +75,7 @@ class Setting:
     rule: str
     mechanism: str
     split_score: str
+    min_samples_leaf: int = 1
 
     def __post_init__(self) -> None:
         check_whole("depth", self.depth)
@@ -81,6 +84,7 @@ class Setting:
         check_choice("rule", self.rule, RULES)
         check_choice("mechanism", self.mechanism, MECHANISMS)
         check_choice("split_score", self.split_score, SCORES)
+        check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
         log2_cells = self.n_grid_features * math.log2(self.bins) + self.depth
         if log2_cells > MAX_LOG2_CELLS:
             raise TooManyCellsError(
@@ -190,15 +194,15 @@ class Split:
         return SortedFeatures(self._X, self._mask)
 
     def trees(
-        self, rule: str, score: str, labels: np.ndarray, depths: Sequence[int]
+        self, rule: str, score: str, labels: np.ndarray, depths: Sequence[int], least: int = 1
     ) -> list[tuple[TreePartition, list[int]]]:
         """Grow the partition of the tree features from one vector of labels, see :meth:`forests`."""
-        return self.forests(rule, score, [labels], depths)[0]
+        return self.forests(rule, score, [labels], depths, least)[0]
 
     def forests(
-        self, rule: str, score: str, labels: Sequence[np.ndarray], depths: Sequence[int]
+        self, rule: str, score: str, labels: Sequence[np.ndarray], depths: Sequence[int], least: int = 1
     ) -> list[list[tuple[TreePartition, list[int]]]]:
-        """Grow the partition of the tree features from each of several vectors of labels.
+        """Grow the partition of the tree features from each of several vectors of labels, ``least`` users in a cell.
 
         ``random`` uses neither labels nor features nor the mask, which need not be released then (HistOfTree section
         3.4 (ii)), so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
@@ -217,19 +221,24 @@ class Split:
             return [[(tree, depths)] for _ in labels]
         if rule == "max_edge":
             _, views = self.groups(depths[-1])
-            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, score=score, groups=views)
+            options = {"score": score, "min_samples_leaf": least}
+            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, groups=views, **options)
             return [[(tree, depths)] for tree in trees]
         if masked:
-            trees = [grow_personalized_cart(self._X, y, depths[-1], self._mask, presorted=self._sorted) for y in labels]
+            shared = {"min_samples_leaf": least, "presorted": self._sorted}
+            trees = [grow_personalized_cart(self._X, y, depths[-1], self._mask, **shared) for y in labels]
             return [[(tree, depths)] for tree in trees]
-        return [self._truncations(y, depths) for y in labels]
+        return [self._truncations(y, depths, least) for y in labels]
 
-    def _truncations(self, labels: np.ndarray, depths: Sequence[int]) -> list[tuple[TreePartition, list[int]]]:
+    def _truncations(
+        self, labels: np.ndarray, depths: Sequence[int], least: int
+    ) -> list[tuple[TreePartition, list[int]]]:
         served: dict[int, list[int]] = {}
         for depth in depths:
             served.setdefault(max(DEEPEST, depth), []).append(depth)
         seed = self._rounds.streams.integer("tree")
-        return [(grow_cart(self._X, labels, limit, seed=seed).truncate(of[-1]), of) for limit, of in served.items()]
+        options = {"seed": seed, "min_samples_leaf": least}
+        return [(grow_cart(self._X, labels, limit, **options).truncate(of[-1]), of) for limit, of in served.items()]
 
     def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
         """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""

@@ -59,11 +59,11 @@ def sweep_cells(
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
         split = rounds.split(mask.order, n_grid_features)
         second_rounds = _SecondRounds(rounds, split, X_test)
-        for (rule, score), in_forest in _group(in_split, lambda j: (j.setting.rule, j.setting.split_score)):
+        for (rule, score, least), in_forest in _group(in_split, _grown):
             sources = _group(in_forest, lambda j: (j.budget, j.setting.label_share))
             shares = [same[0].setting.budgets(budgets[b]) for (b, _), same in sources]
             labels = [rounds.labels(ask_label(label_budget)) for label_budget, _ in shares]
-            forests = split.forests(rule, score, labels, sorted({j.setting.depth for j in in_forest}))
+            forests = split.forests(rule, score, labels, sorted({j.setting.depth for j in in_forest}), least)
             for (_, same), (_, cell_budget), y, trees in zip(sources, shares, labels, forests, strict=True):
                 for tree, depths in trees:
                     yield from second_rounds.predict(tree, depths, same, y, cell_budget)
@@ -106,6 +106,11 @@ class _SecondRounds:
                 grid, query = self._grid(bins)
                 reports = self._rounds.collect(grid, leaves, labels, mechanism, budget)
                 yield same, predict_cells(reports, query, test_leaves, means)
+
+
+def _grown(job: Job) -> tuple[str, str, int]:
+    """What jobs whose trees are grown together share."""
+    return job.setting.rule, job.setting.split_score, job.setting.min_samples_leaf
 
 
 def _bins(setting: Setting) -> int:

@@ -49,6 +49,10 @@ def _ladders() -> Iterator[Ladder]:
                 Step("the text's grid, depth 1, 2, 4, 6", method, "text"),
                 Step("an uncut tree in the grid", f"{method}[variant=inferred]", "inferred"),
             ]
+            if mask == "aligned":
+                steps.append(
+                    Step("a least leaf size from 10 to 2000 in its place", method, "tried", TRIED, "leaf_size")
+                )
             if mask == "personalized":
                 steps.append(
                     Step("s* features in the grid instead of a search over s", f"{method}[n_grid_features=s*]", "tried")
