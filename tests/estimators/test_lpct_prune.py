@@ -123,6 +123,23 @@ def algorithm_2(tree, table, p0, least, constants, n_p, n_q, epsilon, flag_at=No
     return answers, flag
 
 
+@pytest.mark.parametrize(("constants", "least"), [("paper", 1), ("tight", 0)])
+def test_from_depth_1_the_authors_code_climbs_to_the_root_and_the_printed_loop_does_not(constants, least):
+    climbed = []
+    for seed in range(20):
+        problem, streams = drift(40, 3000, seed=seed), Streams(seed)
+        model = LPCTPrune(2.0, 1, constants=constants, random_state=streams)
+        samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
+        answer = Pruning(Tables(model, samples, streams, 1, 1), streams).answer(model)
+        noisy = noisy_votes(answer.table.private[:, answer.leaves], 3000, VoteMechanism(2.0), streams, depth=1)
+        public = answer.table.public[:, answer.leaves]
+        votes = {v: (*noisy[:, i], *public[:, i]) for i, v in enumerate(answer.leaves)}
+        expected, _ = algorithm_2(answer.table.tree.tree, votes, 1, least, constants, 3000, 40, 2.0)
+        np.testing.assert_allclose(answer.eta, [expected[v] for v in answer.leaves], rtol=1e-9, atol=1e-9)
+        climbed += list(answer.climbed)
+    assert set(climbed) == set(range(2 - least))
+
+
 @pytest.mark.parametrize("constants", ["paper", "tight"])
 @pytest.mark.parametrize("n_public, n_private", [(60, 3000), (2000, 3000), (7, 20000)])
 @pytest.mark.parametrize("rule, size", [("max_edge", 0), ("max_edge", 5), ("cart", 1)])

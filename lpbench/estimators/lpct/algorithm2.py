@@ -112,7 +112,8 @@ class Pruning:
         least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
         budget = vote_terms(model, depth)[0].budget
         table, leaves, judgement, exists = self._judge(model, budget, depth)
-        climbs = slice(0, depth - least + 1)
+        # the authors' code climbs from a leaf of depth 1 to the root, where the printed loop ends
+        climbs = slice(0, 1 + max(depth - least, model.constants == "tight"))
         part = Judgement(judgement.eta[climbs], judgement.statistic[climbs], judgement.private_wins[climbs])
         eta, climbed, flag = select(part, exists[climbs], depth - handover if model.terminate else None)
         if not flag:
@@ -129,7 +130,7 @@ class Pruning:
         return noisy_votes(votes, self.samples.n_private, mechanism, self.streams, **axes)
 
     def _judge(self, model: Any, budget: float, depth: int) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
-        """Judge all ancestors of all leaves down to depth 1: arrays of shape (depth, n_leaves)."""
+        """Judge all ancestors of all leaves from depth 1, of a tree of depth 1 the root too: (n_climbs, n_leaves)."""
         key = (budget, depth, model.min_samples_leaf, model.constants)
         if key not in self._judged:
             table = self.tables.at(depth, model.min_samples_leaf)
@@ -138,9 +139,9 @@ class Pruning:
             sums[:2, leaves] = self._noisy(table, leaves, *vote_terms(model, depth))
             sums[2:4, leaves] = table.public[:, leaves]
             sums[4, leaves] = 1
-            above = table.tree.ancestors(leaves, depth - 1)
+            above = table.tree.ancestors(leaves, max(1, depth - 1))
             users, ones, public, public_ones, below = table.tree.sum_upwards(sums)[:, above]
-            votes = NodeVotes(users, ones, public, public_ones, np.arange(depth)[:, None], below)
+            votes = NodeVotes(users, ones, public, public_ones, np.arange(len(above))[:, None], below)
             query = Query(budget, depth, self.samples.n_private, self.samples.n_public)
             self._judged[key] = (table, leaves, judge(votes, query, model.constants), above >= 0)
         return self._judged[key]

@@ -37,7 +37,8 @@ class LPCTPrune(LPCTBase):
     min_depth : int or None
         Least depth k that a leaf climbs to; 1 in Algorithm 2. None: the depth at which Algorithm 2 would hand over to
         P (``private_depth`` there), as in the script behind LPCT's figures. One level is always climbed (a least depth
-        beyond ``depth - 1`` counts as that), as in the authors' code.
+        beyond ``depth - 1`` counts as that), as in the authors' code; a leaf of depth 1 climbs to the root with its
+        constants (``tight``), and nowhere with the others.
     constants : {"tight", "paper", "exact"}
         See :mod:`lpbench.estimators.lpct.statistics`.
     terminate : bool
