@@ -221,12 +221,17 @@ class Split:
             return [[(tree, depths)] for _ in labels]
         if rule == "max_edge":
             _, views = self.groups(depths[-1])
-            options = {"score": score, "min_samples_leaf": least}
-            trees = grow_max_edges(self._X, labels, depths[-1], mask=self._mask, groups=views, **options)
+            trees = grow_max_edges(
+                self._X, labels, depths[-1], mask=self._mask, score=score, groups=views, min_samples_leaf=least
+            )
             return [[(tree, depths)] for tree in trees]
         if masked:
-            shared = {"min_samples_leaf": least, "presorted": self._sorted}
-            trees = [grow_personalized_cart(self._X, y, depths[-1], self._mask, **shared) for y in labels]
+            trees = [
+                grow_personalized_cart(
+                    self._X, y, depths[-1], self._mask, min_samples_leaf=least, presorted=self._sorted
+                )
+                for y in labels
+            ]
             return [[(tree, depths)] for tree in trees]
         return [self._truncations(y, depths, least) for y in labels]
 
@@ -237,8 +242,10 @@ class Split:
         for depth in depths:
             served.setdefault(max(DEEPEST, depth), []).append(depth)
         seed = self._rounds.streams.integer("tree")
-        options = {"seed": seed, "min_samples_leaf": least}
-        return [(grow_cart(self._X, labels, limit, **options).truncate(of[-1]), of) for limit, of in served.items()]
+        return [
+            (grow_cart(self._X, labels, limit, min_samples_leaf=least, seed=seed).truncate(of[-1]), of)
+            for limit, of in served.items()
+        ]
 
     def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
         """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
