@@ -67,7 +67,9 @@ def divide(n: int, n_groups: int, share: float, streams: Streams) -> Division:
 def train(models: Sequence[Any], sample: Sample, users: np.ndarray) -> list[Any]:
     """Fit candidates that share reports on some users; one stream of randomness gives all of them the same reports."""
     public = {"X_public": sample.X_public, "y_public": sample.y_public}
-    return [model.fit(sample.X[users], sample.y[users], mask=sample.mask[users], **public) for model in models]
+    fitted = [model.fit(sample.X[users], sample.y[users], mask=sample.mask[users], **public) for model in models]
+    # The seed of the users' noise does not stay in a model.
+    return [model.set_params(random_state=None) for model in fitted]
 
 
 def fit_candidates(

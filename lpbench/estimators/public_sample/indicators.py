@@ -106,7 +106,9 @@ class IndicatorClassifier(LocalClassifier):
             order = streams.generator("class groups").permutation(order)
         groups = np.array_split(order, max(len(asked), 1))
         own = [streams if len(asked) == 1 else streams.child("class", number=k) for k in asked]
-        self.models_ = [self._regress(sample, *each) for each in zip(asked, groups, own, strict=False)]
+        fitted = [self._regress(sample, *each) for each in zip(asked, groups, own, strict=False)]
+        # The seeds of the users' noise do not stay in the models.
+        self.models_ = [model.set_params(random_state=None) for model in fitted]
         self.guarantee_ = self._spent(sample)
         return self
 

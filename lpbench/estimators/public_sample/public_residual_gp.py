@@ -125,7 +125,8 @@ class PublicResidualGP(LocalRegressor):
         self.residual_ = residual_model(self.epsilon, prepared.y_range, self._streams())
         if prepared.public is None:
             self.residual_.set_params(clip=self.clip)
-        self.residual_.fit(prepared.X, prepared.labels, mask=prepared.mask)
+        # The seed of the users' noise does not stay in the model.
+        self.residual_.fit(prepared.X, prepared.labels, mask=prepared.mask).set_params(random_state=None)
         spent = self.residual_.guarantee_
         bits = 0.0 if prepared.public is None else prepared.public.bits
         note = self._noted(NOTE if prepared.public is not None else "")
