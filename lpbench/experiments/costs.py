@@ -51,7 +51,7 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "PublicResidualGP": (110000, 29, 160000),
     "PublicTreeClassifier": (0, 0.1, 8000),
     "ResidualGP": (0, 8.1, 11000),
-    "ResidualScore": (500000, 30, 160000),
+    "ResidualScore": (150000, 20, 100000),
 }
 #: Of estimators that are not listed: the middle of those that are.
 _OTHER = (1500.0, 0.1, 250.0)

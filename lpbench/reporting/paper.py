@@ -206,6 +206,9 @@ class Paper:
     text_tables : mapping of str to callable
         Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
         experiments that are no tables of scores.
+    advice : mapping of str to callable
+        Experiment -> function(folder) that lays out what follows from it for a user, shown above its tables; None
+        where nothing does.
     floors : tuple of str
         Experiments that ran the feature-free baselines beside everything else.
     leaderboard : tuple of str
@@ -245,6 +248,7 @@ class Paper:
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
     outputs: Mapping[str, Output] = field(default_factory=dict)
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
+    advice: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     floors: tuple[str, ...] = ()
     leaderboard: tuple[str, ...] = ()
     grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)

@@ -39,6 +39,5 @@ PAPER = Paper(
             experiments=("extensions/attack", "extensions/drift"),
             lead=UNDER_ATTACK,
         ),
-        Page(name="field", title="The field", experiments=("field/",)),
     ),
 )

@@ -27,6 +27,8 @@ FILE = "field.csv"
 SCORES = "scores.parquet"
 #: Panel of the learners without privacy, and the references beside them.
 NON_PRIVATE, REFERENCES = "without privacy", ("dt", "ct_w")
+#: Tuning-free and private selection in one comparison.
+FAIR = "fair"
 #: Baselines that use no feature.
 FLOORS = ("private_mean", "private_majority")
 
@@ -39,7 +41,8 @@ def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
 
     One row for each selection, kind of data sets, mask, budget and method. ``oracle`` rows have the best grid points on
     the test rows, which no user has; ``tuning_free`` rows compare methods that state a setting; ``private`` rows
-    compare methods whose setting was chosen by privatised reports, and those that have nothing to choose.
+    compare methods whose setting was chosen by privatised reports, and those that have nothing to choose; ``fair`` rows
+    compare all methods of the two.
 
     Returns
     -------
@@ -61,19 +64,19 @@ def _rows(
     seconds = _seconds(folder)
     best = best_without_privacy(summary.samples("oracle"), larger)
     floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in FLOORS}
-    for selection in SELECTIONS:
-        samples = summary.samples(selection)
+    for selection in (*SELECTIONS, FAIR):
+        samples = fair_samples(summary) if selection == FAIR else summary.samples(selection)
         ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
         for mask, epsilon in sorted({(key[2], key[4]) for key in ranked}):
             methods = list(dict.fromkeys(key[3] for key in ranked if key[2] == mask and key[4] == epsilon))
             for kind, names in kinds.items():
                 sets = sorted({key[1] for key in ranked if parse_selector(key[1])[0] in names})
-                table = _table(samples, sets, mask, methods, epsilon)
+                table = score_table(samples, sets, mask, methods, epsilon)
                 if table is None:
                     continue
                 rng = Streams(0).generator("bootstrap", kind=kind, mask=mask, epsilon=epsilon, selection=selection)
                 sums = rank_sum_intervals(table, rng, larger_is_better=larger)
-                floor = _references(floors, sets, mask, epsilon, table.shape[2])
+                floor = references(floors, sets, mask, epsilon, table.shape[2])
                 reference = np.array([best.get(name, np.full(table.shape[2], math.nan)) for name in sets])
                 for m, method in enumerate(methods):
                     beats = [
@@ -90,6 +93,11 @@ def _rows(
                     }  # fmt: skip
 
 
+def fair_samples(summary: Summary) -> Samples:
+    """Replications of all methods at settings that a user can have: fixed without test rows, or chosen by reports."""
+    return {**summary.samples("tuning_free"), **summary.samples("private")}
+
+
 def best_without_privacy(samples: Samples, larger: bool) -> dict[str, np.ndarray]:
     """Return the replications of each data set's best reference by the mean: learners without privacy, and trees."""
     found: dict[str, np.ndarray] = {}
@@ -102,7 +110,7 @@ def best_without_privacy(samples: Samples, larger: bool) -> dict[str, np.ndarray
     return found
 
 
-def _table(
+def score_table(
     samples: Samples, sets: Sequence[str], mask: str, methods: Sequence[str], epsilon: float
 ) -> np.ndarray | None:
     """Scores of shape (sets, methods, replications), NaN where a method has none; None without any data set."""
@@ -115,7 +123,7 @@ def _table(
     return np.array([[known.get((name, method), empty)[:longest] for method in methods] for name in sets])
 
 
-def _references(floors: Samples, sets: Sequence[str], mask: str, epsilon: float, n: int) -> np.ndarray:
+def references(floors: Samples, sets: Sequence[str], mask: str, epsilon: float, n: int) -> np.ndarray:
     """Replications of the floor, one row a data set; it is the same under every mask."""
     rows = []
     for name in sets:

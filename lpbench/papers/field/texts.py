@@ -7,7 +7,8 @@ AGAINST_WHOM = (
     "its best grid point on the test rows (oracle), at one setting fixed without them (tuning-free), and at one that "
     "privatised reports of some of the users chose (private), which is what a user can have.",
     "Data sets of three kinds: development sets, on which choices were made; sets kept for conclusions; and sealed "
-    "sets, on which nothing is run before the end. field.csv has, for each kind, budget and method, the rank sum, "
+    "sets, on which nothing is run before the end. Each comparison begins with advice: what to use, given what is "
+    "public, the number of users and the budget. field.csv has, for each kind, budget and method, the rank sum, "
     "the probability to beat the feature-free floor and the best learner without privacy on a random split of a random "
     "set, with bootstrap intervals over sets and splits, the seconds of a fit, and the bits of a user's reports.",
 )

@@ -83,6 +83,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
     shown = shown_tables(entry, cards, floor) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
+    advice = paper.advice.get(entry.name)
     with_hindsight, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
@@ -117,6 +118,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
         "plain": plain(entry.folder) if plain else None,
+        "advice": advice(entry.folder) if advice else None,
         "grid": grid(entry.folder) if grid else None,
         "compared": compared(entry) if entry.kind != "timing" else (MEASURED_ELSEWHERE, []),
         "points": points(entry),

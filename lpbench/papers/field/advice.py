@@ -1,0 +1,224 @@
+"""``advice.csv``: which method to use, by what is public, the number of users and the budget; its table on the page.
+
+An experiment's ``settings.advice`` says for each mask which choices it can answer: what a user may read beside
+privatised labels. Methods that read more are no candidates. Candidates are chosen fairly: at a setting fixed without
+test rows, or at one that privatised reports chose. The best has the smallest rank sum on sets kept for conclusions, or
+on sealed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import Summary, is_ranked, write_csv
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
+from lpbench.datasets import describe
+from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
+from lpbench.papers.field.ranking import (
+    FLOORS,
+    NON_PRIVATE,
+    best_without_privacy,
+    fair_samples,
+    references,
+    report_bits,
+    score_table,
+)
+from lpbench.reporting.cards import method_title
+from lpbench.reporting.development_sets import sets_by_kind
+from lpbench.reporting.plain_table import PlainTable
+from lpbench.seeds import Streams
+from lpbench.selectors import parse_selector
+
+FILE = "advice.csv"
+#: Choice -> whether shown features and a public sample may be read.
+GIVEN = {
+    "public features": (True, False),
+    "public sample": (False, True),
+    "public features and sample": (True, True),
+}
+#: Users from which a data set counts as large.
+MANY = 1500
+USERS = {"any number": (0, np.inf), f"under {MANY}": (0, MANY), f"{MANY} or more": (MANY, np.inf)}
+#: Columns that may be empty.
+TEXTS = ("not_told_apart", "first_build", "second_build")
+#: Kinds of data sets that advice is judged on, the first that there are.
+JUDGED_ON = ("sealed", "conclusions", "development")
+
+
+def write_advice(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
+    """Write ``advice.csv`` into an experiment's folder; nothing if it gives no advice or has no scores.
+
+    Returns
+    -------
+    list of Path
+    """
+    metric = next((m for m in summary.table["metric"] if m), "")
+    rows = list(_rows(experiment, summary, cards, LARGER_IS_BETTER[metric])) if metric else []
+    if not rows:
+        return []
+    path = Path(folder) / FILE
+    write_csv(pd.DataFrame(rows), path)
+    return [path]
+
+
+def _rows(
+    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], larger: bool
+) -> Iterator[dict[str, object]]:
+    samples, kinds = fair_samples(summary), sets_by_kind(experiment)
+    oracle = summary.samples("oracle")
+    floors = {k: v for k, v in oracle.items() if parse_selector(k[3])[0] in FLOORS}
+    best = best_without_privacy(oracle, larger)
+    builds = experiment.settings.get("builds", {})
+    known = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
+    for mask, choices in experiment.settings.get("advice", {}).items():
+        for given in choices:
+            fitting = [key for key in known if parse_selector(key[2])[0] == mask and may_use(key[3], given, mask)]
+            for users, epsilon in ((u, e) for u in USERS for e in sorted({key[4] for key in fitting})):
+                here = [key for key in fitting if key[4] == epsilon]
+                kind, sets = _judges(kinds, sorted({key[1] for key in here}), USERS[users])
+                everybody = _judges(kinds, sorted({key[1] for key in here}), USERS["any number"])
+                if not sets or (users != "any number" and (kind, sets) == everybody):
+                    continue
+                methods = list(dict.fromkeys(key[3] for key in here))
+                table = score_table(samples, sets, here[0][2], methods, epsilon)
+                if table is None:
+                    continue
+                rng = Streams(0).generator("advice", given=given, users=users, epsilon=epsilon)
+                sums = rank_sum_intervals(table, rng, larger_is_better=larger)
+                first = min(range(len(methods)), key=lambda m: (sums[m].value, report_bits(methods[m], epsilon)))
+                title = [method_title(name, cards) for name in methods]
+                tied = [
+                    title[m]
+                    for m in range(len(methods))
+                    if m != first
+                    and win_probability(table[:, first], table[:, m], rng, larger_is_better=larger).low <= 0.5
+                ]
+                floor = references(floors, sets, here[0][2], epsilon, table.shape[2])
+                non_private = np.array([best.get(s, np.full(table.shape[2], np.nan)) for s in sets])
+                beats = [
+                    win_probability(table[:, first], other, rng, larger_is_better=larger).value
+                    for other in (floor, non_private)
+                ]
+                places = {
+                    build: "; ".join(
+                        f"{title[methods.index(name)]}: {sums[methods.index(name)].value:g}"
+                        for name in names
+                        if name in methods
+                    )
+                    for build, names in builds.items()
+                }
+                yield {
+                    "given": given, "users": users, "epsilon": epsilon, "judged_on": kind, "datasets": len(sets),
+                    "methods": len(methods), "method": methods[first], "title": title[first],
+                    "ours": any(methods[first] in names for names in builds.values()),
+                    "rank_sum": sums[first].value, "rank_sum_low": sums[first].low, "rank_sum_high": sums[first].high,
+                    "not_told_apart": "; ".join(tied), "beats_floor": beats[0], "beats_non_private": beats[1],
+                    "bits": report_bits(methods[first], epsilon),
+                    **{f"{build}_build": places.get(build, "") for build in ("first", "second")},
+                }  # fmt: skip
+
+
+def _judges(
+    kinds: Mapping[str, Sequence[str]], sets: Sequence[str], users: tuple[float, float]
+) -> tuple[str, list[str]]:
+    """The kind of data sets that advice for so many users is judged on, and the sets."""
+    fitting = [name for name in sets if users[0] <= n_users(name) < users[1]]
+    for kind in JUDGED_ON:
+        found = [name for name in fitting if parse_selector(name)[0] in kinds.get(kind, ())]
+        if found:
+            return kind, found
+    return "", []
+
+
+@cache
+def n_users(dataset: str) -> int:
+    """Private training rows of a data set's selector; 0 where they are not known."""
+    name, params = parse_selector(dataset)
+    return describe(name, params).n_train or 0
+
+
+def may_use(selector: str, given: str, mask: str = "") -> bool:
+    """Whether a method reads no more than a choice gives, beside privatised labels and protected features.
+
+    Under the mask ``all_private`` there are no features to read.
+    """
+    features, sample = GIVEN[given]
+    reads_features, reads_sample = _reads(selector)
+    return (features or not reads_features or mask == "all_private") and (sample or not reads_sample)
+
+
+@cache
+def _reads(selector: str) -> tuple[bool, bool]:
+    """Whether a method reads shown features, and whether it reads a public sample."""
+    method = catalogue.method(selector)
+    if inner := method.params.get("estimator"):
+        return _reads(str(inner))
+    kind = method.estimator_class
+    return kind.uses_mask, kind.uses_public and bool(method.params.get("public", True))
+
+
+def read_advice(folder: Path) -> PlainTable | None:
+    """Lay out ``advice.csv`` of an experiment's folder; None without the file."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        return None
+    rows = pd.read_csv(path, converters=dict.fromkeys(TEXTS, str))
+    rows["epsilon"] = [f"{e:g}" for e in rows["epsilon"]]
+    entries = tuple(
+        (
+            row.given,
+            row.users,
+            row.epsilon,
+            row.title,
+            f"{row.rank_sum:g} [{row.rank_sum_low:g}, {row.rank_sum_high:g}]",
+            row.not_told_apart or "–",
+            _share(row.beats_floor),
+            _share(row.beats_non_private),
+            f"{row.bits:.3g}",
+            f"{row.judged_on} ({row.datasets})",
+            row.first_build or "–",
+            row.second_build or "–",
+        )
+        for row in rows.itertuples()
+    )
+    return PlainTable(
+        "Labels are private. Find what else is known of users, how many they are, and the budget of each: use the "
+        "method beside it.",
+        ("public", "users", "ε", "use", "rank sum [95 %]", "not told apart from", "beats the floor",
+         "beats the best without privacy", "bits", "judged on (sets)", "first build", "second build"),
+        entries,
+        _conclusion(rows),
+    )  # fmt: skip
+
+
+def _share(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.0%}"
+
+
+def _conclusion(rows: pd.DataFrame) -> str:
+    """Who has the smallest rank sum among fairly selected methods, and how to read the table."""
+    parts = []
+    for given, part in rows[rows["users"] == "any number"].groupby("given", sort=False):
+        ours = [row.epsilon for row in part.itertuples() if row.ours]
+        others: dict[str, list[str]] = {}
+        for row in part.itertuples():
+            if not row.ours:
+                others.setdefault(row.title, []).append(row.epsilon)
+        said = [f"ours at ε = {', '.join(ours)}"] if ours else []
+        said += [f"{title} at ε = {', '.join(budgets)}" for title, budgets in others.items()]
+        parts.append(f"{str(given).capitalize()}: the smallest rank sum has {'; '.join(said)}.")
+    return " ".join(parts) + (
+        " Candidates read no more than what is public in their row, and their setting was fixed without test rows or "
+        "chosen by privatised reports. Rank sums are over data sets, 1 the best on each, with bootstrap intervals over "
+        "sets and splits. Not told apart: the 95 % interval of the probability that the named method does better "
+        "than the other on a random split of a random set reaches down to one half. The builds are our methods "
+        "before and after their second development, with their rank sums."
+    )

@@ -1,0 +1,151 @@
+"""advice.csv: a planted change of the scores changes what a user is told; nobody is told a method that reads more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from lpbench.experiments import catalogue
+from lpbench.papers.field import PAPER
+from lpbench.papers.field.advice import FILE, GIVEN, may_use, n_users, read_advice, write_advice
+from lpbench.papers.field.ranking import NON_PRIVATE
+from lpbench.reporting.artefact import summarise_experiment
+from lpbench.selectors import parse_selector
+from tests.reporting.fake import experiment, scores_of, typed
+
+SETS = {
+    "field/classification": ["titanic", "anonymity", "employ", "magic[private_fraction=0.265]"],
+    "field/sealed_classification": ["spambase", "bank[private_fraction=0.11]"],
+    "field/public_sample": ["student[label_range=scale,public_share=0.1]", "abalone[public_share=0.1]"],
+}
+METHODS = ("calibrated_score", "residual_score", "public_forest", "private_majority", "lpct_prune_max_edge", "phist",
+           "public_residual_gp", "public_forest_regressor", "residual_gp", "private_mean", "ct_w", "dt")  # fmt: skip
+
+
+def advise(name, best, folder, larger=True):
+    """Advice of an experiment with few sets, in which ``best`` maps (method, epsilon) to its score."""
+    spec = experiment(name)
+    spec["groups"] = [
+        {**group, "dataset": SETS[name], "epsilon": [1000] if group.get("panel") == NON_PRIVATE else [1, 4],
+         "method": methods}
+        for group in spec["groups"]
+        if (methods := [m for m in group["method"] if parse_selector(m)[0] in METHODS or "learner=ridge" in m])
+    ]  # fmt: skip
+    for group in spec["groups"]:
+        group.pop("grid", None)
+    metric = "accuracy" if larger else "mse"
+    scores = scores_of(
+        spec, lambda key: best.get((key["method"], key["epsilon"]), 0.5), points=({},), metric=metric, noise=0.001
+    )
+    selectors = {selector for group in spec["groups"] for selector in group["method"]}
+    # every method at one setting, which it states
+    cards = {s: replace(catalogue.method(s), grid={}, grid_by_mask={}, tuning_free={}) for s in selectors}
+    body = typed(spec)
+    [path] = write_advice(body, summarise_experiment(body, scores, cards), cards, folder)
+    assert path == folder / FILE
+    return pd.read_csv(path, keep_default_na=False).set_index(["given", "users", "epsilon"])
+
+
+CLASSES = {
+    ("calibrated_score", 1.0): 0.7,
+    ("residual_score", 1.0): 0.8,
+    ("residual_score", 4.0): 0.8,
+    ("residual_score[variant=features]", 1.0): 0.6,
+    ("private_labels_classifier[randomizer=rr,learner=ridge]", 4.0): 0.75,
+    ("public_forest", 4.0): 0.72,
+}
+
+
+def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
+    found = advise("field/classification", CLASSES, tmp_path)
+    every = found.xs("any number", level="users")
+    assert every["method"].to_dict() == {
+        ("public features", 1.0): "residual_score[variant=features]",
+        ("public features", 4.0): "private_labels_classifier[randomizer=rr,learner=ridge]",
+        ("public sample", 1.0): "calibrated_score",
+        ("public sample", 4.0): "public_forest",
+        ("public features and sample", 1.0): "residual_score",
+        ("public features and sample", 4.0): "residual_score",
+    }
+    assert (every["judged_on"] == "conclusions").all() and (every["datasets"] == 3).all()
+    assert every["ours"].tolist() == [True, False, True, False, True, True]
+    assert every.loc[("public sample", 1.0), "first_build"] == "CalibratedScore: 3"
+    assert every.loc[("public features", 1.0), "second_build"] == "ResidualScore, features: 3"
+
+
+def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
+    before = advise("field/classification", CLASSES, tmp_path)
+    changed = {**CLASSES, ("calibrated_score", 4.0): 0.9, ("residual_score", 1.0): 0.4}
+    after = advise("field/classification", changed, tmp_path)
+    differ = before["method"].compare(after["method"], result_names=("before", "after"))
+    assert set(differ["after"]) == {"calibrated_score"}
+    assert {index[0::2] for index in differ.index} == {
+        ("public sample", 4.0), ("public features and sample", 1.0), ("public features and sample", 4.0)
+    }  # fmt: skip
+
+
+def test_advice_is_told_apart_by_the_number_of_users(tmp_path):
+    """On anonymity, the one small set for conclusions, another method is best."""
+    spec = {**CLASSES}
+    assert n_users("anonymity") < 1500 <= n_users("employ")
+    found = advise("field/classification", spec, tmp_path)
+    small = found.xs("under 1500", level="users")
+    assert (small["datasets"] == 1).all()
+    assert (found.xs("1500 or more", level="users")["datasets"] == 2).all()
+
+
+def test_equal_methods_are_not_told_apart(tmp_path):
+    found = advise("field/classification", {}, tmp_path)
+    row = found.loc[("public features and sample", "any number", 1.0)]
+    assert "PublicForest" in row["not_told_apart"] or row["title"] == "PublicForest"
+
+
+def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
+    best = {("public_forest_regressor", 1.0): 0.3, ("residual_gp", 4.0): 0.3, ("public_residual_gp", 4.0): 0.35}
+    found = advise("field/public_sample", best, tmp_path, larger=False).xs("any number", level="users")
+    assert found["method"].to_dict() == {
+        ("public sample", 1.0): "public_forest_regressor",
+        ("public sample", 4.0): "residual_gp",
+        ("public features and sample", 1.0): "public_forest_regressor",
+        ("public features and sample", 4.0): "residual_gp",
+    }
+
+
+def test_sealed_sets_judge_both_builds(tmp_path):
+    """On other scores than real ones: the experiment of the sealed sets is run once, by somebody else."""
+    found = advise("field/sealed_classification", CLASSES, tmp_path)
+    row = found.loc[("public features and sample", "any number", 1.0)]
+    assert row["judged_on"] == "sealed" and row["datasets"] == 2
+    assert row["first_build"] == "CalibratedScore: 4" and row["second_build"].startswith("ResidualScore: 2")
+
+
+def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
+    assert read_advice(tmp_path) is None
+    advise("field/classification", CLASSES, tmp_path)
+    table = read_advice(tmp_path)
+    assert table.heads[:4] == ("public", "users", "ε", "use")
+    assert ("public sample", "any number", "1", "CalibratedScore") == table.rows[6][:4]
+    assert table.remark.startswith(
+        "Public features: the smallest rank sum has ours at ε = 1; Labels, rr, ridge at ε = 4. "
+        "Public sample: the smallest rank sum has ours at ε = 1; PublicForest at ε = 4. "
+        "Public features and sample: the smallest rank sum has ours at ε = 1, 4. Candidates"
+    )
+    assert set(PAPER.advice) <= set(PAPER.outputs)
+
+
+@pytest.mark.parametrize(
+    ("selector", "choices"),
+    [
+        ("residual_gp", {"public features", "public features and sample"}),
+        ("lpct_prune_max_edge", {"public sample", "public features and sample"}),
+        ("private_mean", set(GIVEN)),
+        ("residual_score", {"public features and sample"}),
+        ("residual_score[variant=features]", {"public features", "public features and sample"}),
+        ("private_selection_regressor[estimator=par_dt]", {"public features", "public features and sample"}),
+        ("private_selection_classifier[estimator=ct_q]", {"public sample", "public features and sample"}),
+    ],
+)
+def test_what_a_method_reads_decides_where_it_may_be_used(selector, choices):
+    assert {given for given in GIVEN if may_use(selector, given)} == choices
