@@ -16,7 +16,7 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from lpbench.datasets import Draws
-from lpbench.errors import CellTimeout, PrivacyLeakWarning, StoreError
+from lpbench.errors import CellTimeout, ClippingWarning, PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import LocalEstimator, SweepResult, expand_grid
 from lpbench.estimators.progress import progress_to
 from lpbench.experiments.fingerprint import canonical_json, versions
@@ -71,7 +71,9 @@ def execute(block: Block) -> pa.Table:
         start = time.perf_counter()
         left = math.ceil((block.replications - replication) / len(problems))
         with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), progress_to(Projection(left)):
-            warnings.simplefilter("ignore", PrivacyLeakWarning)
+            # classes and ranges are a data set's; features scaled by public rows leave their range, as is documented
+            for category in (PrivacyLeakWarning, ClippingWarning):
+                warnings.simplefilter("ignore", category)
             results = estimator.score_many(problems, block.budgets, points.listed, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
         for r, problem, result in zip(wanted, problems, results, strict=True):

@@ -14,10 +14,12 @@ import pytest
 from lpbench.analysis.scores import SCORE_COLUMNS
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import expand_grid
+from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.compute import execute
 from lpbench.experiments.config import Runner
-from lpbench.experiments.plan import Plan
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from tests.experiments.helpers import block, cell
@@ -100,7 +102,8 @@ def test_what_the_clock_stops_is_no_result_and_is_tried_again(tmp_path):
 
 _SCRIPT = """
 import sys
-from lpbench.experiments.plan import Plan
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -163,3 +166,12 @@ def test_impossible_runner_settings(tmp_path, change):
     key = next(iter(change))
     with pytest.raises(ConfigurationError, match=f"runner.{key}="):
         run_blocks([block()], Store(tmp_path), progress=False, runner=Runner(**change))
+
+
+def test_rows_outside_the_range_of_the_public_ones_are_no_news_to_a_run(recwarn):
+    made = {name: catalogue.method(name) for name in ("residual_score", "lpct_max_edge")}
+    group = Group(dataset=["breast_cancer"], method=list(made), epsilon=[1.0])
+    experiment = Experiment(name="single", kind="single", replications=1, groups=[group])
+    for own in plan_experiment(experiment, seed=1, methods=made).blocks:
+        execute(own)
+    assert not recwarn.list
