@@ -51,7 +51,13 @@ def _ladders() -> Iterator[Ladder]:
             ]
             if mask == "aligned":
                 steps.append(
-                    Step("a least leaf size from 10 to 2000 in its place", method, "tried", TRIED, "leaf_size")
+                    Step(
+                        "a least leaf size from 10 to 2000 in its place",
+                        f"{method}[variant=leaf_size]",
+                        "tried",
+                        TRIED,
+                        "leaf_size",
+                    )
                 )
             if mask == "personalized":
                 steps.append(
