@@ -16,7 +16,7 @@ _FIT, _SWEEP = "histoftree.histoftree.CellRegressor.fit", "histoftree.histoftree
 _TRUE_LABELS = wrapped(
     "histoftree.rounds.Split.forests",
     lambda grow: (
-        lambda self, rule, score, labels, depths: grow(self, rule, score, [self._rounds.y] * len(labels), depths)
+        lambda self, rule, score, labels, *rest: grow(self, rule, score, [self._rounds.y] * len(labels), *rest)
     ),
 )
 
@@ -66,8 +66,8 @@ def _first_users_noise(draw: Callable) -> Callable:
 def _true_if_many(grow: Callable) -> Callable:
     """Grow the trees of a sweep of several label budgets on true labels."""
 
-    def grows(self: Any, rule: str, score: str, labels: Any, depths: Any) -> Any:
-        return grow(self, rule, score, [self._rounds.y] * len(labels) if len(labels) > 2 else labels, depths)
+    def grows(self: Any, rule: str, score: str, labels: Any, *rest: Any) -> Any:
+        return grow(self, rule, score, [self._rounds.y] * len(labels) if len(labels) > 2 else labels, *rest)
 
     return grows
 

@@ -124,7 +124,8 @@ def randomizer_cost(randomizer: Randomizer, seed: int) -> WireCost:
 
 
 def _collect_round(randomizer: Randomizer, number: int, streams: Streams) -> tuple[list[bytes], Collector]:
-    messages = [m for m in randomizer.messages if m.round == number]
+    # What users of other groups send in its place is counted with the longest.
+    messages = [m for m in randomizer.messages if m.round == number and m.fields]
     # What is public goes along with the first message, as it is.
     public = int(randomizer.public_bits / 64) if number == 1 else 0
     fields = (*([Reals(public)] if public else []), *(f for m in messages for f in m.fields))
