@@ -30,6 +30,8 @@ MISSING = ("?", "-", ".", "unknown")
 #: Public rows of a classification data set: this share, within these bounds. They set the scale of the features.
 PUBLIC_SHARE, PUBLIC_ROWS = 0.1, (20, 500)
 SEPARATORS = ",;\t|"
+#: Names of columns that hold identifiers, where all values are different: id, customer_id, CustomerId, order no.
+_IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I[dD]$")
 
 
 @dataclass
@@ -207,8 +209,14 @@ def _useless(column: pd.Series, values: pd.Series) -> str:
         return f"{1 - len(values) / len(column):.0%} of its cells are missing"
     if values.nunique() < 2:
         return "constant"
-    if pd.api.types.is_integer_dtype(values) and len(values) > 2 and (values.diff().dropna() == 1).all():
-        return "numbers the rows"
+    if pd.api.types.is_integer_dtype(values) and len(values) > 2:
+        steps = values.diff().dropna()
+        if (steps == 1).all():
+            return "numbers the rows"
+        if (steps > 0).all():
+            return "numbers the rows, with gaps"
+        if values.is_unique and _IDENTIFIER.search(str(column.name)):
+            return "identifies the rows"
     if not pd.api.types.is_numeric_dtype(values) and values.nunique() > MAX_CATEGORIES:
         strange = values[pd.to_numeric(values, errors="coerce").isna()]
         if len(strange) < len(values) / 2:

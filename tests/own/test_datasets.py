@@ -68,6 +68,8 @@ def test_columns_that_say_nothing_are_left_out_with_a_reason(home):
     manifest, said = profiled(
         frame(
             id=range(7, 7 + ROWS),
+            gaps=np.arange(ROWS) * 3 + np.arange(ROWS) % 2,
+            customer_id=np.random.default_rng(1).permutation(ROWS) + 100,
             same=5,
             text=[f"t{i}" for i in range(ROWS)],
             empty=np.where(np.arange(ROWS) < 40, np.nan, 1.5),
@@ -77,6 +79,13 @@ def test_columns_that_say_nothing_are_left_out_with_a_reason(home):
     assert manifest["features"] == ["a", "b"]
     for reason in ("id: numbers the rows", "same: constant", "text: text with 60", "empty: 67% of", "odd: 1 cells"):
         assert reason in said
+    assert "gaps: numbers the rows, with gaps" in said
+    assert "customer_id: identifies the rows" in said
+
+
+def test_different_whole_numbers_that_name_nothing_stay(home):
+    manifest, _ = profiled(frame(paid=np.random.default_rng(1).permutation(ROWS)))
+    assert "paid" in manifest["features"]
 
 
 def test_categories(home):

@@ -28,25 +28,30 @@ def planted(key):
 
 
 @pytest.fixture(scope="module")
-def field(tmp_path_factory):
+def every_selection(tmp_path_factory):
     folder = tmp_path_factory.mktemp("field")
     spec = experiment("field/regression")
     # few methods and sets, of every kind
     spec["groups"] = [
         {**group, "epsilon": [1], "dataset": ["abalone", "bike", "student", "visits"],
          "method": [m for m in group["method"] if m in ("residual_gp", "private_mean", "par_dt", "dt")
-                    or "laplace,learner=ridge" in m]}
+                    or "laplace,learner=ridge" in m or "estimator=krr" in m]}
         for group in spec["groups"]
     ]  # fmt: skip
     for group in spec["groups"]:
         group["epsilon"] = [1000] if group.get("panel") == NON_PRIVATE else [1]
+    cards = {name: catalogue.method(name) for name in ("private_selection_regressor", "private_mean")}
     scores = scores_of(spec, planted, points=({},))
-    summary = summarise_experiment(typed(spec), scores, {})
+    summary = summarise_experiment(typed(spec), scores, cards)
     scores.to_parquet(folder / "scores.parquet")
     [path] = write_field(typed(spec), summary, {}, folder)
     assert path.name == FILE
-    table = pd.read_csv(path)
-    return table[table["selection"] == "oracle"].set_index(["kind", "method"])
+    return pd.read_csv(path)
+
+
+@pytest.fixture(scope="module")
+def field(every_selection):
+    return every_selection[every_selection["selection"] == "oracle"].set_index(["kind", "method"])
 
 
 def test_planted_winners_have_the_smallest_rank_sum_where_they_win(field):
@@ -61,6 +66,13 @@ def test_everybody_beats_the_floor_and_nobody_the_best_without_privacy(field):
     others = field.drop(index="private_mean", level="method")
     assert (others["beats_floor"] == 1).all() and (field["beats_non_private"] == 0).all()
     assert (field.xs("private_mean", level="method")["beats_floor"] == 0.5).all()
+
+
+def test_a_paid_choice_is_ranked_under_private_alone_beside_those_that_had_none(every_selection):
+    chose = "private_selection_regressor[estimator=krr]"
+    shown = {s: set(rows["method"]) for s, rows in every_selection.groupby("selection")}
+    assert shown["private"] == {chose, "private_mean"}
+    assert chose not in shown["oracle"]
 
 
 def test_references_are_shown_against_and_not_ranked(field):
