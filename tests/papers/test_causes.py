@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import KRR, LPCT, PGLM, PSGD, HistOfTree
+from lpbench.estimators import KRR, LPCT, PGLM, PSGD, HistOfTree, LPCTPrune
 from lpbench.papers.lpct.causes import needed_share
 from lpbench.problem import Problem
 from lpbench.reporting.paper import papers
@@ -61,6 +61,15 @@ def test_an_uncut_tree_takes_a_third_or_more_of_the_error_at_small_budgets(small
     assert found[0].min() >= found[1:].min()
 
 
+def test_a_least_leaf_size_does_what_an_uncut_tree_does_at_small_budgets(small):
+    grid = {"depth": [1, 2, 4, 6], "bins": [1, 2], "label_share": [0.5, 0.9]}
+    plain, uncut, least = (
+        errors(HistOfTree(y_range=(0.0, 1.0)), small, 0.25, grid | more).min()
+        for more in ({}, {"depth": [0]}, {"min_samples_leaf": [10, 50, 100, 500]})
+    )
+    assert least < 0.67 * plain and uncut < 0.67 * plain
+
+
 def test_half_of_the_budget_for_the_label_helps_krr_where_features_are_protected(small):
     grid = {"max_depth": [1, 2, 4], "min_samples_leaf": [10, 100]}
     best = {b: errors(KRR(budget=b, y_range=(0.0, 1.0)), small, 1.0, grid, 8).min() for b in ("composed", "halves")}
@@ -83,6 +92,19 @@ def test_cells_of_one_public_row_cost_seven_points_of_accuracy_at_depth_7():
     """Figure 7(a), epsilon = 1: printed 0.585, and 0.65 if a cell with one public row is a leaf."""
     assert best_at_depth_7(0) == pytest.approx(0.585, abs=0.015)
     assert 0.05 < best_at_depth_7(1) - best_at_depth_7(0) < 0.1
+
+
+def test_a_leaf_of_depth_1_may_answer_from_the_root():
+    """Figure 7(b), depth 1: printed 0.5536 at epsilon = 1, and more without the root."""
+    model = LPCTPrune(1.0, 1, criterion="entropy", min_samples_leaf=0, outside="zero", classes=[0, 1])
+    scores, alone = [], []
+    for replication in range(60):
+        problem = make_problem("posterior_drift", {"n_public": 100, "gamma": 0.5}, None, None, replication, 7)
+        scores.append(model.sweep(problem, [1.0], {"min_depth": [1]}, Streams(replication)).values[0, 0])
+        q = LPCT(1.0, 1, criterion="entropy", min_samples_leaf=0, source="public", outside="zero", classes=[0, 1])
+        alone.append(q.sweep(problem, [1.0], {"depth": [1]}, Streams(replication)).values[0, 0])
+    assert np.mean(scores) == pytest.approx(0.5536, abs=0.015)
+    assert np.mean(alone) > np.mean(scores) + 0.01
 
 
 def test_one_rate_for_public_and_private_steps_costs_psgd_accuracy():
