@@ -14,6 +14,7 @@ const step = async (frame, action) => {
   }
   const leaves = found[0].tagName === "A" && found[0].pathname !== frame.contentWindow.location.pathname;
   const loaded = new Promise((done) => { frame.onload = done; });
+  found[0].scrollIntoView({ block: "center" });
   found[0].click();
   if (leaves) await loaded;
   await wait(100);
