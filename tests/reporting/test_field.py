@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments import catalogue
 from lpbench.papers.field.ranking import FILE, NON_PRIVATE, best_without_privacy, report_bits, write_field
-from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
+from lpbench.reporting.entries import Entry
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import card, experiment, scores_of, typed
 
@@ -27,9 +29,11 @@ def planted(key):
     return {"residual_gp": 1.0 if seen else 4.0, "private_mean": 5.0, "dt": 0.5}.get(base, 2.0)
 
 
-@pytest.fixture(scope="module")
-def every_selection(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("field")
+CARDS = {name: catalogue.method(name) for name in ("private_selection_regressor", "private_mean")}
+
+
+def few():
+    """The experiment with few methods and sets, and its scores."""
     spec = experiment("field/regression")
     # few methods and sets, of every kind
     spec["groups"] = [
@@ -40,11 +44,16 @@ def every_selection(tmp_path_factory):
     ]  # fmt: skip
     for group in spec["groups"]:
         group["epsilon"] = [1000] if group.get("panel") == NON_PRIVATE else [1]
-    cards = {name: catalogue.method(name) for name in ("private_selection_regressor", "private_mean")}
-    scores = scores_of(spec, planted, points=({},))
-    summary = summarise_experiment(typed(spec), scores, cards)
+    return typed(spec), scores_of(spec, planted, points=({},))
+
+
+@pytest.fixture(scope="module")
+def every_selection(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("field")
+    spec, scores = few()
+    summary = summarise_experiment(spec, scores, CARDS)
     scores.to_parquet(folder / "scores.parquet")
-    [path] = write_field(typed(spec), summary, {}, folder)
+    [path] = write_field(spec, summary, {}, folder)
     assert path.name == FILE
     return pd.read_csv(path)
 
@@ -73,6 +82,20 @@ def test_a_paid_choice_is_ranked_under_private_alone_beside_those_that_had_none(
     shown = {s: set(rows["method"]) for s, rows in every_selection.groupby("selection")}
     assert shown["private"] == {chose, "private_mean"}
     assert chose not in shown["oracle"]
+
+
+def test_each_selection_has_its_own_table_and_pictures(tmp_path):
+    spec, scores = few()
+    write_artefact(spec, scores, CARDS, tmp_path / spec.name)
+    entry = Entry(spec, tmp_path)
+    assert "setting chosen by privatised reports" in (entry.folder / "regression_private.tex").read_text(
+        encoding="utf-8"
+    )
+    shown = {s: {f for files in entry.pictures(s).values() for f in files} for s in SELECTIONS}
+    pictures = {f for f in entry.files if f.endswith(".svg")}
+    assert set.union(*shown.values()) == pictures and sum(map(len, shown.values())) == len(pictures)
+    assert all(f.startswith("regression_private") for f in shown["private"])
+    assert not any("private" in f for f in shown["oracle"])
 
 
 def test_references_are_shown_against_and_not_ranked(field):
