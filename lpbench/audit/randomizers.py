@@ -158,6 +158,13 @@ class GroupMessage(Message):
 
     parts: Sequence[Message] = ()
 
+    @property
+    def paths(self) -> tuple[str, str]:
+        """Those of all parts that have a device; several are joined by semicolons."""
+        named = [part.paths for part in self.parts if part.device] or [super().paths]
+        fit, sweep = ("; ".join(dict.fromkeys(names)) for names in zip(*named, strict=True))
+        return fit, sweep
+
     def losses(self) -> np.ndarray:
         """Losses of the parts as blocks; 0 between groups."""
         return block_diag(*(part.losses() for part in self.parts))

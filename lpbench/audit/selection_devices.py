@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def _either(model: Any, asked: Sequence[tuple[NumberQuestion, np.ndarray]]) -> R
     sizes = [inner.n_values, *(len(message.inputs) for message in validating)]
     longest = max(validating, key=lambda message: payload_bits(message.fields))
     trains = sum(payload_bits(m.fields) for m in inner.messages) >= payload_bits(longest.fields)
-    messages = [_of_kind(sizes, 0, message, trains) for message in inner.messages]
+    messages = [_of_kind(sizes, 0, _fitted_alone(message), trains) for message in inner.messages]
     messages += [_of_kind(sizes, k, m, m is longest and not trains) for k, m in enumerate(validating, start=1)]
     owner = np.repeat(np.arange(len(sizes)), sizes)
     neighbours = (owner[:, None] == owner) & ~np.eye(owner.size, dtype=bool)
@@ -56,6 +57,11 @@ def _either(model: Any, asked: Sequence[tuple[NumberQuestion, np.ndarray]]) -> R
         neighbours=neighbours, public_bits=inner.public_bits, bits_down=inner.bits_down,
         note="each user either trains or validates",
     )  # fmt: skip
+
+
+def _fitted_alone(message: Message) -> Message:
+    """The same message of a candidate, which a sweep fits as well."""
+    return message if message.asked is None else replace(message, asked=replace(message.asked, sweep=message.asked.fit))
 
 
 def _of_kind(sizes: Sequence[int], kind: int, message: Message, counted: bool) -> GroupMessage:
