@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis.selection import SELECTIONS
+from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
 from lpbench.papers.field.ranking import FILE, NON_PRIVATE, best_without_privacy, report_bits, write_field
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
@@ -132,3 +133,16 @@ def test_rivals_have_short_names():
     selector = "private_labels_regressor[learner=gaussian_process,randomizer=optimal_unbiased]"
     cards = {selector: card(title, "regression")}
     assert method_title(selector, cards) == "Labels, gaussian process, optimal unbiased"
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_the_sealed_sets_meet_the_field_as_it_is(task):
+    """Whatever is compared on other sets is compared there, in the same way."""
+    field, sealed = (experiment(f"field/{kind}{task}") for kind in ("", "sealed_"))
+    assert {d for g in sealed["groups"] for d in g["dataset"]} == set(sealed["groups"][0]["dataset"])
+    assert [{**g, "dataset": []} for g in sealed["groups"]] == [{**g, "dataset": []} for g in field["groups"]]
+    for name in ("compared", "builds", "advice"):
+        assert sealed["settings"][name] == field["settings"][name]
+    assert sealed["replications"] == field["replications"] and sealed["on_request"]
+    for name in sealed["settings"]["data_sets"]["sealed"]:
+        assert load_manifest(name).role == "sealed"
