@@ -25,6 +25,8 @@ WIDTHS = (375, 768, 1440)
 AXE_WIDTHS = (1440,)
 #: Pixels that a page has at most at the largest width before anything is unfolded.
 LONGEST = 8000
+#: Seconds that a browser may take for all pages: a minute alone on two cores, many times that beside other work.
+LIMIT = 3600
 AXE = files("axe_core_python") / "axe.min.js"
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -63,7 +65,7 @@ def browse(folder: Path, profile: Path, script: str, values: dict, dark: bool = 
         scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
         address = f"http://127.0.0.1:{server.server_port}/probe"
         command = [BROWSER, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=20000", scheme, address]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     finally:
         server.shutdown()
         server.server_close()
