@@ -47,6 +47,7 @@ REASONS: Mapping[str, str] = {
     "PrivateLabelsRegressor": "linear algebra of the BLAS",
     "PublicForestRegressor": "linear algebra of the BLAS",
     "PublicResidualGP": "linear algebra of the BLAS",
+    "PublicTreeClassifier": "sums as wide as the processor's vectors",
     "PrivateSelectionRegressor": "sums as wide as the processor's vectors",
     "ResidualGP": "linear algebra of the BLAS",
     "ResidualScore": "linear algebra of the BLAS",
