@@ -32,8 +32,11 @@ DATASETS = {
     "classification": ("breast_cancer", "rough_classes[n=1024]", "landcover"),
     "regression": ("diabetes_progression", "rough_regression[n=1024]", "pyrimidines", "red_wine"),
 }
-#: Those of regression methods that read a public sample.
-WITH_PUBLIC = ("diabetes_progression[public_share=0.2]", "sine_wave[n_private=1024,n_public=128]")
+#: Those of methods that read a public sample.
+WITH_PUBLIC = {
+    "classification": ("breast_cancer", "landcover"),
+    "regression": ("diabetes_progression[public_share=0.2]", "sine_wave[n_private=1024,n_public=128]"),
+}
 MASKS = ("aligned", "personalized")
 BUDGETS = (1.0, 4.0)
 WORKERS = (1, 2)
@@ -137,8 +140,7 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
 
 def tried_on(method: Method) -> tuple[str, ...]:
     """Data sets on which a method is tried."""
-    alone = method.task == "classification" or not method.estimator_class.uses_public
-    return DATASETS[method.task] if alone else WITH_PUBLIC
+    return (WITH_PUBLIC if method.estimator_class.uses_public else DATASETS)[method.task]
 
 
 def _parts(dataset: str) -> tuple[str, Mapping[str, object]]:

@@ -7,6 +7,7 @@ import pytest
 
 from lpbench.cli import machines
 from lpbench.cli.main import main
+from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
 
@@ -44,6 +45,13 @@ def test_no_promise_is_weaker_without_a_reason_and_the_page_lists_them():
     assert set(machines.REASONS) <= estimators
     assert all(machines.promise(e) == (machines.NUMERIC if e in machines.REASONS else 0.0) for e in estimators)
     assert machines.promises() in (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+
+
+def test_a_method_that_reads_a_public_sample_is_tried_where_there_is_one():
+    for method in catalogue.methods().values():
+        described = (describe(*machines._parts(name)) for name in machines.tried_on(method))
+        shapes = [d for d in described if d.available]
+        assert shapes and (not method.estimator_class.uses_public or all(s.n_public for s in shapes)), method.name
 
 
 @pytest.mark.parametrize("argv", [["lpct/table2"], ["--all"], ["--seed", "3"], ["--workers", "1"]])
