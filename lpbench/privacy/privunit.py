@@ -247,7 +247,7 @@ class PrivUnitG(ContinuousMechanism):
 
 @dataclass(frozen=True)
 class SignedPrivUnitG(PrivUnitG):
-    """PrivUnitG of a clipped gradient g: of +-g/|g| with probability (1 +- |g|)/2.
+    """PrivUnitG of a clipped gradient g: of ``+-g/|g|`` with probability ``(1 +- |g|)/2``.
 
     Inputs are gradients, not zero, of any length.
     """
@@ -260,7 +260,7 @@ class SignedPrivUnitG(PrivUnitG):
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Largest log-ratio of the two mixtures over the regions that the thresholds of both cut out.
 
-        The density (relative to a Gaussian) takes one value where g z is above |gamma|, one below -|gamma|, one
+        The density (relative to a Gaussian) takes one value where g z is above ``|gamma|``, one below ``-|gamma|``, one
         between. All nine pairs of regions exist unless the gradients are parallel; then there are three.
         """
         first, second = self._levels(value), self._levels(other)
