@@ -15,7 +15,7 @@ from lpbench.audit.world import LABELS, SHOWN, Y_RANGE, repeat
 from lpbench.estimators.any_learner.numbers import NUMBER, NumberQuestion
 from lpbench.estimators.private_selection.candidates import candidates_of
 from lpbench.estimators.private_selection.selection import difference_question, label_question
-from lpbench.privacy import Laplace, Records
+from lpbench.privacy import Channel, Records
 from lpbench.privacy.payload import payload_bits
 from lpbench.seeds import Streams
 
@@ -66,8 +66,9 @@ def _fitted_alone(message: Message) -> Message:
 
 def _of_kind(sizes: Sequence[int], kind: int, message: Message, counted: bool) -> GroupMessage:
     """A message that users of one kind send and the others do not; its bits count if the kind sends most."""
-    nothing = [Message(Laplace(1.0), np.zeros((size, 1)), lambda value, n, streams: np.zeros(n)) for size in sizes]
-    parts = [message if k == kind else silent for k, silent in enumerate(nothing)]
+    silent = Channel(np.ones((1, 1)))
+    nothing = [Message(silent, np.zeros(size, dtype=int), lambda value, n, streams: np.zeros(n)) for size in sizes]
+    parts = [message if k == kind else other for k, other in enumerate(nothing)]
     owner, first = np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes])
 
     def send(value: int, n: int, streams: Streams) -> np.ndarray:

@@ -71,6 +71,7 @@ def test_one_method_is_audited_as_in_the_table_and_nothing_is_written(tmp_path, 
     assert mutants == [
         "private_mean_noise_shared (private_mean): caught by device audit in fit; device audit in sweep",
         "krr_label_not_split (krr): caught by accountant in fit; accountant in sweep",
+        "krr_features_share_noise (krr): caught by device audit in fit; device audit in sweep",
     ]
     assert second.startswith("krr ") and not any(tmp_path.iterdir())
 
@@ -99,4 +100,4 @@ def test_a_missed_known_bad_method_fails_the_audit_of_its_method(tmp_path, monke
     assert main(["audit", "--results", str(tmp_path), "--samples", "2000", "--workers", "1"]) == 1
     assert "krr: the known-bad method krr_label_not_split was not caught" in capsys.readouterr().out
     text = (tmp_path / "reproduced" / "audit_mutants.csv").read_text()
-    assert text == "method,mutant,caught_by\nkrr,krr_label_not_split,\n"
+    assert text == "method,mutant,caught_by\nkrr,krr_label_not_split,\nkrr,krr_features_share_noise,\n"

@@ -189,6 +189,8 @@ def p_values(message, value, sent, shifted):
         return [stats.binomtest(int(k), len(sent), p).pvalue for k, p in zip(counts, members, strict=True)]
     if isinstance(mechanism, FiniteMechanism):
         law = mechanism.channel()[true]
+        if law.size == 1:  # users of a group that is not asked: one report, always
+            return [float(not sent.any())]
         return category_p_value(law, sent, named=message.fields[0].size == law.size)
     return []
 

@@ -87,7 +87,7 @@ def test_every_experiment_runs(tmp_path, name):
 
 def test_what_runs_on_request_must_be_named_in_full():
     names = {experiment.name for experiment in select_experiments(["field/*"])}
-    assert names == {"field/regression", "field/classification", "field/unbalanced"}
+    assert names == {"field/regression", "field/classification", "field/unbalanced", "field/public_sample"}
     asked = select_experiments(["field/sealed_regression", "histoftree/figure1"])
     assert {experiment.name for experiment in asked} == {"field/sealed_regression", "histoftree/figure1"}
     with pytest.raises(ConfigurationError, match="only if they are named in full"):
