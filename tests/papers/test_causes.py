@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import KRR, LPCT, PGLM, PSGD, HistOfTree, LPCTPrune
+from lpbench.estimators import KRR, LPCT, PGLM, PHIST, PSGD, HistOfTree, LPCTPrune
 from lpbench.papers.lpct.causes import needed_share
+from lpbench.paths import ROOT
 from lpbench.problem import Problem
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import explain, published_cells
@@ -179,6 +180,30 @@ def test_the_released_search_stops_where_the_full_one_goes_on_and_costs_little_a
 def test_released_constants_keep_private_votes_out_of_cells_of_equal_size(epsilon):
     for depth in range(1, 8):
         assert min(needed_share(depth, epsilon, climbed) for climbed in range(depth)) > 2.0
+
+
+def test_one_draw_of_the_noise_for_all_replications_leaves_phists_mean_at_chance():
+    """Means of ten replications spread as ten draws let them, or as a single one does."""
+    model, means = PHIST(classes=[0, 1]), []
+    for k in range(30):
+        params = {"n_private": 500, "n_public": 20, "gamma": 0.5}
+        ten = [make_problem("posterior_drift", params, None, None, r, k) for r in range(10)]
+        seeds = ([100 * k + r for r in range(10)], [k] * 10)
+        scores = [
+            [model.sweep(p, [1.0], {"bins": [4]}, Streams(s)) for p, s in zip(ten, own, strict=True)] for own in seeds
+        ]
+        means.append([np.mean([s.values[0, 0] for s in part]) for part in scores])
+    own, shared = np.std(means, axis=0)
+    assert shared > 1.5 * own
+
+
+def test_ct_q_is_that_of_the_saved_log_and_not_the_printed_one():
+    printed = published_cells("lpct/table2").query("method == 'ct_q'").set_index(["dataset", "epsilon"])["published"]
+    summary = pd.read_csv(ROOT / "results/reproduced/lpct/table2/summary.csv")
+    ours = summary.query("method == 'ct_q' and selection == 'oracle'").set_index(["dataset", "epsilon"])["mean"]
+    for dataset, logged in (("email", 0.771), ("employ", 0.908)):
+        assert ours[dataset, 0.5] == pytest.approx(logged, abs=0.005)
+        assert ours[dataset, 0.5] > printed[dataset, 0.5] + 0.04
 
 
 def test_the_two_wrong_explanations_are_gone():
