@@ -11,6 +11,9 @@ const look = async (page, width) => {
   found.scrolls = root.scrollWidth - root.clientWidth;
   found.height = root.scrollHeight;
   page_.querySelectorAll("details").forEach((d) => { d.open = true; });
+  for (let k = 0; k < 100 && page_.querySelector("[data-table]"); k++) await wait(50);
+  found.missing = page_.querySelectorAll("[data-table]").length;
+  found.tables = page_.querySelectorAll("table").length;
   const pictures = [...page_.images];
   pictures.forEach((i) => { i.loading = "eager"; });
   await Promise.all(pictures.map((i) => i.decode().catch(() => 0)));

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from lpbench.paths import ROOT
+from lpbench.reporting.pages import late_tables
 from tests.reporting.site import write_site
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -87,6 +88,7 @@ def check(found: list[dict], complaints: list[str], dark: bool) -> None:
     for view in found:
         where = (view["page"], view["width"])
         assert view["scrolls"] <= 0, where
+        assert view["missing"] == 0, where
         assert view["broken"] == [] and view["elsewhere"] == [], where
         assert view["silent"] == [], where
         assert view.get("axe", []) == [], where
@@ -121,6 +123,16 @@ def test_a_cell_leads_to_its_command_and_beside_the_run_to_its_replications(repo
     page, _, fragment = view["link"].partition("#")
     assert fragment == "abalone%7Caligned%7Chistoftree_max_edge%7C2"
     assert "id='abalone|aligned|histoftree_max_edge|2'" in (report.parent / page).read_text(encoding="utf-8")
+
+
+def test_tables_beside_a_page_come_with_their_folds(report, tmp_path, monkeypatch):
+    monkeypatch.setattr(late_tables, "MANY", 0)
+    folder = write_site(tmp_path)
+    held, apart = ((f / "histoftree.html").read_text(encoding="utf-8").count("<table") for f in (report, folder))
+    assert apart < held and (folder / "tables/histoftree-table1.js").is_file()
+    found, complaints = visit(folder, tmp_path / "profile", dark=False)
+    check(found, complaints, dark=False)
+    assert {v["tables"] for v in found if v["page"] == "histoftree.html"} == {held}
 
 
 def test_the_probe_sees_what_is_wrong(tmp_path):

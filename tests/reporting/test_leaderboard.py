@@ -10,7 +10,8 @@ import pytest
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.pages.findings import as_picture, below_the_floor, gains, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, as_script, board, default_view, in_view
+from lpbench.reporting.pages.leaderboard import ALL, board, default_view, in_view
+from lpbench.reporting.pages.leaderboard_script import as_script
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
 
@@ -59,9 +60,32 @@ def test_only_one_privacy_model_is_ranked_and_shown_first(tmp_path):
     view = default_view(lines)
     assert view["protects"] == "label and protected features" and view["epsilon"] == "1"
     assert all(np.isnan(r.rank) for r in lines if r.method == "private_mean")
-    script = as_script(lines, view)
+
+
+def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
+    lines = board([entry(tmp_path)], cards(), {"krr": 130.0}, {"krr": 0.123456})
+    script = as_script(lines, {"task": "regression"})
     data = json.loads(re.fullmatch(r"const BOARD = (.*);\n", script)[1])
-    assert len(data["rows"]) == len(lines) and "NaN" not in script
+    rows = [
+        (*group, *data["sets"][d], *data["methods"][m], data["experiments"][e], *rest)
+        for *group, found in data["groups"]
+        for d, m, e, *rest in found
+    ]
+    assert len(rows) == len(lines) > 20
+    shared = "task mask_key mask epsilon selection dataset_key dataset method title protects".split()
+    forms = "work:.5g bits:.5g experiment: sets: score:.4g se:.2g floor:.2f best:.2f rank:.3f low:.1f high:.1f"
+    shown = dict(v.split(":") for v in forms.split())
+    for row, line in zip(rows, lines, strict=True):
+        assert row[: len(shared)] == tuple(getattr(line, k) for k in shared)
+        for value, (key, form) in zip(row[len(shared) :], shown.items(), strict=True):
+            wanted = getattr(line, key)
+            if isinstance(wanted, float):
+                assert (value is None) if np.isnan(wanted) else value == float(format(wanted, form))
+            else:
+                assert value == wanted
+    assert "NaN" not in script and ", " not in script
+    for text in ("red_wine", "Red wine", "extensions/tuning_free_regression", "oracle"):
+        assert script.count(f'"{text}"') == (2 if text == "oracle" else 1)  # two budgets
 
 
 def test_gains_are_against_the_best_rival(tmp_path):

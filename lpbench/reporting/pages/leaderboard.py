@@ -6,10 +6,9 @@ compared within a task, a mask, a budget, a way of selection and, by default, a 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +73,8 @@ class Line:
     sets : int
         Data sets behind the row.
     experiment : str
-    data, method_key, mask_key : str
-        Selectors, as the command line takes them.
+    mask_key, dataset_key : str
+        Selectors, as the command line takes them; no data set for all of them together.
     """
 
     task: str
@@ -272,19 +271,6 @@ def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
-    """The rows as a script: pages opened from a disk may load scripts, but no data."""
-    rows = [[_short(v) for v in asdict(line).values()] for line in lines]
-    keys = list(asdict(lines[0])) if lines else []
-    return f"const BOARD = {json.dumps({'keys': keys, 'rows': rows, 'view': view}, ensure_ascii=False)};\n"
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if math.isnan(value) else float(f"{value:.5g}")
-    return value
 
 
 def bits_per_user(report: Path) -> dict[str, float]:

@@ -23,15 +23,16 @@ from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_floor, findings
+from lpbench.reporting.pages.late_tables import set_apart
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
-    as_script,
     bits_per_user,
     board,
     default_view,
     in_view,
     work_per_fit,
 )
+from lpbench.reporting.pages.leaderboard_script import as_script
 from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
@@ -131,7 +132,8 @@ class Site:
     def _unit(self, entry: Entry, floor: Mapping) -> dict:
         letter = self._paper(entry.paper).letter
         mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
-        return unit(entry, self.cards, floor, *mine)
+        shown = unit(entry, self.cards, floor, *mine)
+        return shown | set_apart(shown)
 
     def write(self, place: Place) -> list[Path]:
         """Write all pages of one place."""
@@ -187,6 +189,9 @@ class Site:
         mine = [e for e in self.entries if page_of(e.name) == page]
         about = self.about[page]
         mine.sort(key=lambda e: [not e.name.startswith(start) for start in about.experiments])
+        for entry in mine:
+            if entry.was_run and (held := self.units[entry.name])["late"]:
+                write_text(held["late_script"], place.folder / held["late"])
         paper = self._paper(page)
         # what a paper's main result is laid out as comes first
         mine.sort(key=lambda e: e.name not in paper.grids)

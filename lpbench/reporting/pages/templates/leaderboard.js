@@ -1,7 +1,12 @@
 "use strict";
 (() => {
   const form = document.getElementById("filters"), body = document.querySelector("#board tbody"), told = document.getElementById("told");
-  const rows = BOARD.rows.map((r) => Object.fromEntries(BOARD.keys.map((k, i) => [k, r[i]])));
+  const rows = BOARD.groups.flatMap(([task, mask_key, mask, epsilon, selection, lines]) => lines.map((line) => {
+    const [set, of, from, sets, score, se, floor, best, rank, low, high] = line;
+    const [dataset_key, dataset] = BOARD.sets[set], [method, title, protects, work, bits] = BOARD.methods[of];
+    return { task, mask_key, mask, epsilon, selection, dataset_key, dataset, method, title, protects, work, bits,
+      experiment: BOARD.experiments[from], sets, score, se, floor, best, rank, low, high };
+  }));
   const text = (v) => typeof v === "number" ? String(v) : v;
   const cell = (content, value, tag = "td") => {
     const made = document.createElement(tag);

@@ -25,9 +25,8 @@
   // a table that is wider than its place says so
   const measure = (box) => box.parentElement.classList.toggle("is-wide", box.scrollWidth > box.clientWidth + 1);
   const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
-  const boxes = document.querySelectorAll(".wide > .scroll");
-  boxes.forEach((box) => { measure(box); watcher.observe(box); });
-  addEventListener("filled", () => boxes.forEach(measure));
+  const boxes = (within) => within.querySelectorAll(".wide > .scroll");
+  addEventListener("filled", () => boxes(document).forEach(measure));
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
@@ -36,23 +35,50 @@
     if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
     return a.localeCompare(b, undefined, { numeric: true });
   };
-  for (const table of document.querySelectorAll("table.sortable")) {
-    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-    heads.forEach((head, k) => {
-      if (!head.textContent.trim()) return;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "ascending";
-        heads.forEach((h) => h.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const body = table.tBodies[0];
-        body.append(...[...body.rows].sort((a, b) => (down ? -1 : 1) * compare(value(a, k), value(b, k))));
+  const prepare = (within) => {
+    boxes(within).forEach((box) => { measure(box); watcher.observe(box); });
+    for (const table of within.querySelectorAll("table.sortable")) {
+      const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+      heads.forEach((head, k) => {
+        if (!head.textContent.trim()) return;
+        const button = document.createElement("button");
+        button.type = "button";
+        button.append(...head.childNodes);
+        head.append(button);
+        button.addEventListener("click", () => {
+          const down = head.getAttribute("aria-sort") === "ascending";
+          heads.forEach((h) => h.removeAttribute("aria-sort"));
+          head.setAttribute("aria-sort", down ? "descending" : "ascending");
+          const body = table.tBodies[0];
+          body.append(...[...body.rows].sort((a, b) => (down ? -1 : 1) * compare(value(a, k), value(b, k))));
+        });
       });
-    });
-  }
+    }
+  };
+  prepare(document);
+
+  // tables that the page does not carry come when their fold is opened
+  const scripts = {};
+  const load = (address) => scripts[address] ??= new Promise((done) => {
+    const script = document.createElement("script");
+    script.onload = done;
+    script.src = address;
+    document.head.append(script);
+  });
+  const bring = async (places) => {
+    for (const place of places) {
+      const address = place.closest("section").dataset.t;
+      await load(address);
+      if (!place.isConnected) continue;
+      const made = document.createElement("div");
+      made.innerHTML = TABLES[address][place.dataset.table];
+      place.replaceWith(made);
+      prepare(made);
+    }
+  };
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open) bring([...target.querySelectorAll("[data-table]")].filter((p) => p.closest("details") === target));
+  }, true);
 
   // what an entry does not say itself stands at its row, its column's head and its table
   const KEYS = ["d", "m", "k", "e", "p", "x"];
@@ -89,12 +115,17 @@
   });
 
   // a link to something folded unfolds it; a link to an entry shows what stands behind it
-  const follow = () => {
+  const follow = async () => {
     const wanted = decodeURIComponent(location.hash.slice(1));
     if (!wanted) return;
     let target = document.getElementById(wanted);
-    const entry = wanted.startsWith("entry|")
-      && [...document.querySelectorAll("td button[data-i]")].find((b) => name(b.closest("td")) === wanted);
+    const find = () => [...document.querySelectorAll("td button[data-i]")].find((b) => name(b.closest("td")) === wanted);
+    let entry = wanted.startsWith("entry|") && find();
+    if (entry === undefined) {
+      const late = [...document.querySelectorAll("section[data-t]")].filter((s) => s.dataset.n === wanted.split("|")[1]);
+      for (const section of late) await bring(section.querySelectorAll("[data-table]"));
+      entry = find();
+    }
     if (entry) target = entry;
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: "center" });
