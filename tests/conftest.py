@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# The suite has a worker on every core, and runs compute on one thread: a pool of threads in each worker, and in each
+# command that a test starts, would only wait for the others. numpy reads this when it is imported.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 # Examples are derived from the test itself, so that no run fails by chance; shared machines make deadlines meaningless.
 settings.register_profile("lpbench", derandomize=True, deadline=None)
 settings.load_profile("lpbench")
