@@ -1,0 +1,213 @@
+"""Lower bounds on epsilon by guessing coins: one training on many canaries, or many trainings on one target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betaln, xlog1py, xlogy
+from scipy.stats import binom
+
+from lpbench.audit.empirical import clopper_pearson
+from lpbench.audit.learner.training import Maker, Protects, fitted, pairs, scores
+from lpbench.seeds import Streams
+
+#: What each audit can prove, for reports.
+PROVES = {
+    "leak": "a difference proves that fit reads private inputs beside the reports; it bounds no epsilon",
+    "canary": "a lower bound on epsilon from one training; nothing is proven by a small bound",
+    "inference": "a lower bound on epsilon from many trainings; nothing is proven by a small bound",
+}
+#: Canaries; repeated trainings, and records of their sample that are not the target.
+N_CANARIES, N_TRAININGS, N_OTHERS = 1000, 300, 20
+
+
+@dataclass(frozen=True)
+class LearnerBound:
+    """What trainings prove about a learner.
+
+    Attributes
+    ----------
+    audit : {"canary", "inference"}
+    epsilon : float
+        Lower bound, >= 0.
+    failure_probability : float
+        Probability that ``epsilon`` exceeds the true loss.
+    right, guesses : int
+        Coins guessed right, and guessed.
+    advantage : float
+        2 right / guesses - 1; an epsilon-private learner allows (e^epsilon - 1) / (e^epsilon + 1) on average.
+    """
+
+    audit: str
+    epsilon: float
+    failure_probability: float
+    right: int
+    guesses: int
+
+    @property
+    def advantage(self) -> float:
+        return 2.0 * self.right / self.guesses - 1.0 if self.guesses else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.audit}: epsilon >= {self.epsilon:.4g} (confidence {100 * (1 - self.failure_probability):.6g} %), "
+            f"{self.right} of {self.guesses} coins guessed, advantage {self.advantage:.3g}; {PROVES[self.audit]}"
+        )
+
+
+def canary_audit(
+    make: Maker, epsilon: float, protects: Protects = "label", m: int = N_CANARIES, seed: int = 0, failure: float = 1e-3
+) -> LearnerBound:
+    """Bound a learner's loss from below by one training on canaries.
+
+    The sample consists of ``m`` canaries; a fair coin decides between two labels of each (label privacy) or between two
+    records (record privacy under replacement). The coins whose model scores are the most extreme are guessed: all, a
+    half, a quarter, ..., among which the failure probability is divided.
+
+    Parameters
+    ----------
+    make : callable (epsilon, seed) -> learner
+    epsilon : float
+        What the learner is asked for.
+    protects : {"label", "record"}
+    m : int
+    seed : int
+    failure : float
+        Probability that the bound exceeds the loss.
+    """
+    rng = Streams(seed).generator("canaries")
+    X, y = pairs(rng, m, protects)
+    coins = rng.integers(2, size=m)
+    rows = np.arange(m)
+    model = fitted(make(epsilon, seed), X[coins, rows], y[coins, rows])
+    gaps = scores(model, X, y)
+    order = np.argsort(-np.abs(gaps), kind="stable")
+    order = order[gaps[order] != 0]
+    sizes = sorted({max(order.size // 2**k, 1) for k in range(6)}) if order.size else []
+    best = LearnerBound("canary", 0.0, failure, 0, 0)
+    for size in sizes:
+        guessed = order[:size]
+        right = int(((gaps[guessed] > 0) == (coins[guessed] == 1)).sum())
+        bound = one_run_epsilon(right, size, failure / len(sizes))
+        if bound >= best.epsilon:
+            best = LearnerBound("canary", bound, failure, right, size)
+    return best
+
+
+def one_run_epsilon(right: int, guesses: int, failure: float, delta: float = 0.0, m: int | None = None) -> float:
+    """Lower bound on epsilon from the number of coins guessed right in one run.
+
+    The largest epsilon at which P(at least ``right`` of ``guesses``) is at most ``failure``: by Steinke, Nasr and
+    Jagielski's Theorem 5.2 the number is dominated by Binomial(guesses, e^eps / (1 + e^eps)), plus a term in delta.
+
+    Parameters
+    ----------
+    right, guesses : int
+    failure : float
+    delta : float
+    m : int, optional
+        Canaries, guessed or not; by default ``guesses``.
+    """
+    if guesses == 0 or 2 * right <= guesses:
+        return 0.0
+    m = guesses if m is None else m
+
+    def p_value(epsilon: float) -> float:
+        p = 1.0 / (1.0 + math.exp(-epsilon))
+        beta = float(binom.sf(right - 1, guesses, p))
+        if delta == 0:
+            return beta
+        i = np.arange(1, right + 1)
+        below = binom.sf(right - 1 - i, guesses, p) - beta
+        return beta + float(2.0 * m * delta * (below / i).max())
+
+    if p_value(0.0) >= failure:
+        return 0.0
+    if p_value(40.0) <= failure:
+        return 40.0
+    return float(brentq(lambda epsilon: p_value(epsilon) - failure, 0.0, 40.0, xtol=1e-9))
+
+
+def inference_audit(
+    make: Maker,
+    epsilon: float,
+    protects: Protects = "label",
+    trainings: int = N_TRAININGS,
+    seed: int = 0,
+    failure: float = 1e-3,
+    delta: float = 0.0,
+    stop: bool = False,
+) -> LearnerBound:
+    """Bound a learner's loss from below by guessing one record's coin in many independent trainings.
+
+    The sample is one target, far from 20 other records that are the same in every training. An (epsilon, delta)-private
+    learner lets a fair coin be guessed with probability (e^epsilon + delta) / (e^epsilon + 1) at most; the share
+    guessed right is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
+
+    Parameters
+    ----------
+    make : callable (epsilon, seed) -> learner
+    epsilon : float
+        What the learner is asked for.
+    protects : {"label", "record"}
+    trainings : int
+        At most.
+    seed : int
+    failure : float
+        Probability that the bound exceeds the loss.
+    delta : float
+    stop : bool
+        Stop as soon as the bound exceeds ``epsilon``.
+    """
+    streams = Streams(seed)
+    others, labels = pairs(streams.generator("others"), N_OTHERS, protects)
+    target, answers = pairs(streams.generator("target"), 1, protects)
+    # A record far from the others, with labels that differ
+    target = target + 10.0
+    coins = streams.generator("coins").integers(2, size=trainings)
+    right, n, bound = 0, 0, 0.0
+    toss = streams.generator("ties")
+    for n, coin in enumerate(coins, 1):
+        X = np.vstack([others[0], target[coin]])
+        y = np.append(labels[0], answers[coin])
+        model = fitted(make(epsilon, int(streams.generator("training", number=n - 1).integers(2**31))), X, y)
+        score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
+        right += bool((score > 0) == (coin == 1))
+        if stop:
+            bound = _loss(anytime_lower(right, n, failure), delta)
+            if bound > epsilon:
+                break
+    if not stop:
+        bound = _loss(float(clopper_pearson(right, n, failure)[0]), delta)
+    return LearnerBound("inference", bound, failure, right, n)
+
+
+def _loss(p: float, delta: float) -> float:
+    """Loss that a fair coin guessed with probability p at least proves."""
+    return max(math.log(max(p - delta, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
+
+
+def anytime_lower(hits: int, n: int, failure: float) -> float:
+    """Lower confidence limit of a probability that holds at all n together, so that one may stop at any of them.
+
+    A gambler who spreads a stake evenly over all probabilities and bets by each of them has B(hits + 1, misses + 1) /
+    (p^hits (1 - p)^misses) after n draws of probability p, which ever exceeds 1 / failure with that probability at most
+    (Robbins 1970, Ville's inequality). The limit is the smallest p whose gambler has not got there.
+
+    Parameters
+    ----------
+    hits, n : int
+    failure : float
+        Probability that the limit is above p for some n.
+    """
+    if hits == 0:
+        return 0.0
+
+    def wealth(p: float) -> float:
+        return float(betaln(hits + 1, n - hits + 1) - xlogy(hits, p) - xlog1py(n - hits, -p)) + math.log(failure)
+
+    share = hits / n
+    return float(brentq(wealth, 1e-300, share, xtol=1e-12)) if wealth(share) < 0 else share

@@ -1,0 +1,119 @@
+"""Leak test of training code: the reports of one sample are replayed while it learns from another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from pkgutil import resolve_name
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from lpbench.audit.learner.training import N_FEATURES, Maker, OtherReports, Protects, fitted, outputs
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.seeds import Streams
+
+
+def leak_test(
+    make: Maker, epsilon: float, reports: Sequence[str], protects: Protects = "label", n: int = 200, seed: int = 0
+) -> str | None:
+    """Fit on a sample, then on another whose private inputs differ while the reports stay those of the first.
+
+    Labels are permuted, replaced by their rank's parity, and set constant, so that a leak that is symmetric in them
+    (a variance, a count, an entropy) shows as well.
+
+    Parameters
+    ----------
+    make : callable (epsilon, seed) -> learner
+        Which must give the same model twice for the same data and seed.
+    epsilon : float
+    reports : sequence of str
+        ``module.function`` or ``module.Class.method``, where the learner looks them up: what they return is what leaves
+        devices.
+    protects : {"label", "record"}
+    n : int
+        Records.
+    seed : int
+
+    Returns
+    -------
+    str or None
+        What leaked; None: nothing on these samples.
+
+    Raises
+    ------
+    DataError
+        If two fits on the same sample differ, or no report function was called.
+    """
+    if not reports:
+        raise ConfigurationError("reports=[]: the leak test needs a function whose results leave the devices")
+    rng = Streams(seed).generator("leak")
+    X, y = rng.standard_normal((n, N_FEATURES)), rng.integers(2, size=n)
+    queries = rng.standard_normal((4 * n, N_FEATURES))
+    tape: list[Any] = []
+    with _patched(reports, lambda function: _recorded(function, tape)):
+        original = outputs(fitted(make(epsilon, seed), X, y), queries)
+    if not tape:
+        raise DataError(f"reports={list(reports)}: fit called none of them, so that nothing can be replayed")
+    if not np.array_equal(original, _replayed(make, epsilon, seed, reports, tape, X, y, queries)):
+        raise DataError("two fits on the same sample and reports differ: the learner needs a random_state")
+    others = {
+        "permuted labels": rng.permutation(y),
+        "labels of another rule": (X[:, 1] * X[:, 2] > 0).astype(y.dtype),
+        "almost constant labels": np.where(np.arange(n) == 0, 1 - y[1:].max(), y[1:].max()),
+    }
+    for name, labels in others.items():
+        private = rng.permutation(X) if protects == "record" else X
+        try:
+            changed = _replayed(make, epsilon, seed, reports, tape, private, labels, queries)
+        except OtherReports as error:
+            return f"{name}: {error}"
+        if not np.array_equal(original, changed):
+            return f"{name}: the model differs although every report is the same"
+    return None
+
+
+def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> np.ndarray:
+    position = iter(tape)
+
+    def wrap(function: Callable) -> Callable:
+        @wraps(function)
+        def replay(*args: Any, **options: Any) -> Any:
+            function(*args, **options)  # its draws are taken from the learner's generator as in the first fit
+            try:
+                return next(position)
+            except StopIteration:
+                raise OtherReports("fit asks for more reports than on the first sample") from None
+
+        return replay
+
+    with _patched(reports, wrap):
+        model = fitted(make(epsilon, seed), X, y)
+    if next(position, None) is not None:
+        raise OtherReports("fit asks for fewer reports than on the first sample")
+    return outputs(model, queries)
+
+
+def _recorded(function: Callable, tape: list[Any]) -> Callable:
+    @wraps(function)
+    def record(*args: Any, **options: Any) -> Any:
+        tape.append(function(*args, **options))
+        return tape[-1]
+
+    return record
+
+
+@contextmanager
+def _patched(paths: Sequence[str], wrap: Callable[[Callable], Callable]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for path in paths:
+            owner, _, name = path.replace(":", ".").rpartition(".")
+            try:
+                holder = resolve_name(owner)
+                function = vars(holder)[name]
+            except (ImportError, AttributeError, ValueError, KeyError) as error:
+                raise ConfigurationError(f"reports={path!r} must be module.function or module.Class.method") from error
+            stack.enter_context(patch.object(holder, name, wrap(function)))
+        yield
