@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -69,60 +70,112 @@ def complaints(selector: str, budgets: tuple[float, ...] = (1.0, 8.0)) -> Iterat
     Complaint
         None, if the method keeps its promise.
     """
-    spec = registry.method(selector)
-    protects = spec.privacy
-    for broken in broken_laws(selector):
-        yield Complaint("sum law", "sweep" if " in sweep " in broken else "fit", broken)
-    for number, model in enumerate(settings(selector, budgets)):
-        fitting, first = Fitting(model, QUERIES), first_sample(model)
-        fitted = clone(model).fit(**first)
-        yield from _of_run(fitted, fitting, protects, "fit")
-        alone = []
-        for point in grid_points(selector, model):
-            at_point = clone(model).set_params(**point)
-            run = Sweeping(model, QUERIES, [at_point.epsilon], [point])
-            same = str(at_point.get_params()) == str(model.get_params())
-            yield from _of_run(fitted if same else at_point.fit(**first), run, protects, "sweep")
-            alone.append((point, run))
-        if number == 0:
-            yield from _of_reruns(model, fitting, "fit")
-            yield from _of_reruns(model, alone[0][1], "sweep")
-            yield from _of_grid(selector, fitted, alone, protects)
+    for stage in stages(selector, budgets):
+        yield from stage
+
+
+def stages(selector: str, budgets: tuple[float, ...]) -> Iterator[Iterator[Complaint]]:
+    """The checks of :func:`complaints`, to be run one after the other; what costs little and finds much comes first."""
+    checks = _Checks(selector)
+    first, *others = settings(selector, budgets)
+    tuning_free, *ends = grid_points(selector, first)
+    yield chain(checks.of_fit(first), checks.of_points(first, [tuning_free]))
+    yield (
+        Complaint("sum law", "sweep" if " in sweep " in broken else "fit", broken) for broken in broken_laws(selector)
+    )
+    yield checks.of_points(first, ends)
+    yield chain(_of_reruns(Fitting(first, QUERIES), "fit"), _of_reruns(_alone(first, tuning_free), "sweep"))
+    yield checks.of_grid(first)
+    for model in others:
+        yield chain(checks.of_fit(model), checks.of_points(model, grid_points(selector, model)))
     for model in grid_ends(selector, budgets[0]):
-        yield from _of_run(clone(model).fit(**first_sample(model)), Fitting(model, QUERIES), protects, "fit")
+        yield checks.of_fit(model)
 
 
-def _of_grid(
-    selector: str, fitted: BaseEstimator, alone: Sequence[tuple[dict, Sweeping]], protects: str
-) -> Iterator[Complaint]:
-    """Check a sweep of many points and two budgets: as a whole, and that it scores points as sweeps of one do.
-
-    The sweeps of single points were checked: what holds for them holds for every point that scores the same.
-    """
-    points, model = [point for point, _ in alone], clone(fitted)
-    points += [point for point in spread_points(selector, model) if point not in points]
-    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
-    # Noise that all budgets share can be shifted for one of them only.
-    shared = any(source.reconcile for source in sources)
-    budgets = [model.epsilon] if shared else [2.0 * model.epsilon, model.epsilon]
-    run = Sweeping(model, QUERIES, budgets, points)
-    expected, tape = record(sources, run, first)
-    weak = wrong_law(tape)
-    if weak:
-        yield Complaint("device audit", "sweep", f"{weak} (many points)")
-    leak = find_leak(sources, run, tape, expected, other_sample(first, protects, CHANGES[0]), fitted)
-    if leak:
-        yield Complaint("leak test", "sweep", f"{leak} (many points)")
-    scores = expected[-len(budgets) * len(points) :].reshape(len(budgets), len(points))
-    for k, (_, single) in enumerate(alone):
-        if not np.allclose(scores[-1, k], single(first)[-1], rtol=1e-6, atol=1e-9, equal_nan=True):
-            yield Complaint("sum law", "sweep", f"point {points[k]} scores otherwise in a sweep of many points")
-            return
+def _alone(model: BaseEstimator, point: Mapping[str, Any]) -> Sweeping:
+    """A sweep of one point at the model's budget."""
+    return Sweeping(model, QUERIES, [clone(model).set_params(**point).epsilon], [point])
 
 
-def _of_reruns(model: BaseEstimator, run: Fitting | Sweeping, path: str) -> Iterator[Complaint]:
+class _Checks:
+    """Checks of single runs of a method, which remember what honest fits and sweeps of single points gave."""
+
+    def __init__(self, selector: str):
+        self.selector, self.protects = selector, registry.method(selector).privacy
+        self._fitted: dict[str, BaseEstimator] = {}
+        self._scores: list[tuple[Mapping[str, Any], float]] = []
+
+    def fitted(self, model: BaseEstimator) -> BaseEstimator:
+        """The model fitted to the first sample, once for each setting."""
+        setting = str(model.get_params())
+        if setting not in self._fitted:
+            self._fitted[setting] = clone(model).fit(**first_sample(model))
+        return self._fitted[setting]
+
+    def of_fit(self, model: BaseEstimator) -> Iterator[Complaint]:
+        """Check a fit."""
+        _, found = self._of_run(self.fitted(model), Fitting(model, QUERIES), "fit")
+        yield from found
+
+    def of_points(self, model: BaseEstimator, points: Iterable[Mapping[str, Any]]) -> Iterator[Complaint]:
+        """Check sweeps of one point each."""
+        for point in points:
+            run = _alone(model, point)
+            scores, found = self._of_run(self.fitted(clone(model).set_params(**point)), run, "sweep")
+            self._scores.append((point, float(scores[-1])))
+            yield from found
+
+    def of_grid(self, model: BaseEstimator) -> Iterator[Complaint]:
+        """Check a sweep of many points and two budgets: as a whole, and that it scores points as sweeps of one do.
+
+        The sweeps of single points were checked: what holds for them holds for every point that scores the same.
+        """
+        points = [point for point, _ in self._scores]
+        points += [point for point in spread_points(self.selector, model) if point not in points]
+        sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
+        # Noise that all budgets share can be shifted for one of them only.
+        shared = any(source.reconcile for source in sources)
+        budgets = [model.epsilon] if shared else [2.0 * model.epsilon, model.epsilon]
+        run = Sweeping(model, QUERIES, budgets, points)
+        expected, tape = record(sources, run, first)
+        weak = wrong_law(tape)
+        if weak:
+            yield Complaint("device audit", "sweep", f"{weak} (many points)")
+        leak = find_leak(
+            sources, run, tape, expected, other_sample(first, self.protects, CHANGES[0]), self.fitted(model)
+        )
+        if leak:
+            yield Complaint("leak test", "sweep", f"{leak} (many points)")
+        scores = expected[-len(budgets) * len(points) :].reshape(len(budgets), len(points))
+        for k, (point, single) in enumerate(self._scores):
+            if not np.allclose(scores[-1, k], single, rtol=1e-6, atol=1e-9, equal_nan=True):
+                yield Complaint("sum law", "sweep", f"point {point} scores otherwise in a sweep of many points")
+                return
+
+    def _of_run(self, fitted: BaseEstimator, run: Run, path: str) -> tuple[np.ndarray, Iterator[Complaint]]:
+        """What a run on the first sample returns, and what is wrong with the run."""
+        sources, first = REPORT_SOURCES[type(fitted)](fitted), first_sample(fitted)
+        expected, tape = record(sources, run, first)
+
+        def found() -> Iterator[Complaint]:
+            beyond = overdraft(tape, fitted, N)
+            if beyond:
+                yield Complaint("accountant", path, beyond)
+            weak = wrong_law(tape)
+            if weak:
+                yield Complaint("device audit", path, weak)
+            for change in CHANGES:
+                leak = find_leak(sources, run, tape, expected, other_sample(first, self.protects, change), fitted)
+                if leak:
+                    yield Complaint("leak test", path, f"{leak} (labels {change})")
+                    return
+
+        return expected, found()
+
+
+def _of_reruns(run: Fitting | Sweeping, path: str) -> Iterator[Complaint]:
     """Check what whole runs under several seeds have drawn."""
-    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
+    sources, first = REPORT_SOURCES[type(run.model)](run.model), first_sample(run.model)
     if not any(source.law for source in sources):
         return
     tapes = [record(sources, run.seeded(seed), first, again=False)[1] for seed in SEEDS]
@@ -135,23 +188,6 @@ def of_device(selector: str) -> Iterator[Complaint]:
     """Check the device that fit asks, exactly and by sampling it for single users."""
     for problem in table.problems([("method", table.audit("method", selector, DEVICE_SAMPLES, 20260303))]):
         yield Complaint("device audit", "fit", problem)
-
-
-def _of_run(fitted: BaseEstimator, run: Run, protects: str, path: str) -> Iterator[Complaint]:
-    sources: Sequence[Any] = REPORT_SOURCES[type(fitted)](fitted)
-    first = first_sample(fitted)
-    expected, tape = record(sources, run, first)
-    beyond = overdraft(tape, fitted, N)
-    if beyond:
-        yield Complaint("accountant", path, beyond)
-    weak = wrong_law(tape)
-    if weak:
-        yield Complaint("device audit", path, weak)
-    for change in CHANGES:
-        leak = find_leak(sources, run, tape, expected, other_sample(first, protects, change), fitted)
-        if leak:
-            yield Complaint("leak test", path, f"{leak} (labels {change})")
-            return
 
 
 @dataclass(frozen=True)
@@ -171,16 +207,18 @@ def checked(selector: str) -> list[str]:
 def caught_by(name: str) -> list[Complaint]:
     """What the checks say about a known-bad method, one complaint for each check and path.
 
-    It is checked at one budget after the other, until something is found.
+    Its device, and then stage after stage of the checks, are tried at one budget after the other, until a stage has
+    found something: later ones, which might find more, are left out.
     """
     mutant = KNOWN_BAD_METHODS[name]
     with mutant.applied():
         found = {(c.check, c.path): c for c in of_device(mutant.method)}
         for budget in mutant.budgets:
-            found |= {(c.check, c.path): c for c in complaints(mutant.method, (budget,))}
-            if found:
-                break
-    return [found[key] for key in sorted(found)]
+            for stage in stages(mutant.method, (budget,)):
+                found |= {(c.check, c.path): c for c in stage}
+                if found:
+                    return [found[key] for key in sorted(found)]
+    return []
 
 
 def mutant_row(name: str) -> MutantRow:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from lpbench.audit import method_checks
 from lpbench.audit.accountant import ledger
 from lpbench.audit.known_bad_methods import KNOWN_BAD_METHODS
 from lpbench.audit.leaks import Fitting, record
-from lpbench.audit.method_checks import caught_by, complaints
+from lpbench.audit.method_checks import Complaint, caught_by, complaints
 from lpbench.audit.report_sources import REPORT_SOURCES
 from lpbench.audit.samples import (
     CHANGES,
@@ -21,7 +22,9 @@ from lpbench.audit.samples import (
     other_sample,
     settings,
 )
+from lpbench.audit.sum_laws import DEVICE_TIMES, DRAWS, FEW_DRAWS
 from lpbench.experiments import catalogue as registry
+from lpbench.paths import ROOT
 
 #: Of each method the mutant that is listed first; `make audit` and the slow tests try all.
 FIRST = set({mutant.method: name for name, mutant in reversed(KNOWN_BAD_METHODS.items())}.values())
@@ -39,6 +42,19 @@ def test_honest_methods_are_not_accused(name):
 @pytest.mark.parametrize("name", [slow_if(name not in FIRST, name) for name in KNOWN_BAD_METHODS])
 def test_known_bad_methods_are_caught(name):
     assert caught_by(name)
+
+
+def test_a_known_bad_method_is_tried_until_a_stage_finds_something(monkeypatch):
+    found, tried = Complaint("leak test", "sweep", "a question depends on a label"), []
+
+    def stage(number, *complaints):
+        tried.append(number)
+        yield from complaints
+
+    monkeypatch.setattr(method_checks, "of_device", lambda selector: iter(()))
+    monkeypatch.setattr(method_checks, "stages", lambda *asked: iter([stage(1), stage(2, found), stage(3, found)]))
+    assert caught_by("private_mean_noise_shared") == [found] and tried == [1, 2]
+    assert list(complaints("private_mean")) == [found, found] and tried == [1, 2, 1, 2, 3]
 
 
 def test_a_mutant_is_gone_when_its_block_ends():
@@ -112,3 +128,9 @@ def test_every_user_is_asked_exactly_as_often_as_the_method_says(selector, repor
     book = ledger(counted, clone(model).fit(**first), N)
     asked = sum(count for path, count in book.asked.items() if not path.endswith("__init__"))
     assert np.all(asked == reports)
+
+
+def test_the_page_on_privacy_says_how_many_sums_are_compared():
+    page = " ".join((ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").split())
+    assert f"{DRAWS} of them are compared with sums of {DEVICE_TIMES * DRAWS} draws of the users' own reports" in page
+    assert f"private SGD ({FEW_DRAWS} and {DEVICE_TIMES * FEW_DRAWS} sums" in page
