@@ -253,7 +253,8 @@ def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[s
     finished = [artefact for artefact in results.finished() if artefact.name in names]
     ran = {artefact.name for artefact in finished}
     # what runs on request alone is missed by nobody
-    names = [name for name in names if name in ran or not catalogue.experiment(name).on_request]
+    registered = catalogue.experiments(name for name in names if name not in ran)
+    names = [name for name in names if name in ran or not registered[name].on_request]
     for artefact in finished:
         _copy(artefact, target / artefact.name)
     target.mkdir(parents=True, exist_ok=True)

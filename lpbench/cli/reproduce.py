@@ -104,7 +104,8 @@ def select_experiments(patterns: Sequence[str]) -> list[Experiment]:
         matches = fnmatch.filter(known, pattern)
         if not matches:
             raise unknown_name("experiment", pattern, known)
-        chosen += [name for name in matches if name == pattern or not catalogue.experiment(name).on_request]
+        registered = catalogue.experiments(matches)
+        chosen += [name for name in matches if name == pattern or not registered[name].on_request]
     if not chosen:
         raise ConfigurationError(f"{', '.join(patterns)} matches experiments that run only if they are named in full")
     return list(catalogue.experiments(dict.fromkeys(chosen)).values())
