@@ -17,10 +17,17 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 settings.register_profile("lpbench", derandomize=True, deadline=None)
 settings.load_profile("lpbench")
 
+#: Files that take more than ten seconds each.
+LONGEST = (
+    "test_method_checks.py", "test_reproduce.py", "test_tutorial.py", "test_faults.py", "test_claim_files.py",
+    "test_browser.py", "test_methods.py", "test_run.py", "test_sklearn_contract.py", "test_causes.py",
+    "test_audit_your_own.py", "test_first_run.py", "test_levels.py", "test_papers.py",
+)  # fmt: skip
+
 
 def pytest_collection_modifyitems(items):
-    # the longest file first: files are shared out whole, and a last long one would be waited for
-    items.sort(key=lambda item: item.path.name != "test_tutorial.py")
+    # the longest files first: files are shared out whole, and a last long one would be waited for
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     mirror = os.environ.get("LPBENCH_DATA_MIRROR", "")
     if not (mirror and Path(mirror).is_dir()):
         skip = pytest.mark.skip(reason="LPBENCH_DATA_MIRROR does not name a folder with the real data")

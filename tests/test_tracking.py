@@ -122,7 +122,7 @@ def test_experiment_opens_as_model_training_with_a_view_of_the_methods(logged):
 def test_a_long_table_is_cut_at_a_row(tmp_path):
     from mlflow import MlflowClient
 
-    folder, record = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 60)])
+    folder, record = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
     uri = tracking_uri(None, tmp_path)
     log_artefact(uri, folder, tmp_path, record)
     (parent,), _ = children(MlflowClient(uri))
