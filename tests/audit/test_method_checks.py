@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 
 from lpbench.audit import method_checks
@@ -22,9 +23,10 @@ from lpbench.audit.samples import (
     other_sample,
     settings,
 )
-from lpbench.audit.sum_laws import DEVICE_TIMES, DRAWS, FEW_DRAWS
+from lpbench.audit.sum_laws import COMBINATIONS, DRAWS, FEW_DRAWS, smallest_p_value
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import ROOT
+from lpbench.seeds import Streams
 
 #: Of each method the mutant that is listed first; `make audit` and the slow tests try all.
 FIRST = set({mutant.method: name for name, mutant in reversed(KNOWN_BAD_METHODS.items())}.values())
@@ -132,5 +134,19 @@ def test_every_user_is_asked_exactly_as_often_as_the_method_says(selector, repor
 
 def test_the_page_on_privacy_says_how_many_sums_are_compared():
     page = " ".join((ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").split())
-    assert f"{DRAWS} of them are compared with sums of {DEVICE_TIMES * DRAWS} draws of the users' own reports" in page
-    assert f"private SGD ({FEW_DRAWS} and {DEVICE_TIMES * FEW_DRAWS} sums" in page
+    assert f"{DRAWS[0]} of them are compared with sums of {DRAWS[1]} draws of the users' own reports" in page
+    assert f"private SGD ({FEW_DRAWS[0]} of either" in page and FEW_DRAWS[0] == FEW_DRAWS[1]
+
+
+@pytest.mark.parametrize("sizes", [DRAWS, FEW_DRAWS])
+def test_sums_are_compared_by_the_test_of_kolmogorov_and_smirnov(sizes):
+    rng = np.random.default_rng(1)
+    one, other = (np.round(scale * rng.laplace(size=(n, 1)), 1) for n, scale in zip(sizes, (1.0, 1.2), strict=True))
+    centre = np.median(np.concatenate([one, other]))
+    weights = Streams(0).generator("weights").normal(size=(COMBINATIONS, 1))
+    expected = [
+        stats.ks_2samp(a.ravel(), b.ravel(), method="asymp").pvalue
+        for w in (1.0, *weights.ravel())
+        for a, b in ((w * one, w * other), (np.abs(w * (one - centre)), np.abs(w * (other - centre))))
+    ]
+    assert smallest_p_value(one, other, Streams(0)) == pytest.approx(min(1.0, len(expected) * min(expected)))
