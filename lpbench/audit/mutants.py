@@ -99,6 +99,11 @@ def scaled_epsilon(factor: float) -> Callable[[Callable], Callable]:
     return make
 
 
+def multiplied(given: Any, **factors: float) -> Any:
+    """A dataclass with some of its numbers multiplied."""
+    return replace(given, **{name: factor * getattr(given, name) for name, factor in factors.items()})
+
+
 #: HistOfTree spends the whole budget on the label, and then the cell's share.
 FULL_BUDGET = wrapped(
     "histoftree.rounds.Setting.budgets",
@@ -115,7 +120,6 @@ def twice_the_levels_budget(report: Callable) -> Callable:
     """Randomise the levels of residuals at twice the budget."""
 
     def reports(self: Any, records: Any, question: Any, draws: np.ndarray) -> np.ndarray:
-        spends = replace(question.report, budget=2.0 * question.report.budget)
-        return report(self, records, replace(question, report=spends), draws)
+        return report(self, records, replace(question, report=multiplied(question.report, budget=2.0)), draws)
 
     return reports

@@ -8,27 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.mutants import Mutant, during, with_raw_labels, wrapped
+from lpbench.audit.mutants import Mutant, during, multiplied, with_raw_labels, wrapped
 
 
-def _at_twice_the_budget(ask: Callable) -> Callable:
-    """Ask for labels at twice the budget, where the mechanism's budget is a parameter."""
+def _by_a_mechanism_with(**factors: float) -> Callable[[Callable], Callable]:
+    """Ask for labels by a mechanism some numbers of which are multiplied."""
 
-    def asks(values: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> np.ndarray:
-        louder = replace(question.mechanism, budget=2.0 * question.mechanism.budget)
-        return ask(values, users, replace(question, mechanism=louder), streams)
+    def make(ask: Callable) -> Callable:
+        def asks(values: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> np.ndarray:
+            louder = replace(question, mechanism=multiplied(question.mechanism, **factors))
+            return ask(values, users, louder, streams)
 
-    return asks
+        return asks
 
-
-def _at_half_the_scale(ask: Callable) -> Callable:
-    """Ask for labels with half the noise."""
-
-    def asks(values: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> np.ndarray:
-        louder = replace(question.mechanism, scale=question.mechanism.scale / 2.0)
-        return ask(values, users, replace(question, mechanism=louder), streams)
-
-    return asks
+    return make
 
 
 def _to_everybody(ask: Callable) -> Callable:
@@ -92,11 +85,11 @@ def _one_told(ask: Callable) -> Callable:
 ANY_LEARNER: dict[str, Mutant] = {
     "private_labels_scale_halved": Mutant(
         "private_labels_regressor", "the label's noise has half the scale",
-        (during(f"{_REGRESSOR}.fit", wrapped(_ASK, _at_half_the_scale)),),
+        (during(f"{_REGRESSOR}.fit", wrapped(_ASK, _by_a_mechanism_with(scale=0.5))),),
     ),
     "private_labels_piecewise_twice_the_budget": Mutant(
         "private_labels_regressor[randomizer=piecewise]", "the piecewise mechanism gets twice the budget",
-        (during(f"{_REGRESSOR}.fit", wrapped(_ASK, _at_twice_the_budget)),),
+        (during(f"{_REGRESSOR}.fit", wrapped(_ASK, _by_a_mechanism_with(budget=2.0))),),
     ),
     "private_labels_bins_from_true_labels": Mutant(
         "private_labels_regressor[randomizer=rr_on_bins]", "the bins follow from true labels",

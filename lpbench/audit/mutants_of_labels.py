@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.mutants import FULL_BUDGET, Mutant, during, halved_label, scaled_epsilon, with_raw_labels, wrapped
+from lpbench.audit.mutants import (
+    FULL_BUDGET,
+    Mutant,
+    during,
+    halved_label,
+    multiplied,
+    scaled_epsilon,
+    with_raw_labels,
+    wrapped,
+)
 
 _FIT, _SWEEP = "histoftree.histoftree.CellRegressor.fit", "histoftree.histoftree.CellRegressor.sweep"
 
@@ -36,7 +45,7 @@ def _unsplit(label: Callable) -> Callable:
 
 
 def _doubled_budget(label: Callable) -> Callable:
-    return lambda y, question, streams: label(y, replace(question, epsilon=2.0 * question.epsilon), streams)
+    return lambda y, question, streams: label(y, multiplied(question, epsilon=2.0), streams)
 
 
 def _honest_more_often(randomise: Callable) -> Callable:
@@ -61,6 +70,27 @@ def _first_users_noise(draw: Callable) -> Callable:
         return np.full(n, draw(self, streams, n, question)[0])
 
     return draws
+
+
+def _tails_end(draw: Callable) -> Callable:
+    """Draw noise beyond six scales again."""
+
+    def draws(self: Any, streams: Any, n: int, question: Any) -> np.ndarray:
+        noise, rng = draw(self, streams, n, question), streams.generator("again")
+        while (far := np.abs(noise) > 6.0).any():
+            noise[far] = rng.laplace(size=far.sum())
+        return noise
+
+    return draws
+
+
+def _bins_by_labels(fit: Callable) -> Callable:
+    """Choose one more bin if the labels vary."""
+
+    def fits(self: Any, X: np.ndarray, y: np.ndarray, **others: Any) -> Any:
+        return fit(self.set_params(bins_offset=int(y.std() > 0.5)), X, y, **others)
+
+    return fits
 
 
 def _true_if_many(grow: Callable) -> Callable:
@@ -169,6 +199,12 @@ LABELS: dict[str, Mutant] = {
     "label_dt_noise_cancels_in_pairs": Mutant(
         "label_dt", "the noise of two users adds up to 0",
         (wrapped("private_labels.LabelDevice.draws", _cancelling_pairs),),
+    ),
+    "label_dt_tails_end": Mutant(
+        "label_dt", "noise beyond six scales is drawn again", (wrapped("private_labels.LabelDevice.draws", _tails_end),)
+    ),
+    "adhistoftree_bins_by_labels": Mutant(
+        "adhistoftree_max_edge", "the number of bins depends on how the labels vary", (wrapped(_FIT, _bins_by_labels),)
     ),
     "krr_features_share_noise": Mutant(
         "krr", "all features of a user are randomised by the same uniforms",

@@ -5,10 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from lpbench.audit.mutants import Mutant, during, scaled_epsilon, wrapped
+from lpbench.audit.mutants import Mutant, during, multiplied, scaled_epsilon, wrapped
+
+
+def _plain_where_empty(look_up: Callable) -> Callable:
+    """Give cells without a user no noise."""
+
+    def looks_up(self: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        sums, noise = look_up(self, X)
+        return sums, noise * (sums[0] != 0)
+
+    return looks_up
+
+
+def _private_centre(learn: Callable) -> Callable:
+    """Put the mean of the labels in the centre of their range."""
+
+    def learns(self: Any, X: np.ndarray, y: np.ndarray) -> None:
+        _, bound = self._centre_and_bound()
+        with patch.object(self, "_centre_and_bound", lambda: (float(y.mean()), bound)):
+            learn(self, X, y)
+
+    return learns
+
+
+def _told_in_small_cubes(add_up: Callable) -> Callable:
+    """Give the true counts of cubes of one or two users."""
+
+    def adds_up(self: Any, counts: np.ndarray, question: Any, streams: Any) -> np.ndarray:
+        few = counts.sum(axis=-1, keepdims=True) <= 2
+        return np.where(few, counts, add_up(self, counts, question, streams))
+
+    return adds_up
+
+
+def _less_where_means_are_far(report: Callable) -> Callable:
+    """Take less noise where the mean is far from the centre, as far as to a half."""
+
+    def reports(self: Any, records: Any, question: Any, draws: np.ndarray) -> np.ndarray:
+        means = self._means(records, question)
+        return report(self, records, question, draws * (1.0 - 0.5 * np.abs(means) / question.bound))
+
+    return reports
 
 
 def _private_weight(votes: Callable) -> Callable:
@@ -36,7 +78,7 @@ def _late_whole(noisy: Callable) -> Callable:
 
     def asks(votes: np.ndarray, n: int, mechanism: Any, streams: Any, **axes: Any) -> np.ndarray:
         if axes.get("query") == 2:
-            mechanism = replace(mechanism, budget=2.0 * mechanism.budget)
+            mechanism = multiplied(mechanism, budget=2.0)
         return noisy(votes, n, mechanism, streams, **axes)
 
     return asks
@@ -67,11 +109,7 @@ def _shared_noise(draw: Callable) -> Callable:
 
 def _fourth_root(solve: Callable) -> Callable:
     """Let the summed noise grow with the fourth root of n instead of the square root."""
-
-    def solves(self: Any, mechanism: Any) -> Any:
-        return solve(self, replace(mechanism, sigma=mechanism.sigma * self.n**-0.25))
-
-    return solves
+    return lambda self, mechanism: solve(self, multiplied(mechanism, sigma=self.n**-0.25))
 
 
 def _of_half_the_users(draw: Callable) -> Callable:
@@ -125,6 +163,21 @@ SUMS: dict[str, Mutant] = {
     ),
     "hist_noise_shared": Mutant(
         "hist", "all cells share one noise", (wrapped("baselines.hist.cell_noise", _shared_noise),)
+    ),
+    "phist_empty_cells_plain": Mutant(
+        "phist", "cells without a user have no noise", (wrapped("baselines.hist.GridSums.lookup", _plain_where_empty),)
+    ),
+    "ldp_mean_private_centre": Mutant(
+        "ldp_mean", "the centre of the range is the mean of the labels",
+        (wrapped("label_dp.full.LDPMean._learn", _private_centre),),
+    ),
+    "label_ldp_vote_small_cubes_told": Mutant(
+        "label_ldp_vote", "the sums of cubes of one or two users have no noise",
+        (wrapped("private_classes.ClassDevice.sum_of_reports", _told_in_small_cubes),),
+    ),
+    "label_cdp_mean_local_scale": Mutant(
+        "label_cdp_mean", "means that are far from the centre have less noise",
+        (wrapped("label_dp.releases.MeanRelease.report", _less_where_means_are_far),),
     ),
     "pglm_noise_fourth_root": Mutant(
         "pglm", "the noise of the sums grows with the fourth root of n",

@@ -55,7 +55,7 @@ def broken_law(first: Law, again: Sequence[Law], rng: np.random.Generator) -> st
 
 
 def _wrong_noise(noise: np.ndarray) -> str:
-    """Test standard Laplace variables (repetitions, n): sizes of the first row, of all, by user; law; independence."""
+    """Test standard Laplace variables (repetitions, n): sizes of the first row, of all, by user; law; tails; pairs."""
     for part in (noise[:1].reshape(-1, 1), noise.reshape(-1, 1), noise):
         size = np.abs(part).sum(axis=0)
         law = stats.gamma(len(part))
@@ -66,6 +66,11 @@ def _wrong_noise(noise: np.ndarray) -> str:
     p = stats.kstest(noise.ravel(), "laplace").pvalue
     if p < FALSE_ALARM:
         return f"the noise is not Laplace noise (p < {max(p, 1e-99):.0e})"
+    # A tail that ends tells values apart with certainty, however little of the noise lies beyond.
+    ends = ((np.abs(noise).max(), 1.0), (noise.max(), 0.5), (-noise.min(), 0.5))
+    p, end = min((float(np.exp(noise.size * np.log1p(-share * np.exp(-max(end, 0.0))))), end) for end, share in ends)
+    if p < FALSE_ALARM:
+        return f"the noise ends at {end:.3g} times its scale (p < {max(p, 1e-99):.0e})"
     return _dependent(normal_scores(noise), "the noise of two users goes together")
 
 

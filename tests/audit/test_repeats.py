@@ -79,6 +79,9 @@ def test_honest_results_are_not_accused(make):
         (noise(lambda unit: np.full(N, unit[0])), "noise"),
         (noise(lambda unit: unit * one_user(0.1)), "noise is 0."),
         (noise(lambda unit: np.copysign(np.abs(unit), 1.0)), "not Laplace"),
+        (noise(lambda unit: np.clip(unit, -6.5, 6.5)), "the noise ends at 6.5 times its scale"),
+        (noise(lambda unit: np.minimum(unit, 6.0)), "the noise ends at 6 times its scale"),
+        (noise(lambda unit: np.maximum(unit, -6.0)), "the noise ends at 6 times its scale"),
         (told(0.63), "instead of 0.6"),
         (sums(lambda normal: normal / np.sqrt(2)), "noise of sums"),
         (sums(lambda normal: np.full(12, normal[0])), "noise of sums"),
@@ -92,3 +95,8 @@ def test_honest_results_are_not_accused(make):
 )
 def test_other_results_are_found(make, named):
     assert named in verdict(make)
+
+
+def test_what_is_cut_at_eight_scales_stays_unseen():
+    """The limit that docs/privacy.md states."""
+    assert verdict(noise(lambda unit: np.clip(unit, -8.0, 8.0))) == ""
