@@ -9,7 +9,7 @@ from lpbench.audit.leaks import Fitting, record
 from lpbench.audit.report_sources import REPORT_SOURCES
 from lpbench.cli.contract import classification_problem, regression_problem
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators import LabelDT, PrivateSelectionClassifier, PrivateSelectionRegressor
+from lpbench.estimators import DT, LabelDT, PrivateSelectionClassifier, PrivateSelectionRegressor
 from lpbench.estimators.private_selection.candidates import CANDIDATES
 from lpbench.estimators.private_selection.selection import (
     Sample,
@@ -195,3 +195,7 @@ def test_unknown_names_and_a_missing_public_sample_are_refused():
     text = "estimator='ct_q' reads the public sample alone: pass X_public and y_public"
     with pytest.raises(ConfigurationError, match=f"^{text}$"):
         PrivateSelectionClassifier(1.0, "ct_q", classes=[0, 1]).fit(problem.X_train, problem.y_train)
+    alone = PrivateSelectionRegressor(1.0, DT(max_depth=2), y_range=(-1, 1))
+    text = "estimator=DT(max_depth=2) reads the public sample alone: pass X_public and y_public"
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(text)}$"):
+        alone.fit(problem.X_train, np.zeros(len(problem.X_train)))

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, Rows, check_epsilon, check_mask
 from lpbench.estimators.private_selection.candidates import candidates_of
 from lpbench.estimators.private_selection.selection import (
     Sample,
+    check_public,
     compare_by_differences,
     divide,
     fit_candidates,
@@ -106,19 +106,10 @@ class PrivateSelectionClassifier(LocalClassifier):
         candidates = candidates_of(self.estimator, self.candidates, self.shared)  # type: ignore[arg-type]
         X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
         sample, streams = Sample(X, codes, check_mask(mask, X.shape), X_public, public_codes), self._streams()
-        if not candidates.groups() and X_public is None:
-            raise ConfigurationError(
-                f"estimator={self.estimator!r} reads the public sample alone: pass X_public and y_public"
-            )
+        check_public(candidates, self.estimator, sample)
         division = divide(codes.size, len(candidates.groups()), share, streams)
-
-        def make(point: Mapping[str, Any], own: Streams) -> Any:
-            model = candidates.build()
-            given = {"epsilon": epsilon, "domain": None, "classes": np.arange(self.classes_.size), "random_state": own}
-            known = model.get_params()
-            return model.set_params(**{k: v for k, v in given.items() if k in known}, **point)
-
-        fitted = fit_candidates(candidates, sample, division, make, streams)
+        known = {"epsilon": epsilon, "domain": None, "classes": np.arange(self.classes_.size)}
+        fitted = fit_candidates(candidates, sample, division, known, streams)
         self.differences_ = compare_by_differences(
             lambda model, X, y: (model.predict(X) != y).astype(float),
             lambda model, first: 1.0,

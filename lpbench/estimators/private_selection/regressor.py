@@ -12,6 +12,7 @@ from lpbench.estimators.base import LocalEstimator, LocalRegressor, Rows, check_
 from lpbench.estimators.private_selection.candidates import candidates_of
 from lpbench.estimators.private_selection.selection import (
     Sample,
+    check_public,
     compare_by_differences,
     compare_by_labels,
     divide,
@@ -110,13 +111,10 @@ class PrivateSelectionRegressor(LocalRegressor):
         X, y, mask = self._check_fit(X, y, mask)
         public = None if X_public is None else self._to_unit_cube(np.asarray(X_public, dtype=np.float64))
         sample, streams = Sample(X, y, mask, public, y_public), self._streams()
+        check_public(candidates, self.estimator, sample)
         division = divide(y.size, len(candidates.groups()), share, streams)
-
-        def make(point: Mapping[str, Any], own: Streams) -> Any:
-            given = {"epsilon": epsilon, "y_range": self.y_range_, "domain": (0.0, 1.0), "random_state": own}
-            return candidates.build().set_params(**given, **point)
-
-        fitted = fit_candidates(candidates, sample, division, make, streams)
+        known = {"epsilon": epsilon, "y_range": self.y_range_, "domain": (0.0, 1.0)}
+        fitted = fit_candidates(candidates, sample, division, known, streams)
         hidden, shown = mask[division.validating], 0.0
         if reads_what_is_shown(fitted, hidden):
             asked = label_question(self.y_range_, epsilon)

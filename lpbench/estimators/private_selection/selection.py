@@ -6,14 +6,15 @@ at the whole budget, about one candidate and the first. Nobody is asked for both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lpbench.errors import DataError
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.any_learner.numbers import NumberQuestion, ask_numbers
+from lpbench.estimators.base import LocalEstimator
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.private_selection.candidates import Candidates
 from lpbench.privacy import MODELS, Hybrid
@@ -51,6 +52,12 @@ class Division:
     validating: np.ndarray
 
 
+def check_public(candidates: Candidates, estimator: str | LocalEstimator, sample: Sample) -> None:
+    """Refuse a method that asks no private user where there is no public sample either."""
+    if not candidates.groups() and sample.X_public is None:
+        raise ConfigurationError(f"estimator={estimator!r} reads the public sample alone: pass X_public and y_public")
+
+
 def divide(n: int, n_groups: int, share: float, streams: Streams) -> Division:
     """Divide n users at random; without groups to train all of them validate."""
     order = streams.generator("users").permutation(n)
@@ -73,14 +80,20 @@ def train(models: Sequence[Any], sample: Sample, users: np.ndarray) -> list[Any]
 
 
 def fit_candidates(
-    candidates: Candidates, sample: Sample, division: Division, make: Callable, streams: Streams
+    candidates: Candidates, sample: Sample, division: Division, known: Mapping[str, Any], streams: Streams
 ) -> list:
     """Return the fitted candidates in the order of their settings.
 
     Parameters
     ----------
-    make : callable (point, streams) -> estimator
+    known : mapping of str to value
+        Budget and public knowledge, for the candidates that have a parameter of the name.
     """
+
+    def make(point: Mapping[str, Any], own: Streams) -> Any:
+        model, given = candidates.build(), {**known, "random_state": own}
+        return model.set_params(**{k: v for k, v in given.items() if k in model.get_params()}, **point)
+
     fitted: list[Any] = [None] * len(candidates.points)
     for number, (members, users) in enumerate(zip(candidates.groups(), division.training, strict=True)):
         own = streams.child("candidates", group=number)
