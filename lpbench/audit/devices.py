@@ -47,6 +47,8 @@ EXTRA = (
     "cdp_mean[constants=tight]",
     "label_ldp_knn[moment=3]",
     "residual_gp[report=laplace]",
+    "residual_gp[variant=second]",
+    "residual_score[variant=second]",
     *(f"private_labels_regressor[randomizer={name}]" for name in NUMBER_RANDOMIZERS if name != "laplace"),
     "private_labels_regressor[randomizer=optimal_unbiased,prior_share=0.3]",
     *(f"private_labels_classifier[randomizer={name}]" for name in MECHANISMS if name != "rr"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.audit.mutants import FULL_BUDGET, Mutant, during, halved_label, twice_the_levels_budget, wrapped
+from lpbench.privacy import GRR
 
 _INDICATORS, _PUBLIC_GP = "public_sample.indicators.IndicatorClassifier", "public_sample.public_residual_gp"
 
@@ -36,6 +37,16 @@ def _width_of_private(prepare: Callable) -> Callable:
         return replace(found, labels=np.clip(found.labels, -half, half), y_range=(-half, half))
 
     return prepares
+
+
+def _asked_at_twice_the_budget(ask: Callable) -> Callable:
+    """Randomise indicators at twice the budget."""
+
+    def asks(codes: np.ndarray, users: np.ndarray, question: Any, streams: Any) -> np.ndarray:
+        mechanism = GRR(2.0 * question.mechanism.budget, question.n_classes)
+        return ask(codes, users, replace(question, mechanism=mechanism), streams)
+
+    return asks
 
 
 PUBLIC_SAMPLES: dict[str, Mutant] = {
@@ -79,6 +90,13 @@ PUBLIC_SAMPLES: dict[str, Mutant] = {
         (during(
             f"{_INDICATORS}._fit",
             wrapped("tuning_free.interview.ResidualDevice.report", twice_the_levels_budget),
+        ),),
+    ),
+    "residual_score_labels_twice_the_budget": Mutant(
+        "residual_score[variant=second]", "indicators are randomised at twice the budget",
+        (during(
+            f"{_INDICATORS}._fit",
+            wrapped("public_sample.class_process.ask_classes", _asked_at_twice_the_budget),
         ),),
     ),
 }  # fmt: skip

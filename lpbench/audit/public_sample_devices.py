@@ -12,13 +12,26 @@ from lpbench.audit.cell_devices import bit_sums, records_of_cells
 from lpbench.audit.devices import builds
 from lpbench.audit.randomizers import BY_DEVICE, Path, Randomizer, message_of
 from lpbench.audit.residual_devices import interview_about
-from lpbench.audit.world import LABELS, N_FEATURES, N_OTHERS, OTHERS_MASK, PUBLIC, SHOWN, USER_MASK, Y_RANGE, silent
+from lpbench.audit.world import (
+    LABELS,
+    N_FEATURES,
+    N_OTHERS,
+    OTHERS_MASK,
+    PUBLIC,
+    SHOWN,
+    USER_MASK,
+    Y_RANGE,
+    repeat,
+    silent,
+)
+from lpbench.estimators.any_learner.classes import CODE, CodeQuestion
 from lpbench.estimators.histoftree.cell_device import CELL, CellQuestion
 from lpbench.estimators.private_labels import LABEL, REAL_BITS
 from lpbench.estimators.public_sample.public_mean import PublicMean
 from lpbench.estimators.public_sample.public_residual_gp import public_residuals, residual_model
 from lpbench.estimators.public_sample.residual_score import score_bits
 from lpbench.estimators.tuning_free.public_score import PublicScore
+from lpbench.privacy import GRR, Records
 
 #: Rows of the public sample; values of a class indicator.
 N_PUBLIC, INDICATORS = 80, np.array([0.0, 1.0])
@@ -53,7 +66,12 @@ def residuals(model: models.PublicResidualGP) -> Randomizer:
 
 @builds(models.ResidualScore)
 def score_residuals(model: models.ResidualScore) -> Randomizer:
-    """The indicator of a class less its public probability, in the interview."""
+    """The indicator of a class less its public probability, in the interview; or the indicator itself."""
+    if model.reports == "labels":
+        records = Records(repeat(SHOWN, INDICATORS.size), INDICATORS.astype(int))
+        message = message_of(CODE, CodeQuestion(GRR(float(model.epsilon), 2), 2), records)
+        public_bits = REAL_BITS * float((~USER_MASK).sum())
+        return Randomizer("", "semi_feature_ldp", model.epsilon, [message], INDICATORS.size, public_bits=public_bits)
     X = _public_features()
     public = PublicScore(X, (_public_labels(X) > 0).astype(int), 2, 0)
     users = np.vstack([PUBLIC.generator("others").random(OTHERS_MASK.shape), SHOWN])

@@ -36,7 +36,7 @@ REPORT_SOURCES: dict[type, Sources] = {
     models.PGLM: sums.moments,
     models.ResidualGP: reports.RESIDUALS,
     models.PublicResidualGP: reports.RESIDUALS,
-    models.ResidualScore: reports.RESIDUALS,
+    models.ResidualScore: reports.SCORES,
     models.LPDTRegressor: reports.cells,
     models.PublicTreeClassifier: reports.cells,
     models.CalibratedScore: reports.SUBSETS,

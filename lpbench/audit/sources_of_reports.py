@@ -145,5 +145,7 @@ CLASSES = _only("private_classes.ClassDevice.report", _class, laws.class_law)
 CUBES = _only("private_classes.ClassDevice.sum_of_reports", _classes_of_cubes, cube_law, fresh_streams)
 SUBSETS: Sources = lambda model: [_CELLS_OF_SCORE, _SUBSET]  # noqa: E731
 RESIDUALS = _only("tuning_free.interview.ResidualDevice.report", _residual, laws.residual_law)
+_INDICATORS = _only("public_sample.class_process.ask_classes", _code, laws.code_law, fresh_streams)
+SCORES: Sources = lambda model: (_INDICATORS if model.reports == "labels" else RESIDUALS)(model)  # noqa: E731
 CHOICES = _only("label_dp.releases.ClassRelease.report", _choice, laws.choice_law)
 MEANS = _only("label_dp.releases.MeanRelease.report", _mean, laws.mean_law)

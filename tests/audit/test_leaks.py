@@ -35,6 +35,7 @@ CASES = {
     "krr": (models.KRR(1.0, bins=2, max_depth=3, y_range=Y_RANGE), "masked"),
     "residual_gp": (models.ResidualGP(1.0, y_range=Y_RANGE), "masked"),
     "residual_gp joint": (models.ResidualGP(8.0, y_range=Y_RANGE), "masked"),
+    "residual_gp placed": (models.ResidualGP(8.0, reading="placed", y_range=Y_RANGE), "masked"),
     "residual_gp laplace": (models.ResidualGP(1.0, report="laplace", y_range=Y_RANGE), "masked"),
     "private_mean": (models.PrivateMean(1.0, y_range=Y_RANGE), "record"),
     "private_majority": (models.PrivateMajority(0.05), "record"),
@@ -72,6 +73,7 @@ CASES = {
     "public_tree_classifier": (models.PublicTreeClassifier(1.0, depth=3, classes=[0, 1]), "masked"),
     "public_residual_gp": (models.PublicResidualGP(4.0, y_range=Y_RANGE), "masked"),
     "residual_score": (models.ResidualScore(4.0, classes=[0, 1]), "masked"),
+    "residual_score labels": (models.ResidualScore(4.0, reports="labels", classes=[0, 1]), "masked"),
 }
 
 

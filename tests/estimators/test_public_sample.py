@@ -20,6 +20,7 @@ from lpbench.estimators import (
     ResidualGP,
     ResidualScore,
 )
+from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.public_sample.public_mean import PublicMean
 from lpbench.experiments import catalogue
 from lpbench.partitions import grow_max_edge
@@ -185,7 +186,8 @@ def test_three_classes_are_asked_about_by_a_third_of_the_users_each():
     y, truth = (X[:, 0] * 3).astype(int), (rows[:, 0] * 3).astype(int)
     mask = np.zeros_like(X, dtype=bool)
     options = {"classes": [0, 1, 2], "random_state": 0}
-    for model in (ResidualScore(4.0, **options), PublicTreeClassifier(4.0, depth=3, **options)):
+    labels = ResidualScore(4.0, reports="labels", **options)
+    for model in (ResidualScore(4.0, **options), labels, PublicTreeClassifier(4.0, depth=3, **options)):
         fitted = model.fit(X, y, mask=mask)
         assert len(fitted.models_) == 3
         np.testing.assert_allclose(fitted.predict_proba(rows).sum(axis=1), 1.0)
@@ -199,6 +201,60 @@ def test_one_class_is_predicted_and_nobody_is_asked():
         fitted = ResidualScore().fit(X, np.zeros(30, dtype=int))
     np.testing.assert_array_equal(fitted.predict_proba(X), 1.0)
     assert fitted.guarantee_.epsilon == 0.0
+
+
+def test_labels_are_asked_for_once_by_randomised_response_and_nothing_of_the_public_score_is_broadcast():
+    given = classes_of(sample(n=2000))
+    mask = np.tile([True, False, False], (2000, 1))
+    model = ResidualScore(1.0, reports="labels", classes=[0, 1], random_state=3).fit(**given, mask=mask)
+    assert model.guarantee_.epsilon == 1.0 and model.guarantee_.rounds == 1
+    # Two features are shown, and one bit is sent.
+    assert model.guarantee_.bits_up == 2 * REAL_BITS + 1 and model.guarantee_.bits_down == 0
+    assert model.models_[0].report_variance_ == pytest.approx(math.e / (math.e - 1) ** 2)
+    alone = ResidualScore(1.0, reports="labels", public=False, classes=[0, 1], random_state=3).fit(**given, mask=mask)
+    # (e + 1) / (e - 1) is the distance of the two unbiased readings; a public score moves both by what users show.
+    readings = np.unique(alone.models_[0]._model._reports)
+    assert np.ptp(readings) == pytest.approx((math.e + 1) / (math.e - 1)) and readings.size == 2
+    moved = alone.models_[0]._model._reports - model.models_[0]._model._reports
+    assert 0.0 <= moved.min() < moved.max() <= 1.0
+
+
+def test_reports_of_labels_are_corrected_without_bias():
+    rng = np.random.default_rng(4)
+    X, y = rng.random((20_000, 2)), (rng.random(20_000) < 0.3).astype(int)
+    model = ResidualScore(1.0, reports="labels", classes=[0, 1], random_state=0)
+    model.fit(X, y, mask=np.zeros_like(X, dtype=bool))
+    # The standard deviation of a reading is below (e + 1) / (2 (e - 1)) = 1.09.
+    assert abs(model.models_[0]._model._reports.mean() - y.mean()) < 5 * 1.09 / math.sqrt(20_000)
+
+
+def test_classes_that_follow_from_a_shown_feature_are_learned_from_labels():
+    """Mean accuracy over ten samples at epsilon = 1, on 800 users."""
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, rows = rng.random((800, 3)), rng.random((1000, 3))
+        y, truth = ((part[:, 1] + 0.2 * rng.standard_normal(len(part)) > 0.5).astype(int) for part in (X, rows))
+        mask = np.tile([True, False, False], (800, 1))
+        model = ResidualScore(1.0, reports="labels", classes=[0, 1], random_state=seed).fit(X, y, mask=mask)
+        found.append(np.mean(model.predict(rows) == truth))
+    assert np.mean(found) > 0.8
+
+
+def test_what_a_public_score_says_of_protected_features_is_kept():
+    """Classes follow from a protected feature, which the public sample alone can teach."""
+    rng = np.random.default_rng(6)
+    X, X_public, rows = rng.random((1000, 2)), rng.random((300, 2)), rng.random((500, 2))
+    y, y_public, truth = ((part[:, 0] > 0.5).astype(int) for part in (X, X_public, rows))
+    given = {"mask": np.tile([True, False], (1000, 1)), "X_public": X_public, "y_public": y_public}
+    model = ResidualScore(1.0, reports="labels", classes=[0, 1], random_state=0).fit(X, y, **given)
+    assert np.mean(model.predict(rows) == truth) > 0.85
+
+
+def test_unknown_reports_are_named():
+    given = classes_of(sample())
+    with pytest.raises(ConfigurationError, match="reports='other'"):
+        ResidualScore(1.0, reports="other", classes=[0, 1]).fit(**given)
 
 
 def test_the_score_starts_from_the_public_forest():

@@ -14,6 +14,8 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.interview import ResidualDevice
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
+from lpbench.estimators.tuning_free.level_reports import LevelReport, slope_of_clipping
+from lpbench.estimators.tuning_free.placed_readings import Placed
 
 Y_RANGE = (-2.0, 4.0)
 
@@ -116,18 +118,74 @@ def test_without_signal_it_falls_back_to_the_mean(epsilon):
     assert ours <= 1.03 * floor
 
 
+@pytest.mark.parametrize("reading", ["symmetric", "placed"])
 @pytest.mark.parametrize("n", [1, 2, 5, 13, 40])
 @pytest.mark.parametrize("epsilon", [0.3, 8.0, math.inf])
-def test_few_users(n, epsilon):
+def test_few_users(n, epsilon, reading):
     X, y, mask = sample(n=n)
     for protected in (mask, ~mask, np.ones_like(mask), np.zeros_like(mask)):
-        prediction = ResidualGP(epsilon, y_range=Y_RANGE, random_state=0).fit(X, y, mask=protected).predict(X)
-        assert np.isfinite(prediction).all()
+        model = ResidualGP(epsilon, reading=reading, y_range=Y_RANGE, random_state=0)
+        assert np.isfinite(model.fit(X, y, mask=protected).predict(X)).all()
+
+
+@pytest.mark.parametrize("ends", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("expected", [-0.8, 0.0, 0.4])
+def test_placed_readings_against_sums_over_a_dense_grid(ends, expected):
+    """Mean, slope and noise of a clipped normal label; an end of the range cuts nothing off."""
+    report, deviation, z = LevelReport(2.0, 4), 0.5, np.linspace(-9.0, 9.0, 180_001)
+    weights = np.exp(-0.5 * z**2)
+    weights /= weights.sum()
+
+    def clipped(centre):
+        low, high = (-np.inf if ends[0] else -1.0), (np.inf if ends[1] else 1.0)
+        return weights @ np.clip(centre + deviation * z, low, high)
+
+    placed = Placed.of(report, np.array([expected]), np.array([deviation]), np.array(ends)[:, None])
+    assert placed.clipped[0] == pytest.approx(clipped(expected), abs=1e-7)
+    step = 1e-4
+    slope = (clipped(expected + step) - clipped(expected - step)) / (2 * step)
+    assert placed.slope[0] == pytest.approx(slope, abs=1e-4)
+    noise = report.noise_at(np.clip(expected + deviation * z, -1.0, 1.0), weights)
+    assert placed.noise[0] == pytest.approx(noise, rel=0.03)
+
+
+def test_in_the_middle_of_an_interval_both_readings_are_the_same():
+    report, width = LevelReport(1.0, 2), 2.0
+    placed = Placed.of(report, np.zeros(1), np.full(1, 1 / width), np.zeros((2, 1), dtype=bool))
+    assert placed.clipped[0] == 0.0
+    assert placed.slope[0] == pytest.approx(float(slope_of_clipping(width)))
+    assert placed.noise[0] == pytest.approx(report.noise_variance(width), rel=0.01)
+
+
+def test_labels_near_the_lower_end_of_their_range_are_not_biased_where_reports_are_placed():
+    """Skewed labels without signal, mean one twelfth of the range; errors of the mean over 20 samples."""
+    errors = {"symmetric": [], "placed": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.random((1500, 3)), np.minimum(rng.exponential(5.0, 1500), 60.0)
+        mask = np.zeros_like(X, dtype=bool)
+        for reading, found in errors.items():
+            model = ResidualGP(2.0, reading=reading, y_range=(0.0, 60.0), random_state=seed).fit(X, y, mask=mask)
+            found.append(model.predict(X).mean() - y.mean())
+    bias, error = ({k: f(v) for k, v in errors.items()} for f in (np.mean, lambda v: np.std(v) / math.sqrt(20)))
+    assert bias["symmetric"] < -5 * error["symmetric"]
+    assert abs(bias["placed"]) < 0.5 * abs(bias["symmetric"])
+
+
+def test_protected_features_are_asked_for_at_larger_budgets_only_where_reports_are_placed(monkeypatch):
+    X, y, mask = sample(n=3000)
+    asked = {}
+    for reading in ("symmetric", "placed"):
+        for epsilon in (2.0, 4.0):
+            model = ResidualGP(epsilon, reading=reading, y_range=Y_RANGE, random_state=0)
+            asked[reading, epsilon] = questions_of(model, X, y, mask, monkeypatch)[-1].bins
+    assert asked["symmetric", 2.0] > 1 == asked["placed", 2.0]
+    assert asked["symmetric", 4.0] == asked["placed", 4.0] > 1
 
 
 def test_unknown_options_are_named():
     X, y, mask = sample(n=30)
-    for option in ("report", "learner"):
+    for option in ("report", "learner", "reading"):
         with pytest.raises(ValueError, match=option):
             ResidualGP(1.0, y_range=Y_RANGE, **{option: "other"}).fit(X, y, mask=mask)
 

@@ -71,8 +71,8 @@ def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
     }
     assert (every["judged_on"] == "conclusions").all() and (every["datasets"] == 3).all()
     assert every["ours"].tolist() == [True, False, True, False, True, True]
-    assert every.loc[("public sample", 1.0), "first_build"] == "CalibratedScore: 3"
-    assert every.loc[("public features", 1.0), "second_build"] == "ResidualScore, features: 3"
+    assert every.loc[("public sample", 1.0), "first_build"] == "CalibratedScore: 3 [3, 3]"
+    assert every.loc[("public features", 1.0), "first_build"] == "ResidualScore, features: 3 [3, 3]"
 
 
 def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
@@ -115,10 +115,26 @@ def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
 
 def test_sealed_sets_judge_both_builds(tmp_path):
     """On other scores than real ones: the experiment of the sealed sets is run once, by somebody else."""
-    found = advise("field/sealed_classification", CLASSES, tmp_path)
+    second = "residual_score[variant=second]"
+    planted = {
+        **CLASSES,
+        (second, 1.0): 0.9,
+        (second, 4.0): 0.55,
+        ("residual_score[variant=second_features]", 1.0): 0.6,
+    }
+    found = advise("field/sealed_classification", planted, tmp_path)
     row = found.loc[("public features and sample", "any number", 1.0)]
     assert row["judged_on"] == "sealed" and row["datasets"] == 2
-    assert row["first_build"] == "CalibratedScore: 4" and row["second_build"].startswith("ResidualScore: 2")
+    assert row["first_build"].startswith(
+        "CalibratedScore: 6 [6, 6]; ResidualScore: 4 [4, 4]; ResidualScore, features: "
+    )
+    assert row["second_build"].startswith("ResidualScore, second: 2 [2, 2]; ResidualScore, second features: ")
+    assert row["second_beats_first_low"] == "1.0"
+    assert row["method"] == second and row["ours"]
+    assert (
+        "Public features and sample: the smallest rank sum has ours at ε = 1, 4. Our second build beside the first: "
+        "better at ε = 1; worse at ε = 4."
+    ) in read_advice(tmp_path).remark
 
 
 def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
@@ -129,8 +145,10 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
     assert ("public sample", "any number", "1", "CalibratedScore") == table.rows[6][:4]
     assert table.remark.startswith(
         "Public features: the smallest rank sum has ours at ε = 1; Labels, rr, ridge at ε = 4. "
+        "Our second build beside the first: worse at ε = 1; not told apart at ε = 4. "
         "Public sample: the smallest rank sum has ours at ε = 1; PublicForest at ε = 4. "
-        "Public features and sample: the smallest rank sum has ours at ε = 1, 4. Candidates"
+        "Public features and sample: the smallest rank sum has ours at ε = 1, 4. "
+        "Our second build beside the first: worse at ε = 1, 4. Candidates"
     )
     assert set(PAPER.advice) <= set(PAPER.outputs)
 

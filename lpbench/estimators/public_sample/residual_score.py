@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lpbench.checks import check_choice
 from lpbench.estimators.base import LocalRegressor
+from lpbench.estimators.public_sample.class_process import ClassProcess
 from lpbench.estimators.public_sample.indicators import IndicatorClassifier, Sample
 from lpbench.estimators.public_sample.public_residual_gp import public_residuals, residual_model
 from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.seeds import Seed, Streams
+
+REPORTS = ("residuals", "labels")
 
 
 class ResidualScore(IndicatorClassifier):
@@ -27,6 +31,9 @@ class ResidualScore(IndicatorClassifier):
         Budget of one user.
     public : bool
         False: a public sample is not read, as if there were none.
+    reports : {"residuals", "labels"}
+        ``labels``: the second build. Devices send the indicator itself by randomised response (:mod:`.class_process`),
+        and the curator subtracts what it knows of the public score.
     domain : (float, float)
         Public range of every feature, to which features are clipped.
     classes : array-like, optional
@@ -48,12 +55,14 @@ class ResidualScore(IndicatorClassifier):
         self,
         epsilon: float = 1.0,
         public: bool = True,
+        reports: str = "residuals",
         domain: tuple[float, float] = (0.0, 1.0),
         classes: Sequence | None = None,
         random_state: Seed | Streams = None,
     ) -> None:
         self.epsilon = epsilon
         self.public = public
+        self.reports = reports
         self.domain = domain
         self.classes = classes
         self.random_state = random_state
@@ -71,16 +80,28 @@ class ResidualScore(IndicatorClassifier):
         return None if self.public_ is None else self.public_.predict_proba(X)
 
     def _regress(self, sample: Sample, k: int, users: np.ndarray, streams: Streams) -> LocalRegressor:
+        check_choice("reports", self.reports, REPORTS)
         labels, y_range, X = (sample.codes[users] == k).astype(float), (0.0, 1.0), sample.X[users]
+        if self.reports == "labels":
+            process = ClassProcess(self.epsilon, y_range=y_range, clip=False, domain=(0.0, 1.0), random_state=streams)
+            return process.ask(X, labels, sample.mask[users], self._scored(sample, k))
         if sample.public is not None:
             labels, y_range = public_residuals(labels, sample.public.predict_proba(X)[:, k], 1.0), (-1.0, 1.0)
         return residual_model(self.epsilon, y_range, streams).fit(X, labels, mask=sample.mask[users])
+
+    @staticmethod
+    def _scored(sample: Sample, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Public rows and their scores of class k."""
+        if sample.public is None or sample.X_public is None:
+            return None
+        return sample.X_public, sample.public.predict_proba(sample.X_public)[:, k]
 
     def _estimate(self, k: int, X: np.ndarray, model: LocalRegressor, public: np.ndarray | None) -> np.ndarray:
         return model.predict(X) + (0.0 if public is None else public[:, k])
 
     def _public_bits(self) -> float:
-        return 0.0 if self.public_ is None else score_bits(self.public_)
+        broadcast = self.public_ is not None and self.reports == "residuals"
+        return score_bits(self.public_) if broadcast else 0.0
 
 
 def score_bits(score: PublicScore) -> float:

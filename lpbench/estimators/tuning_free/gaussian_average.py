@@ -17,9 +17,6 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-#: Range over standard deviation of the label, and prior weights: for Gaussian labels it is 4 to 7 for 50 to 4000 rows.
-SPREADS = np.array([2.5, 3.5, 4.5, 5.5, 7.0, 9.0, 12.0, 18.0])
-_SPREAD_PRIOR = np.array([0.05, 0.1, 0.18, 0.24, 0.22, 0.12, 0.06, 0.03])
 #: Shares of the label's variance that the features may explain.
 SHARES = np.array([0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9])
 #: Prior standard deviation of the label's mean, in widths of the range.
@@ -28,9 +25,31 @@ _LEVEL = 0.25
 _NEGLIGIBLE = 1e-5
 
 
-def typical_variance(width: float) -> float:
+@dataclass(frozen=True, eq=False)
+class Spreads:
+    """Prior of the label's variance.
+
+    Attributes
+    ----------
+    ratios : ndarray of shape (k,)
+        Range over standard deviation of the label.
+    weights : ndarray of shape (k,)
+        Prior weights; they sum to one.
+    """
+
+    ratios: np.ndarray
+    weights: np.ndarray
+
+
+#: For Gaussian labels the ratio is 4 to 7 for 50 to 4000 rows.
+USUAL = Spreads(
+    np.array([2.5, 3.5, 4.5, 5.5, 7.0, 9.0, 12.0, 18.0]), np.array([0.05, 0.1, 0.18, 0.24, 0.22, 0.12, 0.06, 0.03])
+)
+
+
+def typical_variance(width: float, spreads: Spreads = USUAL) -> float:
     """Prior mean of the label's variance given the width of its public range."""
-    return float((width / SPREADS) ** 2 @ _SPREAD_PRIOR)
+    return float((width / spreads.ratios) ** 2 @ spreads.weights)
 
 
 @dataclass(frozen=True)
@@ -58,6 +77,8 @@ class GaussianAverage:
         Known variances of the reports about the labels.
     y_range : (float, float)
         Public range of the label.
+    spreads : Spreads
+        Prior of the label's variance.
 
     Attributes
     ----------
@@ -75,10 +96,11 @@ class GaussianAverage:
         reports: np.ndarray,
         noise: np.ndarray,
         y_range: tuple[float, float],
+        spreads: Spreads = USUAL,
     ) -> None:
         lo, hi = y_range
         width = hi - lo
-        self._reports, typical = reports, 0.7 * typical_variance(width)
+        self._reports, typical = reports, 0.7 * typical_variance(width, spreads)
         # Weights are fixed at a typical label variance, so that one eigenbasis serves all V and h.
         self.report_variance = 1.0 / np.mean(1.0 / (typical + noise)) - typical
         self._omega = (typical + self.report_variance) / (typical + noise)
@@ -88,8 +110,8 @@ class GaussianAverage:
         self._mean = (self._omega @ reports + middle * (lo + hi) / 2.0) / self._total
         self._root = np.sqrt(self._omega)
         self._b = self._root * (reports - self._mean)
-        variances = (width / SPREADS) ** 2
-        log_prior = np.log(_SPREAD_PRIOR)
+        variances, self._n_constant = (width / spreads.ratios) ** 2, spreads.ratios.size
+        log_prior = np.log(spreads.weights)
         self._constant = variances + self.report_variance
         n = reports.size
         evidence = [
@@ -127,9 +149,9 @@ class GaussianAverage:
 
     def _kept(self) -> Any:
         """Kernels with the models that matter: (index of the kernel, its models, weights, positions)."""
-        size = SPREADS.size * SHARES.size
+        size = self._n_constant * SHARES.size
         for k, models in enumerate(self._models):
-            weights = self.weights[SPREADS.size + k * size :][:size]
+            weights = self.weights[self._n_constant + k * size :][:size]
             kept = np.flatnonzero(weights > _NEGLIGIBLE)
             if kept.size:
                 yield k, models, weights[kept], kept
@@ -144,7 +166,7 @@ class GaussianAverage:
 
     def variance(self, features: Sequence[np.ndarray]) -> np.ndarray:
         """Posterior variance of mu + f at rows with the given features, doubt about the model included, shape (m,)."""
-        constant = self.weights[: SPREADS.size]
+        constant = self.weights[: self._n_constant]
         mean = self.predict(features) - self._mean
         second = np.full(mean.shape, constant @ self._constant / self._total)
         for k, models, weights, kept in self._kept():
@@ -168,7 +190,7 @@ class GaussianAverage:
         """
         share = self._omega / self._total
         deviation = self._reports - self._mean
-        result = self.weights[: SPREADS.size].sum() * (-share * deviation / (1.0 - share))
+        result = self.weights[: self._n_constant].sum() * (-share * deviation / (1.0 - share))
         for k, models, weights, kept in self._kept():
             G = (features[k] - models.centre) @ models.basis
             shrinkage = models.shrinkage[:, kept]

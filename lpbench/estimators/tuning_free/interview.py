@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -17,11 +18,16 @@ from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.estimators.tuning_free.placed_readings import Placed
 from lpbench.privacy import Channel, Device, Laplace, Records
 from lpbench.privacy.payload import Field, Integers, Reals
 from lpbench.seeds import Streams
 
 REPORTS = ("levels", "laplace")
+READINGS = ("symmetric", "placed")
+#: Part of the residual's variance for which alone protected features are asked about where reports are placed. Under
+#: heavy tails an effect as small as the one that joint reports else allow for is not told from noise.
+_LEAST_GAIN_OF_PLACED = 0.001
 #: Shares of the users in the first groups; the rest are asked last, one group for each protected feature.
 SHARES = (0.25, 0.25)
 #: Fewer users than this are asked all at once.
@@ -137,6 +143,18 @@ class ResidualDevice(Device[Question]):
 RESIDUAL = ResidualDevice()
 
 
+class Answers(Protocol):
+    """What a curator has learned from the answers: targets and noise of every user, who was asked, effects, a model."""
+
+    targets: np.ndarray
+    noise: np.ndarray
+    seen: np.ndarray
+    effects: dict[int, np.ndarray]
+
+    def result(self) -> GaussianAverage:
+        """Return the model fitted to the answers."""
+
+
 class Curator:
     """The curator: asks questions chosen from public data and earlier reports, and fits the reports.
 
@@ -154,6 +172,9 @@ class Curator:
     adaptive : bool
         False: one group, the whole range of the label.
     ask_hidden : bool
+    reading : {"symmetric", "placed"}
+        How reports of levels are read: as if the label were expected in the middle of its interval, or where it is
+        (:mod:`.placed_readings`).
     """
 
     def __init__(
@@ -166,8 +187,10 @@ class Curator:
         report: str = "levels",
         adaptive: bool = True,
         ask_hidden: bool = True,
+        reading: str = "symmetric",
     ) -> None:
         self.features, self.y_range, self.epsilon, self.report = features, y_range, epsilon, report
+        self.reading = reading
         self.effects: dict[int, np.ndarray] = {}
         self.targets, self.noise = np.empty(order.size), np.empty(order.size)
         self.model: GaussianAverage | None = None
@@ -184,6 +207,8 @@ class Curator:
         last = order[second:]
         columns = hidden[: last.size // _FEWEST_PER_FEATURE]
         bins = levels.most_bins(self.epsilon, n, BINS) if columns.size else 1
+        if self.reading == "placed" and levels.most_bins(self.epsilon, n, BINS, _LEAST_GAIN_OF_PLACED) == 1:
+            bins = 1
         if bins == 1:
             return [*plan, (last, -1, 1)]
         parts = np.array_split(last, columns.size)
@@ -221,21 +246,49 @@ class Curator:
             unit, variance = reports, question.report.variance
         else:
             unit, variance = question.report.residuals(reports), question.report.noise_variance(question.width)
-        # An interval as wide as the range clips nothing; a narrower one shrinks the residual's mean.
         lo, hi = self.y_range
-        slope = np.ones(users.size)
-        if self.model is not None:
-            deviation = np.sqrt(self.model.variance([F[users] for F in self.features]) + self.model.residual_variance)
-            slope = np.where(half < (hi - lo) / 2, levels.slope_of_clipping(half / deviation), 1.0)
-        self.targets[users] = question.centre + half / slope * unit
-        self.noise[users] = (half / slope) ** 2 * variance
+        if self.reading == "placed" and isinstance(question.report, LevelReport):
+            placed = self._placed(question, question.report, unit)
+            scale = half / placed.slope
+            self.targets[users] = question.centre + half * placed.expected + scale * (unit - placed.clipped)
+            self.noise[users] = scale**2 * placed.noise
+            middle = scale * placed.clipped
+        else:
+            # An interval as wide as the range clips nothing; a narrower one shrinks the residual's mean.
+            slope = np.ones(users.size)
+            if self.model is not None:
+                slope = np.where(half < (hi - lo) / 2, levels.slope_of_clipping(half / self._deviation(users)), 1.0)
+            scale, middle = half / slope, np.zeros(users.size)
+            self.targets[users] = question.centre + scale * unit
+            self.noise[users] = scale**2 * variance
         if question.column >= 0 and isinstance(question.report, LevelReport):
-            self._learn_effect(question, question.report, reports, half / slope)
+            self._learn_effect(question, question.report, reports, scale, middle)
         self._refit(users)
 
-    def _learn_effect(self, question: Question, report: LevelReport, reports: np.ndarray, scale: np.ndarray) -> None:
+    def _deviation(self, users: np.ndarray) -> np.ndarray:
+        """Standard deviation of the label that the model expects of users."""
+        model = self.result()
+        return np.sqrt(model.variance([F[users] for F in self.features]) + model.residual_variance)
+
+    def _placed(self, question: Question, report: LevelReport, unit: np.ndarray) -> Placed:
+        """Where the labels are expected in their intervals; of the first group, about the mean of its own reports."""
+        (lo, hi), users, half = self.y_range, question.users, question.half_width
+        if self.model is None:
+            expected = np.full(users.size, np.clip(unit.mean(), -1.0, 1.0))
+            deviation = np.full(users.size, 1.0 / question.width)
+        else:
+            expected = (self.model.predict([F[users] for F in self.features]) - question.centre) / half
+            deviation = self._deviation(users) / half
+        margin = 1e-9 * (hi - lo)
+        ends = np.array([question.centre - half <= lo + margin, question.centre + half >= hi - margin])
+        return Placed.of(report, expected, deviation, ends)
+
+    def _learn_effect(
+        self, question: Question, report: LevelReport, reports: np.ndarray, scale: np.ndarray, middle: np.ndarray
+    ) -> None:
         indicators = report.indicators(reports)
-        products = scale[:, None] * report.products(reports)
+        # What is expected of the residual without the feature is no effect of it.
+        products = scale[:, None] * report.products(reports) - middle[:, None] * indicators
         effect = estimate_effects(products, indicators, self.result().residual_variance)
         self.effects[question.column] = effect
         # The public features are fitted to the residuals of the protected one.

@@ -33,7 +33,7 @@ RANGE_WIDTH = 3.0
 #: Degrees of freedom over which a sample is spread where clipping is weighed against noise (see :func:`_cost`).
 _FREEDOM = 8.0
 #: Factor by which a joint report may raise the cost, and part of the variance that a feature is taken to explain.
-_INFLATION, _LEAST_GAIN = 1.5, 0.004
+_INFLATION, LEAST_GAIN = 1.5, 0.004
 
 _Z = np.linspace(-6.0, 6.0, 2401)
 _DENSITY = np.exp(-0.5 * _Z**2)
@@ -131,13 +131,28 @@ class LevelReport:
         width : float
             Half-width in standard deviations of the residual, which is taken for Gaussian.
         """
+        return float(self.noise_at(np.clip(_Z / width, -1.0, 1.0), _DENSITY))
+
+    def noise_at(self, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The same for clipped residuals of any law.
+
+        Parameters
+        ----------
+        unit : ndarray of shape (..., m)
+            Values in [-1, 1].
+        weights : ndarray of shape (m,)
+            Their probabilities.
+
+        Returns
+        -------
+        ndarray of shape (...)
+        """
         slope, offset = self._weights
-        unit = np.clip(_Z / width, -1.0, 1.0)
         position = (unit + 1.0) / 2.0 * (self.levels - 1)
         part = position - np.floor(position)
         rounding = part * (1.0 - part) * (2.0 / (self.levels - 1)) ** 2
-        second = float(_DENSITY @ unit**2)
-        rounded = second + float(_DENSITY @ rounding)
+        second = unit**2 @ weights
+        rounded = second + rounding @ weights
         return slope * rounded + slope * offset * self.bins * float(self.grid @ self.grid) - second
 
 
@@ -178,14 +193,14 @@ def best_width(budget: float, n: int, bins: int = 1) -> float:
 
 
 @lru_cache(maxsize=4096)
-def most_bins(budget: float, n: int, choices: tuple[int, ...]) -> int:
+def most_bins(budget: float, n: int, choices: tuple[int, ...], gain: float = LEAST_GAIN) -> int:
     """Largest number of bins that a report of a residual can carry along at a bearable cost; 1 if none.
 
     Bearable is a cost that is at most half as large again, up to the part of the variance that a feature is taken to
-    explain: the noise of more users averages out, not knowing the feature does not.
+    explain, ``gain``: the noise of more users averages out, not knowing the feature does not.
     """
 
     def cost(bins: int) -> float:
         return _cost(budget, n, best_width(budget, n, bins), bins)
 
-    return max((bins for bins in choices if cost(bins) <= _INFLATION * cost(1) + _LEAST_GAIN), default=1)
+    return max((bins for bins in choices if cost(bins) <= _INFLATION * cost(1) + gain), default=1)

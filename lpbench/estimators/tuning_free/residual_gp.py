@@ -15,7 +15,7 @@ from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, che
 from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.half_forest import HalfForest
-from lpbench.estimators.tuning_free.interview import REPORTS, RESIDUAL, Curator, Question, effects_at
+from lpbench.estimators.tuning_free.interview import READINGS, REPORTS, RESIDUAL, Answers, Curator, Question, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.privacy import Records
 from lpbench.privacy.guarantee import Guarantee
@@ -24,7 +24,7 @@ from lpbench.seeds import Seed, Streams
 
 LEARNERS = ("both", "gp", "forest")
 #: Parameters beside the budget that may change without the sample being prepared anew.
-_SETTINGS = ("report", "adaptive", "ask_hidden", "learner", "clip")
+_SETTINGS = ("report", "adaptive", "ask_hidden", "learner", "reading", "clip")
 #: Smallest share of the label's variance that the forest is built to find.
 _LEAST_SIGNAL = 0.03
 #: Fewer users than this make no forest.
@@ -32,7 +32,7 @@ _FEWEST_FOR_FOREST = 20
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class Sample:
     """Everything that does not depend on the budget: validated records, their public part, the users' randomness."""
 
     X: np.ndarray
@@ -75,6 +75,9 @@ class ResidualGP(LocalRegressor):
         False: protected features are never asked for (for comparison).
     learner : {"both", "gp", "forest"}
         Model fitted to the reports in the end (single learners: for comparison).
+    reading : {"symmetric", "placed"}
+        ``placed``: reports of an interval that was moved into the range are read with regard to where in it the label
+        is expected (:mod:`.placed_readings`). The second build: labels near an end of their range are no longer biased.
     y_range : (float, float)
         Public range of the label.
     clip : bool
@@ -108,6 +111,7 @@ class ResidualGP(LocalRegressor):
         adaptive: bool = True,
         ask_hidden: bool = True,
         learner: str = "both",
+        reading: str = "symmetric",
         y_range: tuple[float, float] | None = None,
         clip: bool = True,
         domain: tuple[float, float] = (0.0, 1.0),
@@ -118,6 +122,7 @@ class ResidualGP(LocalRegressor):
         self.adaptive = adaptive
         self.ask_hidden = ask_hidden
         self.learner = learner
+        self.reading = reading
         self.y_range = y_range
         self.clip = clip
         self.domain = domain
@@ -143,7 +148,7 @@ class ResidualGP(LocalRegressor):
         """
         return self._fit(self._sample(X, y, mask))
 
-    def _sample(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> _Sample:
+    def _sample(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> Sample:
         X, y, mask = self._check_fit(X, y, mask)
         streams = self._streams()
         public = np.where(mask, np.nan, X)
@@ -153,12 +158,13 @@ class ResidualGP(LocalRegressor):
         draws = RESIDUAL.draws(streams, y.size)
         order = streams.generator("order").permutation(y.size)
         public_bits = REAL_BITS * float((~mask).sum(axis=1).mean())
-        return _Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, streams, public_bits)
+        return Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, streams, public_bits)
 
-    def _fit(self, sample: _Sample) -> Self:
+    def _fit(self, sample: Sample) -> Self:
         check_epsilon(self.epsilon)
         check_choice("report", self.report, REPORTS)
         check_choice("learner", self.learner, LEARNERS)
+        check_choice("reading", self.reading, READINGS)
         curator, asked = self._curator(sample), []
         for question in curator.questions():
             users = question.users
@@ -167,7 +173,7 @@ class ResidualGP(LocalRegressor):
             asked.append(question)
         return self._learned(sample, curator, asked)
 
-    def _learned(self, sample: _Sample, curator: Curator, asked: Sequence[Question]) -> Self:
+    def _learned(self, sample: Sample, curator: Answers, asked: Sequence[Question]) -> Self:
         """Keep what the curator has learned from the answers, and add the forest."""
         bits_up, bits_down = sample.public_bits, 0.0
         for question in asked:
@@ -182,10 +188,10 @@ class ResidualGP(LocalRegressor):
         )
         return self
 
-    def _curator(self, sample: _Sample) -> Curator:
+    def _curator(self, sample: Sample) -> Curator:
         return Curator(
             sample.features, sample.shown.hidden, sample.order, self._width_of_range(), self.epsilon,
-            self.report, self.adaptive, self.ask_hidden,
+            self.report, self.adaptive, self.ask_hidden, self.reading,
         )  # fmt: skip
 
     def _width_of_range(self) -> tuple[float, float]:
@@ -193,7 +199,7 @@ class ResidualGP(LocalRegressor):
         lo, hi = self.y_range_
         return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
 
-    def _fit_forest(self, sample: _Sample, curator: Curator) -> None:
+    def _fit_forest(self, sample: Sample, curator: Answers) -> None:
         """Grow the forest on all reports and weigh it against the Gaussian processes."""
         self._forest, self.forest_weight_ = None, 0.0
         seen, model = curator.seen, self._model

@@ -17,7 +17,7 @@ import pandas as pd
 
 from lpbench.analysis import Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
+from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
@@ -49,6 +49,8 @@ MANY = 1500
 USERS = {"any number": (0, np.inf), f"under {MANY}": (0, MANY), f"{MANY} or more": (MANY, np.inf)}
 #: Columns that may be empty.
 TEXTS = ("not_told_apart", "first_build", "second_build")
+#: Before and after the second development.
+BUILDS = ("first", "second")
 #: Kinds of data sets that advice is judged on, the first that there are.
 JUDGED_ON = ("sealed", "conclusions", "development")
 
@@ -107,14 +109,6 @@ def _rows(
                     win_probability(table[:, first], other, rng, larger_is_better=larger).value
                     for other in (floor, non_private)
                 ]
-                places = {
-                    build: "; ".join(
-                        f"{title[methods.index(name)]}: {sums[methods.index(name)].value:g}"
-                        for name in names
-                        if name in methods
-                    )
-                    for build, names in builds.items()
-                }
                 yield {
                     "given": given, "users": users, "epsilon": epsilon, "judged_on": kind, "datasets": len(sets),
                     "methods": len(methods), "method": methods[first], "title": title[first],
@@ -122,8 +116,35 @@ def _rows(
                     "rank_sum": sums[first].value, "rank_sum_low": sums[first].low, "rank_sum_high": sums[first].high,
                     "not_told_apart": "; ".join(tied), "beats_floor": beats[0], "beats_non_private": beats[1],
                     "bits": report_bits(methods[first], epsilon),
-                    **{f"{build}_build": places.get(build, "") for build in ("first", "second")},
+                    **_builds(builds, methods, title, sums, table, rng, larger),
                 }  # fmt: skip
+
+
+def _builds(
+    builds: Mapping[str, Sequence[str]],
+    methods: Sequence[str],
+    title: Sequence[str],
+    sums: Sequence[Interval],
+    table: np.ndarray,
+    rng: np.random.Generator,
+    larger: bool,
+) -> dict[str, object]:
+    """Rank sums of both builds of our methods, and the probability that the second's best beats the first's best."""
+    places = {build: [methods.index(name) for name in builds.get(build, ()) if name in methods] for build in BUILDS}
+    texts = {
+        f"{build}_build": "; ".join(f"{title[m]}: {_with_interval(sums[m])}" for m in found)
+        for build, found in places.items()
+    }
+    beats = Interval(np.nan, np.nan, np.nan)
+    if all(places.values()):
+        first, second = (min(found, key=lambda m: sums[m].value) for found in places.values())
+        beats = win_probability(table[:, second], table[:, first], rng, larger_is_better=larger)
+    name = "second_beats_first"
+    return {**texts, name: beats.value, f"{name}_low": beats.low, f"{name}_high": beats.high}
+
+
+def _with_interval(found: Interval) -> str:
+    return f"{found.value:g} [{found.low:g}, {found.high:g}]"
 
 
 def _judges(
@@ -178,7 +199,7 @@ def read_advice(folder: Path) -> PlainTable | None:
             row.users,
             row.epsilon,
             row.title,
-            f"{row.rank_sum:g} [{row.rank_sum_low:g}, {row.rank_sum_high:g}]",
+            _with_interval(Interval(row.rank_sum, row.rank_sum_low, row.rank_sum_high)),
             row.not_told_apart or "–",
             _share(row.beats_floor),
             _share(row.beats_non_private),
@@ -203,6 +224,17 @@ def _share(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0%}"
 
 
+def _second(rows: pd.DataFrame) -> str:
+    """How the second build does beside the first, where both are candidates."""
+    both = rows[rows["second_beats_first"].notna()]
+    if both.empty:
+        return ""
+    better, worse = both["second_beats_first_low"] > 0.5, both["second_beats_first_high"] < 0.5
+    outcomes = {"better": better, "worse": worse, "not told apart": ~better & ~worse}
+    said = [f"{word} at ε = {', '.join(both.loc[where, 'epsilon'])}" for word, where in outcomes.items() if where.any()]
+    return f" Our second build beside the first: {'; '.join(said)}."
+
+
 def _conclusion(rows: pd.DataFrame) -> str:
     """Who has the smallest rank sum among fairly selected methods, and how to read the table."""
     parts = []
@@ -214,11 +246,11 @@ def _conclusion(rows: pd.DataFrame) -> str:
                 others.setdefault(row.title, []).append(row.epsilon)
         said = [f"ours at ε = {', '.join(ours)}"] if ours else []
         said += [f"{title} at ε = {', '.join(budgets)}" for title, budgets in others.items()]
-        parts.append(f"{str(given).capitalize()}: the smallest rank sum has {'; '.join(said)}.")
+        parts.append(f"{str(given).capitalize()}: the smallest rank sum has {'; '.join(said)}.{_second(part)}")
     return " ".join(parts) + (
         " Candidates read no more than what is public in their row, and their setting was fixed without test rows or "
         "chosen by privatised reports. Rank sums are over data sets, 1 the best on each, with bootstrap intervals over "
         "sets and splits. Not told apart: the 95 % interval of the probability that the named method does better "
         "than the other on a random split of a random set reaches down to one half. The builds are our methods "
-        "before and after their second development, with their rank sums."
+        "before and after their second development, with their rank sums; they are told apart by the same interval."
     )
