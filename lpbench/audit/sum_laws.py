@@ -20,6 +20,7 @@ from lpbench.audit.devices import method_randomizer
 from lpbench.audit.gradient_devices import gradient_asked
 from lpbench.audit.randomizers import Asked
 from lpbench.estimators.baselines import pglm
+from lpbench.estimators.baselines.pglm import MOMENTS, MomentQuestion
 from lpbench.experiments import catalogue
 from lpbench.privacy import Gaussian, Records
 from lpbench.seeds import Streams
@@ -155,18 +156,14 @@ def _largest_distance(one: np.ndarray, other: np.ndarray) -> float:
 _POINTS = np.array([[0.2], [0.8]])
 
 
-def _users(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and classes of n users, of two each."""
-    return np.arange(n) % 2, (np.arange(n) // 2 + np.arange(n)) % 2
-
-
 def _moments() -> Iterator[SumLaw]:
     """The noisy cross products as they enter the curator's equations, and the matrix off its diagonal."""
-    mechanism = Gaussian.for_budget(EPSILON, 1e-3, pglm.SENSITIVITY)
+    question = MomentQuestion(Gaussian.for_budget(EPSILON, 1e-3, pglm.SENSITIVITY), 1)
 
-    def records(n: int) -> tuple[np.ndarray, np.ndarray]:
-        cells, classes = _users(n)
-        return pglm.unit_rows(_POINTS[cells]), 2.0 * classes - 1.0
+    def records(n: int) -> Records:
+        """Users at two places, of two classes each."""
+        users = np.arange(n)
+        return Records(_POINTS[users % 2], (users // 2 + users) % 2)
 
     def shortcut(n: int, streams: Streams) -> np.ndarray:
         seen: list[np.ndarray] = []
@@ -179,16 +176,18 @@ def _moments() -> Iterator[SumLaw]:
             seen.append(right)
             return right
 
+        users = records(n)
+        rows, signs = pglm.unit_rows(users.X), 2.0 * users.y - 1.0
         with patch.object(pglm, "cho_factor", factor), patch.object(pglm, "cho_solve", solve):
-            pglm.Moments.collect(*records(n), streams).solve(mechanism)
+            pglm.Moments.collect(rows, signs, streams).solve(question.mechanism)
         return np.concatenate(seen)
 
     def device(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
-        X, signs = records(n)
-        square = (X[:, :, None] * X[:, None, :])[None] + mechanism.sigma * rng.standard_normal((draws, n, 2, 2))
-        cross = (X * signs[:, None])[None] + mechanism.sigma * rng.standard_normal((draws, n, 2))
-        square = square.sum(axis=1)
-        return np.column_stack([(square[:, 0, 1] + square[:, 1, 0]) / 2, cross.sum(axis=1)])
+        users = records(n).take(np.tile(np.arange(n), draws))
+        noise = MOMENTS.draws(Streams(int(rng.integers(2**63))), len(users), question)
+        sums = MOMENTS.report(users, question, noise).reshape(draws, n, -1).sum(axis=1)
+        # Of the matrix, the entry above the diagonal.
+        return sums[:, [1, 3, 4]]
 
     yield SumLaw("fit and sweep", shortcut, device)
 

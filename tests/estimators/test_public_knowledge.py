@@ -160,6 +160,19 @@ def test_a_table_that_is_too_large_to_be_written_out_is_not_pickled():
     )
 
 
+def test_bits_of_more_cells_than_are_written_out_are_not_pickled():
+    rng = np.random.default_rng(0)
+    X, mask = rng.random((50, 4)), np.tile([True, True, True, False], (50, 1))
+    fitted = models.HistOfTree(4.0, n_grid_features=3, bins=128, depth=1, mechanism="rr", y_range=(0, 1))
+    fitted.set_params(random_state=0).fit(X, X[:, 0], mask=mask)
+    with pytest.raises(pickle.PicklingError) as refused:
+        pickle.dumps(fitted)
+    assert str(refused.value) == (
+        "the partition has 128^3 x 2 cells, more than 1048576: sums of bits are simulated from the users' true cells "
+        "when they are looked up, and cannot be pickled or copied; use fewer bins or mechanism='grr'"
+    )
+
+
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 def test_one_private_label_does_not_change_a_given_list_of_classes(model):
     problem = problem_for(model)
