@@ -50,8 +50,9 @@ def _code(module: str) -> str:
 def _without_layout(source: str) -> str:
     """The syntax tree of a source without docstrings, as text (methods share most of their modules)."""
     tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in _statements(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
     return ast.dump(tree)
 

@@ -11,13 +11,13 @@ import pytest
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
-from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.causes import COLUMNS, bounds, distances, readings_tried, totals, write_causes
 from lpbench.reporting.ladders import SUPPORT, Bound, Ladder, Step
 from lpbench.reporting.pages import causes as pages_causes
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.render import render
-from tests.reporting.fake import CARDS, bare, experiment, scores_of, typed
+from tests.reporting.fake import CARDS, bare, experiment, scores_of
+from tests.reporting.store import put
 
 NAME, TRIED = "histoftree/table1", "histoftree/causes"
 PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["published"]
@@ -46,10 +46,8 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     for name, replications in ((NAME, 6), (TRIED, 4)):
         body = experiment(name)
-        target = folder / name
-        target.mkdir(parents=True)
-        write_artefact(typed(body), scores_of(body, score, replications=replications, noise=0.0), CARDS, target)
-        (target / RECORD).write_text(json.dumps({"config": {"experiment": body}}), encoding="utf-8")
+        put(folder, body, scores_of(body, score, replications=replications, noise=0.0))
+        (folder / name / RECORD).write_text(json.dumps({"config": {"experiment": body}}), encoding="utf-8")
     return folder
 
 
