@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 
+from lpbench.datasets import list_datasets
+from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
-from lpbench.selectors import parse_selector
+from lpbench.selectors import format_selector, parse_selector
 
 #: Symbols of the papers for parameters that appear in names.
 SYMBOLS = {
@@ -23,6 +27,38 @@ SYMBOLS = {
 }
 #: Parameters whose values are names that need no explanation.
 NAMED = ("variant", "randomizer", "learner", "estimator")
+#: Names of learners and randomizers in words: ``GP on randomised response``.
+LEARNERS = {
+    "ridge": "Ridge",
+    "extra_trees": "ExtraTrees",
+    "hist_gradient_boosting": "Boosting",
+    "gaussian_process": "GP",
+}
+RANDOMIZERS = {
+    "laplace": "Laplace noise",
+    "staircase": "staircase noise",
+    "piecewise": "piecewise noise",
+    "hybrid": "hybrid noise",
+    "levels": "randomised levels",
+    "optimal_unbiased": "optimal unbiased reports",
+    "rr_on_bins": "RR on bins",
+    "rr": "randomised response",
+    "rr_with_prior": "RR with prior",
+    "two_stages": "two-stage RR",
+    "alibi": "ALIBI",
+    "vector_approximation": "vector approximation",
+    "subset_selection": "subset selection",
+}
+#: Variants whose name says little beside the method's.
+VARIANTS = {
+    "features": "no public sample",
+    "second": "second build",
+    "second_features": "second build, no public sample",
+}
+#: Data sets whose name is no word.
+DATASETS = {"hmda": "HMDA"}
+#: Words of configurations that stand in texts beside the names of methods, masks and data sets.
+FURTHER = ("tuning_free", "balanced_accuracy", "published_code", "published_tables", "left_out")
 #: How the reported setting came about, in words.
 CHOSEN = {
     "oracle": "best grid point with hindsight",
@@ -37,34 +73,79 @@ def card_of(method: str, cards: Mapping[str, Method]) -> Method | None:
     return cards.get(method) or cards.get(parse_selector(method)[0])
 
 
-def method_title(method: str, cards: Mapping[str, Method]) -> str:
-    """Printed name of a method with its fixed parameters: ``HistOfTree (CART), s = 2``."""
+def method_title(method: str, cards: Mapping[str, Method], variant: bool = True) -> str:
+    """Printed name of a method with its fixed parameters: ``HistOfTree (CART), s = 2``.
+
+    A learner on privatised labels is called by both, a method whose setting was chosen privately by itself. Without
+    ``variant`` the name does not tell variants apart.
+    """
     name, params = parse_selector(method)
     card = card_of(method, cards)
-    return ", ".join([card.title if card else name, *describe_params(params)])
+    if not variant:
+        params.pop("variant", None)
+    title = card.title if card else name.replace("_", " ")
+    if {"learner", "randomizer"} <= set(params):
+        learner, randomizer = str(params.pop("learner")), str(params.pop("randomizer"))
+        title = f"{LEARNERS.get(learner, in_words(learner))} on {RANDOMIZERS.get(randomizer, in_words(randomizer))}"
+    elif "estimator" in params:
+        title = f"{method_title(str(params.pop('estimator')), cards)}, privately chosen"
+    return ", ".join([title, *describe_params(params)])
 
 
 def dataset_title(selector: str) -> str:
     """Printed name of a data set with its parameters: ``Red wine``; ``Rough classes, n = 1024``."""
     name, params = parse_selector(selector)
-    words = name.replace("_", " ")
-    return ", ".join([words[:1].upper() + words[1:], *describe_params(params)])
+    words = in_words(name)
+    return ", ".join([DATASETS.get(name, words[:1].upper() + words[1:]), *describe_params(params)])
 
 
 def describe_params(params: Mapping) -> list[str]:
     """Parameters in the papers' symbols; what has a name of its own (:data:`NAMED`) is its bare name."""
-    return [
-        str(v).replace("_", " ")
-        if k in NAMED
-        else f"{SYMBOLS.get(k, k)} = {v:g}"
-        if isinstance(v, float)
-        else f"{SYMBOLS.get(k, k)} = {v}"
-        for k, v in params.items()
-    ]
+    found = []
+    for key, value in params.items():
+        words = f"{value:g}" if isinstance(value, float) else in_words(str(value))
+        words = VARIANTS.get(str(value), words) if key == "variant" else words
+        found.append(words if key in NAMED else f"{SYMBOLS.get(key, in_words(key))} = {words}")
+    return found
 
 
 def mask_title(mask: str) -> str:
     """Printed name of a mask, empty where only its parameters tell masks apart: ``s* = 2``."""
     name, params = parse_selector(mask) if mask else ("", {})
-    parts = [MASK_TITLES.get(name, name), *(f"{SYMBOLS.get(k, k)} = {v}" for k, v in params.items())]
-    return ", ".join(p for p in parts if p)
+    return ", ".join(p for p in (MASK_TITLES.get(name, in_words(name)), *describe_params(params)) if p)
+
+
+def mask_name(mask: str) -> str:
+    """Printed name of a mask that has to be named: ``aligned, s* = 2``; ``all private``."""
+    name, params = parse_selector(mask) if mask else ("", {})
+    return ", ".join([in_words(name), *describe_params(params)])
+
+
+def in_words(name: str) -> str:
+    """A name of a configuration in words."""
+    return name.replace("_", " ")
+
+
+def in_print(text: str) -> str:
+    """Text in which methods, masks and data sets have their printed names in the place of those of configurations.
+
+    A name of one word is a word of the language, unless parameters follow.
+    """
+    return _pattern(tuple(catalogue.method_names()), tuple(list_datasets())).sub(_print, str(text))
+
+
+@cache
+def _pattern(methods: tuple[str, ...], datasets: tuple[str, ...]) -> re.Pattern[str]:
+    names = sorted({*methods, *datasets, *catalogue.mask_names()}, key=len, reverse=True)
+    long = "|".join([name for name in names if "_" in name] + [*FURTHER, r"heavy_tail_\d+"])
+    # neither a part of a longer name or path nor a file
+    return re.compile(rf"(?<![\w/.\-])(?:(?:{'|'.join(names)})\[[^\[\]\s]+=[^\[\]]*\]|(?:{long}))(?![\w/\[]|\.\w|_)")
+
+
+def _print(match: re.Match[str]) -> str:
+    name, params = parse_selector(match[0])
+    if name in catalogue.method_names():
+        return method_title(match[0], catalogue.methods())
+    if name in list_datasets():
+        return ", ".join([in_words(name), *describe_params(params)])
+    return mask_name(format_selector(name, params))

@@ -13,6 +13,8 @@ import pandas as pd
 from lpbench.analysis import representatives
 from lpbench.analysis.claims import STATUSES
 from lpbench.analysis.variants import bare_name
+from lpbench.experiments import catalogue
+from lpbench.reporting.cards import in_print, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.paper import paper_of, papers
 
@@ -135,10 +137,12 @@ def _absent(rows: pd.DataFrame) -> list[str]:
     for dataset, part in rows.groupby(rows["dataset"].map(bare_name), sort=False):
         methods = dict.fromkeys(part.loc[part["reproduced"].isna(), "method"].map(bare_name))
         if methods and part["reproduced"].isna().all():
-            found.append(dataset or "all")
+            found.append(in_print(dataset) or "all")
         elif methods:
-            shown = ", ".join(list(methods)[:NAMED]) + (f" and {len(methods) - NAMED} more" * (len(methods) > NAMED))
-            found.append(f"{shown} on {dataset}" if dataset and shown else shown or f"a part of {dataset}")
+            titles = [method_title(m, catalogue.methods()) for m in list(methods)[:NAMED] if m]
+            shown = ", ".join(titles) + (f" and {len(methods) - NAMED} more" * (len(methods) > NAMED))
+            where = in_print(dataset)
+            found.append(f"{shown} on {where}" if where and shown else shown or f"a part of {where}")
     return found
 
 

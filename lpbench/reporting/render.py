@@ -10,6 +10,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from lpbench.reporting.cards import in_print
+
 #: Words of the papers that have a symbol, or a name in full.
 _SYMBOLS = {"gamma": "γ", "lambda": "λ", "eta": "η", "mse": "mean squared error"}
 
@@ -20,11 +22,13 @@ def render(template: str, **content: Any) -> str:
 
 
 def coded(text: str) -> Markup:
-    """Text in which what stands between backticks is code."""
+    """Text in which what stands between backticks is code, and what has a printed name has it elsewhere."""
     parts = str(text).split("`")
     if len(parts) % 2 == 0:  # a backtick without its pair stands for itself
         parts[-2:] = ["`".join(parts[-2:])]
-    return Markup("").join(Markup("<code>{}</code>").format(p) if k % 2 else escape(p) for k, p in enumerate(parts))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(p) if k % 2 else escape(in_print(p)) for k, p in enumerate(parts)
+    )
 
 
 def in_symbols(text: str) -> str:
@@ -50,5 +54,5 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"coded": coded, "entry": _entry, "in_symbols": in_symbols}
+    made.filters |= {"coded": coded, "entry": _entry, "in_symbols": in_symbols, "printed": in_print}
     return made

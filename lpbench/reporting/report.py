@@ -11,7 +11,9 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.claims import STATUSES
+from lpbench.experiments import catalogue
 from lpbench.files import write_text
+from lpbench.reporting.cards import in_print, mask_name, method_title
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_all
 from lpbench.reporting.entries import Entry
@@ -180,13 +182,14 @@ def _largest(rows: pd.DataFrame) -> list[str]:
     lines = []
     for (dataset, reason), cells in list(groups.items())[:LARGEST]:
         first = cells[0]
-        place = " ".join(str(first[k]) for k in ("mask", "method") if first[k])
+        method = first["method"] and method_title(first["method"], catalogue.methods())
+        place = " ".join(filter(None, [mask_name(first["mask"]), method]))
         x = "" if np.isnan(first["x"]) else f" x = {first['x']:g}"
         count = f"{len(cells)} cells" if len(cells) > 1 else "1 cell"
         most = "most of all" if len(cells) > 1 else "that is"
         lines.append(
-            f"{dataset}: {count} off by more than 10 %, {most} {place} ε = {first['epsilon']:g}{x}, published "
-            f"{first['published']:g}, reproduced {first['reproduced']:.4g} (se {first['se']:.2g}): {reason}"
+            f"{in_print(dataset)}: {count} off by more than 10 %, {most} {place} ε = {first['epsilon']:g}{x}, "
+            f"published {first['published']:g}, reproduced {first['reproduced']:.4g} (se {first['se']:.2g}): {reason}"
         )
     if len(groups) > LARGEST:
         rest = list(groups.values())[LARGEST:]
@@ -205,9 +208,13 @@ def not_run_in_short(entries: Sequence[Entry], missing: Sequence[tuple[str, str]
             if row.status == "skipped":
                 known[dataset] = None
             elif dataset not in known:
-                other.setdefault(row.status, {})[f"{row.method} on {row.dataset}"] = None
+                other.setdefault(row.status, {})[_cell(row.method, row.dataset)] = None
     lines = [f"data not at hand: {', '.join(known)}"] if known else []
     return lines + [f"{_STATUS.get(status, status)}: {', '.join(cells)}" for status, cells in other.items()]
+
+
+def _cell(method: str, dataset: str) -> str:
+    return f"{method_title(method, catalogue.methods())} on {in_print(dataset)}"
 
 
 def not_run(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> dict:

@@ -72,7 +72,7 @@ def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
     assert (every["judged_on"] == "conclusions").all() and (every["datasets"] == 3).all()
     assert every["ours"].tolist() == [True, False, True, False, True, True]
     assert every.loc[("public sample", 1.0), "first_build"] == "CalibratedScore: 3 [3, 3]"
-    assert every.loc[("public features", 1.0), "first_build"] == "ResidualScore, features: 3 [3, 3]"
+    assert every.loc[("public features", 1.0), "first_build"] == "ResidualScore, no public sample: 3 [3, 3]"
 
 
 def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
@@ -126,9 +126,11 @@ def test_sealed_sets_judge_both_builds(tmp_path):
     row = found.loc[("public features and sample", "any number", 1.0)]
     assert row["judged_on"] == "sealed" and row["datasets"] == 2
     assert row["first_build"].startswith(
-        "CalibratedScore: 6 [6, 6]; ResidualScore: 4 [4, 4]; ResidualScore, features: "
+        "CalibratedScore: 6 [6, 6]; ResidualScore: 4 [4, 4]; ResidualScore, no public sample: "
     )
-    assert row["second_build"].startswith("ResidualScore, second: 2 [2, 2]; ResidualScore, second features: ")
+    assert row["second_build"].startswith(
+        "ResidualScore, second build: 2 [2, 2]; ResidualScore, second build, no public sample: "
+    )
     assert row["second_beats_first_low"] == "1.0"
     assert row["method"] == second and row["ours"]
     assert (
@@ -144,7 +146,7 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
     assert table.heads[:4] == ("public", "users", "ε", "use")
     assert ("public sample", "any number", "1", "CalibratedScore") == table.rows[6][:4]
     assert table.remark.startswith(
-        "Public features: the smallest rank sum has ours at ε = 1; Labels, rr, ridge at ε = 4. "
+        "Public features: the smallest rank sum has ours at ε = 1; Ridge on randomised response at ε = 4. "
         "Our second build beside the first: worse at ε = 1; not told apart at ε = 4. "
         "Public sample: the smallest rank sum has ours at ε = 1; PublicForest at ε = 4. "
         "Public features and sample: the smallest rank sum has ours at ε = 1, 4. "

@@ -132,7 +132,7 @@ def test_rivals_have_short_names():
     title = catalogue.method("private_labels_regressor").title
     selector = "private_labels_regressor[learner=gaussian_process,randomizer=optimal_unbiased]"
     cards = {selector: card(title, "regression")}
-    assert method_title(selector, cards) == "Labels, gaussian process, optimal unbiased"
+    assert method_title(selector, cards) == "GP on optimal unbiased reports"
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])

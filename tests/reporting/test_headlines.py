@@ -49,7 +49,7 @@ def test_what_did_not_run_is_named(tmp_path):
     put(tmp_path, body, scores)
     [found] = headlines([Entry(typed(body), tmp_path)])
     assert (found.paper, found.kind, found.unit) == ("lpct", "tables", "accuracy")
-    assert "psgd_neural on email" in found.absent and {"taxi", "jobs"} <= set(found.absent)
+    assert "PSGD-N on email" in found.absent and {"taxi", "jobs"} <= set(found.absent)
     assert str(found).startswith(f"half of {found.compared} of {found.cells} printed numbers are within ")
     assert found.cells == 348  # 363 cells less the printed dashes
 

@@ -92,7 +92,7 @@ def test_the_front_page_says_what_there_is(pages):
         "<h1>What locally private learners are worth</h1>",
         "Locally Private Estimation with Public Features",
         "Yuheng Ma, Ke Jia, Hanfang Yang. AISTATS 2025",
-        "Data not at hand: taxi. Incomplete, stopped by the clock (run again): krr on building.",
+        "Data not at hand: taxi. Incomplete, stopped by the clock (run again): KRR on building.",
         "Ask the owner.",
         "What the papers claim",
     )
@@ -129,12 +129,12 @@ def test_the_audit_is_a_page(pages):
         "<h1>Privacy audit</h1>",
         "Every method at ε = 1, from 1,000 transcripts",
         "The audit catches 0 of 0 mechanisms known to be wrong",
-        "<code>krr</code>",
+        '<th scope="row">KRR</th>',
         "tree.py:333",
     ):
         assert part in text
     assert {"methods", "costs"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(page.links)
-    assert "| krr | 1 \\| 2 |" in (path.parent / "audit.md").read_text(encoding="utf-8")
+    assert "| KRR | 1 \\| 2 |" in (path.parent / "audit.md").read_text(encoding="utf-8")
 
 
 def test_a_cell_has_both_numbers_and_what_leads_to_its_replications(pages):

@@ -14,6 +14,7 @@ from matplotlib.transforms import Affine2D
 
 from lpbench.datasets import make_problem
 from lpbench.experiments.experiment import Experiment
+from lpbench.reporting.cards import mask_name
 from lpbench.reporting.figures import style
 from lpbench.selectors import parse_selector
 
@@ -32,10 +33,9 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     with style.look():
         figure, axes = plt.subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))
         for ax, (panel, selector) in zip(axes, sorted(settings["masks"].items()), strict=True):
-            mask_name, mask_params = parse_selector(selector)
-            mask = make_problem(dataset, params, mask_name, mask_params, 0, seed).mask
+            mask = make_problem(dataset, params, *parse_selector(selector), 0, seed).mask
             _draw_mask(ax, mask, settings["n_selected"])
-            ax.set_title(f"({panel}) {_CAPTIONS.get(panel, '')}\n{selector}", loc="left", fontsize=8.5)
+            ax.set_title(f"({panel}) {_CAPTIONS.get(panel, '')}\n{mask_name(selector)}", loc="left", fontsize=8.5)
         axes[0].set_ylabel("user i")
         handles = [
             Patch(facecolor=style.PRIVATE, label="protected"),

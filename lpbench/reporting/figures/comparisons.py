@@ -13,6 +13,7 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import BASELINE
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.reporting.cards import in_words
 from lpbench.reporting.tables.grid import Grid, build
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
@@ -90,7 +91,7 @@ def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
             continue
         found = [[rows.get(k, {}) for k in keys[d]] for d in ran]
         yield Part(
-            title=", ".join(filter(None, [layout.panel, group, _budget(layout.epsilon)])),
+            title=", ".join(filter(None, [in_words(layout.panel), group, _budget(layout.epsilon)])),
             epsilon=layout.epsilon,
             group=group,
             panel=layout.panel,

@@ -11,7 +11,7 @@ import pandas as pd
 from lpbench.analysis.curves import Curve, curves
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import card_of, dataset_title, describe_params, mask_title
+from lpbench.reporting.cards import dataset_title, mask_title, method_title
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -53,9 +53,7 @@ def labelled_curves(
 
 def _label(curve: Curve, many: Mapping[str, bool], cards: Mapping[str, Method]) -> str:
     """Method, mask and data set in print, without the variant; the latter two where a panel has several."""
-    name, params = parse_selector(curve.method)
-    card = card_of(curve.method, cards)
-    parts = [card.title if card else name, *describe_params({k: v for k, v in params.items() if k != "variant"})]
+    parts = [method_title(curve.method, cards, variant=False)]
     if many["mask"] and mask_title(curve.mask):
         parts.append(mask_title(curve.mask))
     if many["dataset"]:

@@ -7,7 +7,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from lpbench.experiments import catalogue
 from lpbench.files import write_text
+from lpbench.reporting.cards import method_title
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import render
@@ -60,14 +62,16 @@ def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) 
 
 
 def _in_words(table: Mapping) -> dict:
-    """The table of methods with what each protects in words in the place of its privacy model."""
+    """The table of methods in words: printed names, and what each protects in the place of its privacy model."""
+    cards = catalogue.methods()
+    rows = [[method_title(row[0], cards), *row[1:]] for row in table["rows"]]
     if "model" not in table["heads"]:
-        return dict(table)
+        return {"heads": table["heads"], "rows": rows}
     k = table["heads"].index("model")
     heads = [*table["heads"][:k], "protects", *table["heads"][k + 1 :]]
-    models = [row[k].partition(",") for row in table["rows"]]
+    models = [row[k].partition(",") for row in rows]
     words = [f"{PROTECTS.get(model, model)}{comma}{rest}" for model, comma, rest in models]
-    rows = [[*row[:k], shown, *row[k + 1 :]] for row, shown in zip(table["rows"], words, strict=True)]
+    rows = [[*row[:k], shown, *row[k + 1 :]] for row, shown in zip(rows, words, strict=True)]
     return {"heads": heads, "rows": rows}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.pages.names import anchor_of
+from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.pages.units import Place
 from lpbench.reporting.report import described
@@ -37,6 +37,8 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: 
         if table is None:
             absent.append(f"{stem}.csv")
             continue
+        if table[0][0] == "artefact":
+            table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
         file = f"{stem}.csv", f"{place.data}{stem}.csv"
         picture = f"{stem}.svg" if (place.report / f"{stem}.svg").is_file() else ""
         shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}

@@ -9,6 +9,7 @@ from typing import Any
 
 from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.pages.charts import Intervals, Value, intervals
+from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.pages.statuses import STATUSES
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
@@ -31,7 +32,7 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     for row in read_claims(folder):
         claim = known.get(row["claim"])
         found.append({
-            **{key: row[key] for key in ("paper", "claim", "artefact", "reasons", "cause")},
+            **{key: row[key] for key in ("paper", "claim", "reasons", "cause")}, "artefact": label_of(row["artefact"]),
             "statement": in_symbols(row["statement"]), "status": STATUSES[row["status"]],
             "checks": [_check(check) for check in row["checks"]],
             "concerns": claim.concerns if claim else lambda leaf: False,

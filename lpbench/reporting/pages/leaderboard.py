@@ -21,7 +21,7 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
-from lpbench.reporting.cards import card_of, dataset_title, method_title
+from lpbench.reporting.cards import card_of, dataset_title, in_words, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
 from lpbench.reporting.paper import papers
@@ -152,7 +152,7 @@ def _lines(
     for method in methods:
         card = card_of(method, cards)
         mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
-        shared = (task, parse_selector(mask)[0].replace("_", " ") if mask else "–", epsilon, selection)
+        shared = (task, in_words(parse_selector(mask)[0]) if mask else "–", epsilon, selection)
         model = card.privacy if card else ""
         cost = (work.get(method, math.nan), bits.get(method.partition("[")[0], math.nan))
         rows = [(d, [d]) for d in mine]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lpbench.reporting.paper import paper_of
+
 _NUMBERED = re.compile(r"(figure|table)(\d+)([a-z]?)$")
 
 
@@ -22,6 +24,11 @@ def label_of(name: str) -> str:
         return words[:1].upper() + words[1:]
     kind, number, panel = found.groups()
     return f"{kind.capitalize()} {number}" + (f"({panel})" if panel else "")
+
+
+def printed_name(name: str) -> str:
+    """Printed name of an experiment beside those of others: ``LPCT, Table 2``."""
+    return f"{paper_of(name).short}, {label_of(name)}"
 
 
 def is_numbered(name: str) -> bool:

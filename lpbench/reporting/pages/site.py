@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
+from lpbench.reporting.cards import mask_name
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import Entry
@@ -216,7 +217,11 @@ class Site:
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
             "absent": [e for e in mine if not e.was_run],
-            "wins": [r for r in self.wins if r["artefact"] in names],
+            "wins": [
+                r | {"where": label_of(r["artefact"]), "mask": mask_name(r["mask"])}
+                for r in self.wins
+                if r["artefact"] in names
+            ],
             "errata": [e for e in self.errata if e["paper"] == paper.letter and id(e) not in placed],
             "facts": paper.deviations,
         }

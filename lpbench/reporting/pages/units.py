@@ -12,6 +12,7 @@ from lpbench.analysis import Summary
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
+from lpbench.reporting.cards import in_words, mask_name
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
@@ -189,7 +190,7 @@ def _picture(entry: Entry, file: str) -> dict:
 def _hindsight(summary: Summary, cards: Mapping[str, Method], floor: Floors) -> list[list[str]]:
     rows = []
     for row in hindsight(summary, floors_within(summary) or floor, cards):
-        where = ", ".join(filter(None, [row["panel"], row["mask"]]))
+        where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
         wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
         rows.append([row["title"], where, f"{row['epsilon']:g}", str(row["datasets"]), *wins, print_cost(row)])
     return rows

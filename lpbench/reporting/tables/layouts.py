@@ -12,7 +12,7 @@ from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import dataset_title, method_title
+from lpbench.reporting.cards import dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.paper import TableLayout, paper_of, papers
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -89,7 +89,7 @@ def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping[str, Me
     for mask, methods in spec.columns.items():
         for name in _masks(mask, table):
             present = sorted(set(table.loc[table["mask"] == name, "method"]))
-            columns += _paper_columns(name if mask else "", name, mask, methods, present, cards)
+            columns += _paper_columns(mask_name(name) if mask else "", name, mask, methods, present, cards)
     caption = spec.caption.format(epsilon=epsilon)
     return Layout(caption, _paper_rows(spec, table), tuple(columns), "", epsilon, spec.value, spec.style)
 
@@ -147,8 +147,8 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         pairs = [p for p in pairs if not (ratio and p[1] == BASELINE)]
         masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
         columns = tuple(
-            Column(mask if len(masks) > 1 else "", method_title(m, cards), mask, m, *_printed_as(mask, m, printed),
-                   is_ranked(m) and m in ranked)
+            Column(mask_name(mask) if len(masks) > 1 else "", method_title(m, cards), mask, m,
+                   *_printed_as(mask, m, printed), is_ranked(m) and m in ranked)
             for mask, m in pairs
         )  # fmt: skip
         datasets = tuple((dataset_title(d), d) for d in sorted(set(rows["dataset"])))
@@ -156,9 +156,9 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         value = "ratio" if ratio else "seconds" if seconds else "mean"
         text = {"ratio": "MSE relative to the non-private tree", "seconds": "seconds relative to CT-W"}
         # without the reference in the run, times stand as they are
-        what = text.get(value, " and ".join(sorted(set(rows["metric"]) - {""})) or "no result")
+        what = text.get(value, in_words(" and ".join(sorted(set(rows["metric"]) - {""})) or "no result"))
         budget = "" if math.isnan(epsilon) else f"Epsilon = {epsilon:g}, "
-        part = f"Panel {panel}: " if panel else ""
+        part = f"Panel {in_words(panel)}: " if panel else ""
         accuracy = (rows.loc[rows["metric"] != "", "metric"] == "accuracy").all()
         what, style = ("accuracy (%)", "per_cent") if accuracy and value == "mean" else (what, "general")
         found.append(Layout(f"{part}{budget}{what}", datasets, columns, panel, epsilon, value, style))
