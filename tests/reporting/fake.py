@@ -55,38 +55,37 @@ def scores_of(
     points : tuple of dict
         Grid points of every method; for an axis ``method.<param>`` the group's grid is used instead.
     """
-    frames = []
+    cells, values = [], []
     for group in experiment["groups"]:
         axis = group.get("x")
         kind, _, parameter = (axis or "").partition(".")
-        values = group["values"] if kind in ("dataset", "mask") else [None]
+        places = group["values"] if kind in ("dataset", "mask") else [None]
         grid = points if kind != "method" else [{parameter: v} for v in group["grid"][parameter]]
         for dataset, mask, method, value, epsilon, point in itertools.product(
-            group["dataset"], group.get("mask", ["all_private"]), group["method"], values, group["epsilon"], grid
+            group["dataset"], group.get("mask", ["all_private"]), group["method"], places, group["epsilon"], grid
         ):
             x = {"epsilon": epsilon, "method": point.get(parameter)}.get(axis if axis == "epsilon" else kind, value)
             key = {"dataset": dataset, "mask": mask, "method": method, "epsilon": float(epsilon), "x": x}
             center = mean(key | {"point": point})
             shared = np.random.default_rng(crc32(dataset.encode())).normal(size=replications)
             own = np.random.default_rng(crc32(f"{dataset} {method}".encode())).normal(size=replications)
-            frames.append(
-                pd.DataFrame(
-                    {
-                        **key,
-                        "x": np.nan if x is None else float(x),
-                        "experiment": experiment["name"],
-                        "panel": group.get("panel", ""),
-                        "params": json.dumps(point, sort_keys=True, separators=(",", ":")),
-                        "replication": np.arange(replications),
-                        "metric": metric,
-                        "value": center * (1 + noise * shared + 0.1 * noise * own),
-                        "status": "ok",
-                        "reason": "",
-                        "seconds": 0.01,
-                    }
-                )
+            cells.append(
+                {
+                    **key,
+                    "x": np.nan if x is None else float(x),
+                    "experiment": experiment["name"],
+                    "panel": group.get("panel", ""),
+                    "params": json.dumps(point, sort_keys=True, separators=(",", ":")),
+                    "metric": metric,
+                    "status": "ok",
+                    "reason": "",
+                    "seconds": 0.01,
+                }
             )
-    return pd.concat(frames, ignore_index=True)[SCORE_COLUMNS]
+            values.append(center * (1 + noise * shared + 0.1 * noise * own))
+    table = pd.DataFrame(cells).loc[np.repeat(np.arange(len(cells)), replications)].reset_index(drop=True)
+    table["replication"], table["value"] = np.tile(np.arange(replications), len(cells)), np.concatenate(values)
+    return table[SCORE_COLUMNS]
 
 
 def placeholder(experiment: Mapping, dataset: str, method: str, epsilon, status: str, reason: str, mask="aligned"):
