@@ -60,7 +60,7 @@ def cube_law(result: np.ndarray, self: Any, counts: np.ndarray, question: Any, s
     mean = counts * keep + (users - counts) * flip
     variance = counts * keep * (1 - keep) + (users - counts) * flip * (1 - flip)
     many = variance[:, columns] > _FEWEST
-    return Law(normal=((result - mean)[:, columns] / np.sqrt(variance[:, columns]))[many])
+    return Law(normal=(result - mean)[:, columns][many] / np.sqrt(variance[:, columns][many]))
 
 
 def grid_law(result: Any, self: Any, X: np.ndarray, mechanisms: Any = ()) -> Law:

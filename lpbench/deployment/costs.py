@@ -42,14 +42,21 @@ def measure_protocols(seed: int) -> list[Cost]:
         clients = [LPCTClient(i, user_token(_SECRET, i), 1.0, X[i], y[i] > 0.5, [False, True]) for i in range(N_USERS)]
         costs.append(_round(f"LPCT ({name})", curator.collector(), curator.first, clients))
     few = slice(0, N_INTERVIEWED)
-    return [*costs, *_residual_gp(X[few], y[few]), _calibrated_score(X[few], y[few] > 0.5)]
+    return [
+        *costs,
+        *_residual_gp(X[few], y[few], rng.random((3, N_INTERVIEWED))),
+        _calibrated_score(X[few], y[few] > 0.5),
+    ]
 
 
-def _residual_gp(X: np.ndarray, y: np.ndarray) -> list[Cost]:
-    """Enrolment, and the interview of all groups: the longest report and question, and what is held of all reports."""
+def _residual_gp(X: np.ndarray, y: np.ndarray, draws: np.ndarray) -> list[Cost]:
+    """Enrolment, and the interview of all groups: the longest report and question, and what is held of all reports.
+
+    The length of a question depends on the reports before it, and so on the users' draws.
+    """
     mask, (n, d) = np.arange(X.shape[1]) < 2, X.shape
     curator = ResidualGPCurator(ResidualGP(1.0, y_range=(0.0, 1.0), random_state=0), d, _SECRET)
-    clients = [ResidualGPClient(i, user_token(_SECRET, i), 1.0, X[i], y[i], mask) for i in range(n)]
+    clients = [ResidualGPClient(i, user_token(_SECRET, i), 1.0, X[i], y[i], mask, draws[:, [i]]) for i in range(n)]
     enrolment = curator.enrolment()
     costs = [_round("ResidualGP", enrolment, curator.first, clients)]
     curator.close_enrolment(enrolment)
