@@ -48,10 +48,10 @@ COSTS: Mapping[str, tuple[float, float, float]] = {
     "PrivateSelectionRegressor": (0, 10, 80000),
     "PublicForest": (140000, 0.11, 1200),
     "PublicForestRegressor": (110000, 1, 0),
-    "PublicResidualGP": (110000, 29, 160000),
+    "PublicResidualGP": (60000, 12, 20000),
     "PublicTreeClassifier": (0, 0.1, 8000),
-    "ResidualGP": (0, 8.1, 11000),
-    "ResidualScore": (150000, 20, 100000),
+    "ResidualGP": (0, 18, 60000),
+    "ResidualScore": (150000, 26, 60000),
 }
 #: Of estimators that are not listed: the middle of those that are.
 _OTHER = (1500.0, 0.1, 250.0)

@@ -25,6 +25,27 @@ def test_errors_are_divided_by_those_of_the_constant(tmp_path):
     assert shown_attack(tmp_path).rows == (("recorded", "1", "A", "1.000", "2.000", "D2"),)
 
 
+def test_the_page_says_which_methods_keep_to_the_bounds_and_where_others_do_not(tmp_path):
+    rows = {
+        ("a", "d1"): 4.1, ("a", "d2"): 3.0, ("b", "d1"): 4.0, ("b", "d2"): 4.5, ("c", "d1"): 4.2, ("c", "d2"): 4.0,
+        ("private_mean", "d1"): 4.0, ("private_mean", "d2"): 4.0,
+    }  # fmt: skip
+    written(tmp_path, "mse", "private_mean", rows)
+    assert shown_attack(tmp_path).remark == (
+        "At most 1.02 in the geometric mean and 1.10 on any data set everywhere: A. "
+        "C is worse with labels recorded at ε = 1 (1.025, 1.050 on D1). "
+        "B is worse with labels recorded at ε = 1 (1.061, 1.125 on D2)."
+    )
+
+
+def test_without_a_method_that_keeps_to_the_bounds_the_page_says_so(tmp_path):
+    written(tmp_path, "mse", "private_mean", {("a", "d1"): 8.0, ("private_mean", "d1"): 4.0})
+    assert shown_attack(tmp_path).remark == (
+        "At most 1.02 in the geometric mean and 1.10 on any data set everywhere: no method. "
+        "A is worse with labels recorded at ε = 1 (2.000, 2.000 on D1)."
+    )
+
+
 def test_accuracies_are_compared_by_their_error_rates(tmp_path):
     rows = {("a", "d1"): 0.8, ("private_majority", "d1"): 0.9}
     assert written(tmp_path, "accuracy", "private_majority", rows).loc["a", "largest"] == pytest.approx(2.0)

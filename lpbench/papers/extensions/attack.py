@@ -17,6 +17,8 @@ from lpbench.selectors import parse_selector
 
 FILE = "attack.csv"
 FLOORS = ("private_mean", "private_majority")
+#: A method is never worse than the constant by more than noise: bounds of the geometric mean, and of any data set.
+MOST_ON_AVERAGE, MOST = 1.02, 1.10
 
 
 def write_attack(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
@@ -65,4 +67,19 @@ def shown_attack(folder: Path) -> PlainTable | None:
         (r.labels, f"{r.epsilon:g}", r.title, f"{r.geometric_mean:.3f}", f"{r.largest:.3f}", dataset_title(r.worst))
         for r in rows.itertuples()
     )
-    return PlainTable("Error over that of the constant", heads, cells)
+    return PlainTable("Error over that of the constant", heads, cells, _conclusion(rows))
+
+
+def _conclusion(rows: pd.DataFrame) -> str:
+    """Which methods are never worse than the constant by more than noise, and where the others are."""
+    worse = rows[(rows["geometric_mean"] > MOST_ON_AVERAGE) | (rows["largest"] > MOST)]
+    kept = [title for title in dict.fromkeys(rows["title"]) if title not in set(worse["title"])]
+    said = [f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set everywhere: "
+            f"{'; '.join(kept) or 'no method'}."]  # fmt: skip
+    for title, part in worse.groupby("title", sort=False):
+        where = [
+            f"{r.labels} at ε = {r.epsilon:g} ({r.geometric_mean:.3f}, {r.largest:.3f} on {dataset_title(r.worst)})"
+            for r in part.itertuples()
+        ]
+        said.append(f"{title} is worse with labels {'; '.join(where)}.")
+    return " ".join(said)
