@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lpbench.experiments import catalogue
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.files import write_text
 from lpbench.paths import ROOT
-from lpbench.reporting.cards import method_title
+from lpbench.reporting.cards import in_print, method_title
 from lpbench.reporting.headlines import in_words
 
 #: Where methods without tuning stand beside the published ones, and the columns of the README's table.
@@ -75,11 +76,40 @@ def sweeps(folder: Path) -> str:
     )
 
 
+def development(folder: Path) -> str:
+    """On how many of the data sets ResidualGP was developed, and whether it is ahead on the others, too."""
+    sets = catalogue.experiment(COMPARED.parent.as_posix()).settings["data_sets"]
+    looked, kept = sets["development"], sets["conclusions"]
+    table = pd.read_csv(folder / COMPARED)
+    table = table[(table["selection"] == "oracle") & table["dataset"].isin(kept) & table["method"].isin(COLUMNS)]
+    error = table.pivot_table(index=["mask", "epsilon", "dataset"], columns="method", values="mean")
+    ahead = int((error.idxmin(axis=1) == COLUMNS[0]).sum())
+    names = " and ".join(in_print(name) for name in kept)
+    return (
+        f"{len(looked)} of the {len(looked) + len(kept)} data sets were looked at while ResidualGP was developed (with "
+        f"another seed); {names} were\nnot: there it has the smallest error of the table's methods in {ahead} of "
+        f"{len(error)} cells."
+    )
+
+
+def time(folder: Path) -> str:
+    """How long the last full run took."""
+    table = pd.read_csv(folder / "timing.csv").set_index("artefact")
+    total = table.loc["total"]
+    hours = total["seconds"] / total["workers"] / 3600
+    return (
+        f"The last full run took {hours:.1f} hours with {total['workers']:.0f} workers "
+        "([per artefact](results/reproduced/timing.csv);\n`lpbench plan` says what another will take)."
+    )
+
+
 #: Name of a mark -> what stands between it and its end.
 BLOCKS: dict[str, Callable[[Path], str]] = {
     "example": example,
     "the last full run": in_words,
     "without tuning": without_tuning,
+    "development": development,
+    "time": time,
     "sweeps": sweeps,
 }
 

@@ -1,11 +1,13 @@
 """Files of figures: the same bytes on every run, and text that stays text."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from lpbench.paths import ROOT
 from lpbench.reporting.figures import style
 
 
@@ -52,3 +54,12 @@ def test_budgets_have_one_sequential_scale_in_all_figures():
 def test_a_method_looks_the_same_wherever_it_stands():
     looks = [tuple(style.method_look(k).values()) for k in range(20)]
     assert len(set(looks)) == 20 and style.method_look(None)["color"] not in {c for c, _ in looks}
+
+
+def test_pictures_of_the_pages_are_drawn_on_white():
+    """A dark page turns them around: a picture that does so itself would be light there."""
+    folder = ROOT / "results" / "reproduced"
+    pages = [p.read_text(encoding="utf-8") for p in folder.glob("*.html")]
+    shown = {source for page in pages for source in re.findall(r'<img src="([^"]+\.svg)"', page)}
+    assert "streaming.svg" in shown
+    assert [s for s in shown if "prefers-color-scheme" in (folder / s).read_text(encoding="utf-8")] == []
