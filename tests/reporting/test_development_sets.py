@@ -8,7 +8,6 @@ import pytest
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.development_sets import FILE, compare_by_kind, sets_by_kind, shown_by_kind, tables_by_kind
 from lpbench.reporting.entries import Entry
-from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
 
 NAME = "extensions/ablation_regression"
@@ -72,5 +71,5 @@ def test_it_is_written_beside_the_table(tmp_path):
 
 def test_tables_have_the_compared_method_on_top(compared):
     for title, heads, rows in tables_by_kind(compared.reset_index(), accuracy=False):
-        assert parse_selector(rows[0][0])[0] == "residual_gp" and len(heads) == len(rows[0])
+        assert rows[0][0] == "residual gp" and len(heads) == len(rows[0])
         assert "laplace" not in title
