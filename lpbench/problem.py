@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from lpbench.errors import ConfigurationError, unknown_name
 
@@ -95,6 +94,9 @@ class Problem:
 
     def _auc(self, probabilities: np.ndarray) -> np.ndarray:
         """Share of pairs of a row of class 1 and one of another that are in the right order; ties count half."""
+        # half a second of a start, which lists and stored cells do without
+        from scipy.stats import rankdata
+
         positive = self.y_test == 1
         n = int(positive.sum())
         ranks = rankdata(probabilities, axis=-1)[..., positive].sum(axis=-1)

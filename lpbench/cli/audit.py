@@ -134,15 +134,13 @@ def check_methods(named: Sequence[str], workers: int = 2) -> tuple[list[str], li
     mutants : list of MutantRow
         Which checks catch the known-bad versions.
     """
-    from joblib import Parallel, delayed
-
     from lpbench.audit.method_checks import checked, mutant_row, mutants_of
     from lpbench.audit.samples import checked_methods
+    from lpbench.experiments.engines import in_order
 
     protected = set(checked_methods())
-    parallel = Parallel(n_jobs=workers, batch_size=1)
-    found = parallel(delayed(checked)(name) for name in named if name in protected)
-    mutants = parallel(delayed(mutant_row)(name) for name in mutants_of(named))
+    found = in_order(checked, [(name,) for name in named if name in protected], workers, "methods")
+    mutants = in_order(mutant_row, [(name,) for name in mutants_of(named)], workers, "known-bad methods")
     return [complaint for complaints in found for complaint in complaints], mutants
 
 
@@ -165,17 +163,14 @@ def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: i
     list of (kind, Row)
         See :func:`lpbench.audit.table.subjects`; :func:`lpbench.audit.table.problems` judges them.
     """
-    from joblib import Parallel, delayed
-
     from lpbench.audit import table
     from lpbench.audit.findings import findings
     from lpbench.deployment import costs
+    from lpbench.experiments.engines import in_order
     from lpbench.reporting.pages.audit import write_audit
 
     named = table.subjects()
-    # Small batches: some methods take much longer than others.
-    tasks = (delayed(table.audit)(kind, name, samples, seed) for kind, name in named)
-    rows = Parallel(n_jobs=workers, batch_size=1)(tasks)
+    rows = in_order(table.audit, [(kind, name, samples, seed) for kind, name in named], workers, "devices")
     result = [(kind, row) for (kind, _), row in zip(named, rows, strict=True)]
     target = Path(results) / "reproduced"
     target.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from tqdm import tqdm
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import BACKENDS
@@ -80,6 +81,27 @@ def _loky(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], worker
     watched = [(os.getpid(), function, call) for call in calls]
     with joblib.parallel_config("loky", n_jobs=count, inner_max_num_threads=1):
         yield from _parallel(_in_worker, watched, (TerminatedWorkerError,), return_as="generator_unordered")
+
+
+def in_order(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int, title: str = ""
+) -> list[Any]:
+    """Return ``function(*call)`` of every call, in their order, computed by processes of this machine.
+
+    They compute on one thread each and end with their parent.
+
+    Parameters
+    ----------
+    function : callable
+    calls : sequence of tuple
+    workers : int
+    title : str
+        Of the progress bar, which a terminal shows.
+    """
+    with joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
+        tasks = (joblib.delayed(_in_worker)(os.getpid(), function, call) for call in calls)
+        results = joblib.Parallel(batch_size=1, return_as="generator")(tasks)
+        return list(tqdm(results, title, len(calls), smoothing=0, disable=None, dynamic_ncols=True))
 
 
 def _in_worker(parent: int, function: Callable[..., Any], call: tuple[Any, ...]) -> Any:

@@ -39,7 +39,7 @@ def test_table_and_page(tmp_path, few):
     lines = (tmp_path / "reproduced" / "audit.csv").read_text().splitlines()
     assert len(lines) == 3 and lines[2].startswith("lpct_q,ldp,0,0,0,1,0,0,0")
     text = (tmp_path / "reproduced" / "audit.md").read_text()
-    for part in ("| private_mean |", "| halved_noise |", "## Deviations in released code", "LDPCP/tree.py:333-335"):
+    for part in ("| PrivateMean |", "| halved_noise |", "## Deviations in released code", "LDPCP/tree.py:333-335"):
         assert part in text
     assert "at most 0.001 (Bonferroni)" in text
 

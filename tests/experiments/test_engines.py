@@ -11,7 +11,7 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
-from lpbench.experiments.engines import check_backend, engine
+from lpbench.experiments.engines import check_backend, engine, in_order
 from lpbench.experiments.limits import CellTimeout, time_limit
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
@@ -117,3 +117,7 @@ def test_limit_that_is_not_reached_leaves_the_thread_alone():
         time.sleep(0.05)
 
     assert in_thread(brief) == []
+
+
+def test_results_come_in_the_order_of_the_calls():
+    assert in_order(divmod, [(7, n) for n in (2, 3, 4)], workers=2) == [(3, 1), (2, 1), (1, 3)]

@@ -133,6 +133,22 @@ def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     assert not Store(tmp_path).keys()
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="reads the process table of Linux")
+def test_workers_of_an_audit_end_with_a_parent_that_was_killed():
+    code = (
+        "import os, time; from lpbench.experiments.engines import in_order; in_order(os.getpid, [(), ()], 2); "
+        "print('ready', flush=True); in_order(time.sleep, [(600,), (600,)], 2)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None and parent.stdout.readline() == "ready\n"
+    workers = children(parent.pid)
+    assert len(workers) >= 2
+    parent.kill()
+    parent.wait()
+    while alive(workers):
+        time.sleep(0.05)
+
+
 def test_two_runs_in_one_folder_at_once(tmp_path, sound):
     command = [sys.executable, "-m", "lpbench", *words(tmp_path, "--workers", "1")]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]

@@ -9,7 +9,7 @@ import pytest
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
-from lpbench.papers.field.ranking import FILE, NON_PRIVATE, best_without_privacy, report_bits, write_field
+from lpbench.papers.field.ranking import FILE, NON_PRIVATE, SECONDS_FILE, best_without_privacy, report_bits, write_field
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
@@ -54,8 +54,8 @@ def every_selection(tmp_path_factory):
     spec, scores = few()
     summary = summarise_experiment(spec, scores, CARDS)
     scores.to_parquet(folder / "scores.parquet")
-    [path] = write_field(spec, summary, {}, folder)
-    assert path.name == FILE
+    path, seconds = write_field(spec, summary, {}, folder)
+    assert (path.name, seconds.name) == (FILE, SECONDS_FILE)
     return pd.read_csv(path)
 
 
@@ -70,6 +70,17 @@ def test_planted_winners_have_the_smallest_rank_sum_where_they_win(field):
     assert field.loc[("all", "residual_gp"), "datasets"] == 4
     row = field.loc[("all", "residual_gp")]
     assert row["rank_sum_low"] <= row["rank_sum"] <= row["rank_sum_high"]
+
+
+def test_what_was_measured_in_seconds_has_a_file_of_its_own(tmp_path):
+    spec, scores = few()
+    summary = summarise_experiment(spec, scores, CARDS)
+    written = {}
+    for seconds in (1.0, 2.0):
+        scores.assign(seconds=seconds).to_parquet(tmp_path / "scores.parquet")
+        written[seconds] = [path.read_bytes() for path in write_field(spec, summary, {}, tmp_path)]
+        assert set(pd.read_csv(tmp_path / SECONDS_FILE)["seconds"]) == {seconds}
+    assert written[1.0][0] == written[2.0][0] and written[1.0][1] != written[2.0][1]
 
 
 def test_everybody_beats_the_floor_and_nobody_the_best_without_privacy(field):

@@ -13,5 +13,5 @@ from lpbench.papers.field.ranking import write_field
 
 
 def write_outputs(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
-    """Write ``field.csv`` and ``advice.csv``."""
+    """Write ``field.csv``, ``field_seconds.csv`` and ``advice.csv``."""
     return write_field(experiment, summary, cards, folder) + write_advice(experiment, summary, cards, folder)

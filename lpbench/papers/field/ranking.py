@@ -1,4 +1,4 @@
-"""``field.csv``: rank sums, win probabilities, cost and bits of every method, for each kind of data sets and budget."""
+"""``field.csv``: rank sums, win probabilities and bits of every method, for each kind of data sets and budget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
 
-FILE = "field.csv"
+FILE, SECONDS_FILE = "field.csv", "field_seconds.csv"
 SCORES = "scores.parquet"
 #: Panel of the learners without privacy, and the references beside them.
 NON_PRIVATE, REFERENCES = "without privacy", ("dt", "ct_w")
@@ -37,31 +37,35 @@ Samples = Mapping[tuple[str, str, str, str, float], np.ndarray]
 
 
 def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
-    """Write ``field.csv`` into an experiment's folder; nothing if no method has a score.
+    """Write ``field.csv`` and ``field_seconds.csv`` into an experiment's folder; nothing if no method has a score.
 
     One row for each selection, kind of data sets, mask, budget and method. ``oracle`` rows have the best grid points on
     the test rows, which no user has; ``tuning_free`` rows compare methods that state a setting; ``private`` rows
     compare methods whose setting was chosen by privatised reports, and those that have nothing to choose; ``fair`` rows
-    compare all methods of the two.
+    compare all methods of the two. The median seconds of a fit, which differ from run to run, have a file of their own.
 
     Returns
     -------
     list of Path
     """
     metric = next((m for m in summary.table["metric"] if m), "")
-    rows = [] if not metric else list(_rows(experiment, summary, cards, folder, LARGER_IS_BETTER[metric]))
+    rows = [] if not metric else list(_rows(experiment, summary, cards, LARGER_IS_BETTER[metric]))
     if not rows:
         return []
-    path = Path(folder) / FILE
+    path, seconds = Path(folder) / FILE, Path(folder) / SECONDS_FILE
     write_csv(pd.DataFrame(rows), path)
-    return [path]
+    measured = _seconds(folder)
+    if not measured:
+        return [path]
+    titles = [method_title(method, cards) for method in measured]
+    write_csv(pd.DataFrame({"method": list(measured), "title": titles, "seconds": list(measured.values())}), seconds)
+    return [path, seconds]
 
 
 def _rows(
-    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, larger: bool
+    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], larger: bool
 ) -> Iterator[dict[str, Any]]:
     kinds = sets_by_kind(experiment)
-    seconds = _seconds(folder)
     best = best_without_privacy(summary.samples("oracle"), larger)
     floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in FLOORS}
     for selection in (*SELECTIONS, FAIR):
@@ -89,7 +93,7 @@ def _rows(
                         "datasets": int((~np.isnan(table[:, m]).any(axis=1)).sum()),
                         **_named("rank_sum", sums[m]), **_named("beats_floor", beats[0]),
                         **_named("beats_non_private", beats[1]),
-                        "seconds": seconds.get(method, math.nan), "bits": report_bits(method, epsilon),
+                        "bits": report_bits(method, epsilon),
                     }  # fmt: skip
 
 

@@ -10,5 +10,6 @@ AGAINST_WHOM = (
     "sets, on which nothing is run before the end. Each comparison begins with advice: what to use, given what is "
     "public, the number of users and the budget. field.csv has, for each kind, budget and method, the rank sum, "
     "the probability to beat the feature-free floor and the best learner without privacy on a random split of a random "
-    "set, with bootstrap intervals over sets and splits, the seconds of a fit, and the bits of a user's reports.",
+    "set, with bootstrap intervals over sets and splits, and the bits of a user's reports; field_seconds.csv has the "
+    "median seconds of a fit.",
 )
