@@ -9,7 +9,7 @@ import pytest
 
 from lpbench.experiments import catalogue
 from lpbench.papers.field import PAPER
-from lpbench.papers.field.advice import FILE, GIVEN, may_use, n_users, read_advice, write_advice
+from lpbench.papers.field.advice import FILE, GIVEN, first_of, may_use, n_users, read_advice, write_advice
 from lpbench.papers.field.ranking import NON_PRIVATE
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.selectors import parse_selector
@@ -169,3 +169,9 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
 )
 def test_what_a_method_reads_decides_where_it_may_be_used(selector, choices):
     assert {given for given in GIVEN if may_use(selector, given)} == choices
+
+
+def test_a_page_names_few_of_the_methods_that_are_not_told_apart():
+    assert first_of("") == "–"
+    assert first_of("A, b; C") == "A, b; C"
+    assert first_of("A; B; C; D; E") == "A; B; C and 2 more"

@@ -47,6 +47,8 @@ GIVEN = {
 #: Users from which a data set counts as large.
 MANY = 1500
 USERS = {"any number": (0, np.inf), f"under {MANY}": (0, MANY), f"{MANY} or more": (MANY, np.inf)}
+#: How many of the methods that are not told apart the page names.
+NAMED = 3
 #: Columns that may be empty.
 TEXTS = ("not_told_apart", "first_build", "second_build")
 #: Before and after the second development.
@@ -191,7 +193,7 @@ def read_advice(folder: Path) -> PlainTable | None:
     path = Path(folder) / FILE
     if not path.is_file():
         return None
-    rows = pd.read_csv(path, converters=dict.fromkeys(TEXTS, str))
+    rows = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, object)).fillna(dict.fromkeys(TEXTS, ""))
     rows["epsilon"] = [f"{e:g}" for e in rows["epsilon"]]
     entries = tuple(
         (
@@ -200,7 +202,7 @@ def read_advice(folder: Path) -> PlainTable | None:
             row.epsilon,
             row.title,
             _with_interval(Interval(row.rank_sum, row.rank_sum_low, row.rank_sum_high)),
-            row.not_told_apart or "–",
+            first_of(row.not_told_apart),
             _share(row.beats_floor),
             _share(row.beats_non_private),
             f"{row.bits:.3g}",
@@ -218,6 +220,13 @@ def read_advice(folder: Path) -> PlainTable | None:
         entries,
         _conclusion(rows),
     )  # fmt: skip
+
+
+def first_of(names: str) -> str:
+    """The first of a list of names and the number of the others; the file has all."""
+    found = names.split("; ") if names else []
+    rest = len(found) - NAMED
+    return "; ".join(found[:NAMED]) + (f" and {rest} more" if rest > 0 else "") or "–"
 
 
 def _share(value: float) -> str:
