@@ -155,6 +155,14 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
     assert set(PAPER.advice) <= set(PAPER.outputs)
 
 
+def test_advice_that_compared_no_builds_is_still_read(tmp_path):
+    advise("field/classification", CLASSES, tmp_path)
+    path = tmp_path / FILE
+    rows = pd.read_csv(path, keep_default_na=False)
+    rows.drop(columns=[name for name in rows if name.startswith("second_beats_first")]).to_csv(path, index=False)
+    assert "second build" not in read_advice(tmp_path).remark.partition("Candidates")[0]
+
+
 @pytest.mark.parametrize(
     ("selector", "choices"),
     [

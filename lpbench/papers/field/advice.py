@@ -234,7 +234,9 @@ def _share(value: float) -> str:
 
 
 def _second(rows: pd.DataFrame) -> str:
-    """How the second build does beside the first, where both are candidates."""
+    """How the second build does beside the first, where both are candidates; nothing where no build was compared."""
+    if "second_beats_first" not in rows:
+        return ""
     both = rows[rows["second_beats_first"].notna()]
     if both.empty:
         return ""
