@@ -55,6 +55,27 @@ def test_ranks_and_changes_by_hand(tmp_path):
     assert {r.dataset_key for r in one} == {"red_wine"} and {r.sets for r in one} == {1}
 
 
+def test_all_data_sets_are_those_of_the_experiment_that_compares_most(tmp_path):
+    """The same data under two selectors do not count twice, nor does a set without the rivals undo their ranks."""
+    body = experiment("field/regression")
+    rivals = ["residual_gp", "histoftree_cart", "krr", "par_dt", "private_mean", "dt"]
+    body["groups"] = [
+        {"dataset": ["abalone", "red_wine[label_range=scale]", "student"], "mask": ["aligned"], "method": rivals,
+         "epsilon": [1.0, 2.0]}
+    ]  # fmt: skip
+    level = {**LEVEL, "par_dt": 3.0}
+    put(tmp_path / "field", body, scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},)))
+    known = cards() | {"par_dt": cards()["krr"]}
+    entries = [entry(tmp_path / "own"), Entry(typed(body), tmp_path / "field")]
+    lines = board(entries, known, {}, {})
+    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
+    shown = in_view(lines, view | {"protects": "label and protected features"})
+    assert [(r.method, r.rank, r.sets) for r in shown] == [
+        ("residual_gp", 1.0, 3), ("histoftree_cart", 2.0, 3), ("par_dt", 3.0, 3), ("krr", 4.0, 3),
+    ]  # fmt: skip
+    assert {r.experiment for r in shown} == {"field/regression"}
+
+
 def test_only_one_privacy_model_is_ranked_and_shown_first(tmp_path):
     lines = board([entry(tmp_path)], cards(), {}, {})
     view = default_view(lines)

@@ -7,6 +7,7 @@ compared within a task, a mask, a budget, a way of selection and, by default, a 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,7 +149,8 @@ def _lines(
     methods = sorted({m for _, m in cells if m not in REFERENCES})
     references = {d: next((cells[d, m].values for m in REFERENCES if (d, m) in cells), None) for d in datasets}
     floor = {d: next((cells[d, m].values for m in FLOORS if (d, m) in cells), None) for d in datasets}
-    places = _places(cells, methods, datasets, cards, larger)
+    whole = _widest(cells)
+    places = _places(cells, methods, datasets, whole, cards, larger)
     for method in methods:
         card = card_of(method, cards)
         mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
@@ -156,8 +158,9 @@ def _lines(
         model = card.privacy if card else ""
         cost = (work.get(method, math.nan), bits.get(method.partition("[")[0], math.nan))
         rows = [(d, [d]) for d in mine]
-        if len(mine) > 1:
-            rows.append((ALL, list(mine)))
+        together = [d for d in mine if mine[d].experiment == whole]
+        if len(together) > 1:
+            rows.append((ALL, together))
         for name, among in rows:
             score, se = _score(among, mine, references, larger)
             beside = [
@@ -171,6 +174,14 @@ def _lines(
                 rank[0], rank[1], rank[2], cost[0], cost[1], len(among), mine[among[0]].experiment, mask,
                 "" if name == ALL else name,
             )  # fmt: skip
+
+
+def _widest(cells: Mapping[tuple[str, str], _Cell]) -> str:
+    """The experiment with the most cells, whose data sets are taken together.
+
+    Others may have the same data under another selector, and fewer methods.
+    """
+    return Counter(cell.experiment for cell in cells.values()).most_common(1)[0][0]
 
 
 def _score(among: Sequence[str], mine: Mapping[str, _Cell], references: Mapping, larger: bool) -> tuple[float, float]:
@@ -200,10 +211,15 @@ def _places(
     cells: Mapping[tuple[str, str], _Cell],
     methods: Sequence[str],
     datasets: Sequence[str],
+    whole: str,
     cards: Mapping,
     larger: bool,
 ) -> dict[tuple[str, str], tuple[float, float, float]]:
-    """Rank of each method on each data set and on average, with its interval, among those of the same privacy model."""
+    """Rank of each method on each data set, and on average over those of an experiment, with its interval.
+
+    Only methods of the same privacy model are compared.
+    """
+    ranked = {method for (_, method), cell in cells.items() if cell.experiment == whole}
     models: dict[str, list[str]] = {}
     for method in methods:
         card = card_of(method, cards)
@@ -211,27 +227,33 @@ def _places(
             models.setdefault(card.privacy if card else "", []).append(method)
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
     for members in models.values():
+        together = [m for m in members if m in ranked]
         draws = []
         for dataset in datasets:
-            present = [m for m in members if (dataset, m) in cells]
-            sizes = {cells[dataset, m].values.size for m in present}
-            if len(present) < 2 or len(sizes) > 1:
+            here = {m: cells[dataset, m] for m in members if (dataset, m) in cells}
+            if (drawn := _drawn_ranks(list(here.values()), larger)) is None:
                 continue
-            values = np.array([cells[dataset, m].values for m in present])
-            drawn = _drawn_ranks(values, larger)
-            for k, method in enumerate(present):
+            for k, method in enumerate(here):
                 found[method, dataset] = _interval(drawn[:, k])
-            if len(present) == len(members):
-                draws.append(drawn)
+            inside = [here[m] for m in together if m in here and here[m].experiment == whole]
+            if len(inside) == len(together):
+                everybody = drawn if len(inside) == len(here) else _drawn_ranks(inside, larger)
+                draws += [] if everybody is None else [everybody]
         if len(draws) > 1:
             mean = np.mean(draws, axis=0)
-            for k, method in enumerate(members):
+            for k, method in enumerate(together):
                 found[method, ALL] = _interval(mean[:, k])
     return found
 
 
-def _drawn_ranks(values: np.ndarray, larger: bool) -> np.ndarray:
-    """Ranks in the sample (first row) and in draws over replications, which all methods share."""
+def _drawn_ranks(cells: Sequence[_Cell], larger: bool) -> np.ndarray | None:
+    """Ranks in the sample (first row) and in draws over replications, which all methods share; None for a lone method.
+
+    None, too, where replications cannot be paired.
+    """
+    if len(cells) < 2 or len({cell.values.size for cell in cells}) > 1:
+        return None
+    values = np.array([cell.values for cell in cells])
     size = values.shape[1]
     draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
     means = np.vstack([values.mean(axis=1)[None], values[:, draws].mean(axis=2).T])
