@@ -98,7 +98,7 @@ def time(folder: Path) -> str:
     total = table.loc["total"]
     hours = total["seconds"] / total["workers"] / 3600
     return (
-        f"The last full run took {hours:.1f} hours with {total['workers']:.0f} workers "
+        f"The last full run took {hours:.1f} hours with {total['workers']:.0f} workers, beside other work "
         "([per artefact](results/reproduced/timing.csv);\n`lpbench plan` says what another will take)."
     )
 
