@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import joblib
@@ -78,9 +78,8 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
 def _loky(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int) -> Iterator[Any]:
     # two workers for a single call: with one, joblib would run it in this very process, which it may kill
     count = 2 if len(calls) == 1 else workers
-    watched = [(os.getpid(), function, call) for call in calls]
-    with joblib.parallel_config("loky", n_jobs=count, inner_max_num_threads=1):
-        yield from _parallel(_in_worker, watched, (TerminatedWorkerError,), return_as="generator_unordered")
+    with _processes(count):
+        yield from _parallel(function, calls, (TerminatedWorkerError,), return_as="generator_unordered")
 
 
 def in_order(
@@ -98,19 +97,22 @@ def in_order(
     title : str
         Of the progress bar, which a terminal shows.
     """
-    with joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-        tasks = (joblib.delayed(_in_worker)(os.getpid(), function, call) for call in calls)
+    with _processes(workers):
+        tasks = (joblib.delayed(function)(*call) for call in calls)
         results = joblib.Parallel(batch_size=1, return_as="generator")(tasks)
         return list(tqdm(results, title, len(calls), smoothing=0, disable=None, dynamic_ncols=True))
 
 
-def _in_worker(parent: int, function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
-    """Call a function in a worker process that ends with its parent, however that ends."""
-    name = f"parent {parent}"
-    # a single worker is this process itself
-    if os.getpid() != parent and all(thread.name != name for thread in threading.enumerate()):
-        threading.Thread(target=_end_with, args=(parent,), name=name, daemon=True).start()
-    return function(*call)
+def _processes(count: int) -> AbstractContextManager[Any]:
+    """Let joblib compute by worker processes that use one thread each and end with this process, however that ends."""
+    return joblib.parallel_config(
+        "loky", n_jobs=count, inner_max_num_threads=1, initializer=_watch, initargs=(os.getpid(),)
+    )
+
+
+def _watch(parent: int) -> None:
+    """End this worker process when its parent is no more."""
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
