@@ -2,18 +2,16 @@
 
 from lpbench.papers.field.advice import read_advice
 from lpbench.papers.field.outputs import write_outputs
-from lpbench.papers.field.texts import AGAINST_WHOM
+from lpbench.papers.field.texts import AGAINST_WHOM, OF_CLASSES
 from lpbench.reporting.paper import Output, Page, Paper
 
-#: Experiments that rank methods and give advice.
-EXPERIMENTS = tuple(
-    f"field/{name}"
-    for name in (
-        *("regression", "public_sample", "classification", "unbalanced"),
-        *("sealed_regression", "sealed_classification", "full_regression", "full_classification"),
-    )
+#: Experiments of numbers and of classes, each with a page of its own.
+NUMBERS = tuple(f"field/{name}" for name in ("regression", "public_sample", "sealed_regression", "full_regression"))
+CLASSES = tuple(
+    f"field/{name}" for name in ("classification", "unbalanced", "sealed_classification", "full_classification")
 )
-_RANKED = tuple(name for name in EXPERIMENTS if name != "field/unbalanced")
+#: Those that rank methods and give advice.
+_RANKED = tuple(name for name in (*NUMBERS, *CLASSES) if name != "field/unbalanced")
 
 PAPER = Paper(
     name="field",
@@ -23,5 +21,8 @@ PAPER = Paper(
     leaderboard=("field/regression", "field/classification", "field/public_sample"),
     outputs={name: Output(write_outputs) for name in _RANKED},
     advice=dict.fromkeys(_RANKED, read_advice),
-    pages=(Page(name="field", title="The field: against whom?", experiments=EXPERIMENTS, lead=AGAINST_WHOM),),
+    pages=(
+        Page(name="field", title="The field: against whom?", experiments=NUMBERS, lead=AGAINST_WHOM),
+        Page(name="field_classes", title="The field, classes", experiments=CLASSES, lead=OF_CLASSES),
+    ),
 )

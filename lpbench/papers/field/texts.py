@@ -1,4 +1,4 @@
-"""What the page of the field says before its tables."""
+"""What the pages of the field say before their tables."""
 
 AGAINST_WHOM = (
     "Our methods without tuning and the papers' beside rivals that anybody could build: a label under one of the "
@@ -12,4 +12,10 @@ AGAINST_WHOM = (
     "the probability to beat the feature-free floor and the best learner without privacy on a random split of a random "
     "set, with bootstrap intervals over sets and splits, and the bits of a user's reports; field_seconds.csv has the "
     "median seconds of a fit.",
+    "Here are numbers; classes have a page of their own.",
+)
+OF_CLASSES = (
+    "The comparison of the field for classes: our methods and the papers' beside randomizers of the literature with a "
+    "learner. How settings are selected, what the kinds of data sets are, and what the files hold is said on the "
+    "field's first page, which has the numbers.",
 )
