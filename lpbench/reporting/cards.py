@@ -131,7 +131,10 @@ def in_print(text: str) -> str:
 
     A name of one word is a word of the language, unless parameters follow.
     """
-    return _pattern(tuple(catalogue.method_names()), tuple(list_datasets())).sub(_print, str(text))
+    text = str(text)
+    if "_" not in text and "[" not in text:  # most texts: no need to look for what is called how
+        return text
+    return _pattern(tuple(catalogue.method_names()), tuple(list_datasets())).sub(_print, text)
 
 
 @cache
