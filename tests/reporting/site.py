@@ -26,7 +26,7 @@ AUDIT = {
     "bad": _NONE,
     "good": _NONE,
     "costs": _NONE,
-    "methods": {"heads": ["method", "exact"], "rows": [["krr", "1 | 2"]]},
+    "methods": {"heads": ["method", "exact"], "rows": [["krr", "1 | 2"], ["krr[budget=halves]", "1"]]},
 }
 
 

@@ -130,6 +130,8 @@ def test_the_audit_is_a_page(pages):
         "Every method at ε = 1, from 1,000 transcripts",
         "The audit catches 0 of 0 mechanisms known to be wrong",
         '<th scope="row">KRR</th>',
+        "<details><summary>In other settings: 1</summary>",
+        '<th scope="row">KRR, budget = halves</th>',
         "tree.py:333",
     ):
         assert part in text

@@ -13,6 +13,7 @@ from lpbench.reporting.cards import method_title
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import render
+from lpbench.selectors import parse_selector
 
 #: Findings of the last audit, from which its page is made.
 FILE = "audit.json"
@@ -35,9 +36,13 @@ def audit_page(folder: Path) -> dict:
         if p.deviations
     }
     found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
+    methods = _in_words(found["methods"])
+    settings = [parse_selector(row[0])[1] for row in found["methods"]["rows"]]
     return {
         "title": "Privacy audit",
-        "audit": found | {"methods": _in_words(found["methods"])},
+        "audit": found | {"methods": methods},
+        "as_listed": [row for row, given in zip(methods["rows"], settings, strict=True) if not given],
+        "in_settings": [row for row, given in zip(methods["rows"], settings, strict=True) if given],
         "verdict": _verdict(found, tables["mutants"]),
         "released": released,
         "released_heads": _RELEASED,
