@@ -1,5 +1,17 @@
 // Loads PAGES into frames of WIDTHS, tries what a reader would, and writes what it found into the page.
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+// Rows of a table whose every cell is made like one above it (elements, classes, styles, which attributes, how
+// much text: axe-core leaves single letters alone): what it says of those above it says of them, at its time for a cell.
+const alike = (page) => [...page.querySelectorAll("tbody")].flatMap((body) => {
+  const known = new Set();
+  return [...body.rows].filter((row) => {
+    const made = [...row.cells].map((cell) => row.className + cell.outerHTML.replace(/>\s*[^<\s][^<]+</g, ">…<").replace(/>\s*[^<\s…]</g, ">.<")
+      .replace(/ (?!class|style)([\w-]+)="[^"]*"/g, " $1"));
+    const all = made.every((m) => known.has(m));
+    made.forEach((m) => known.add(m));
+    return all;
+  });
+});
 const look = async (page, width) => {
   const frame = document.createElement("iframe");
   frame.style.cssText = `width:${width}px;height:900px;border:0`;
@@ -28,6 +40,8 @@ const look = async (page, width) => {
     return (first && view.getComputedStyle(first).position !== "sticky") || !hint?.getClientRects().length;
   }).map((box) => box.getAttribute("aria-label"));
   if (AXE_WIDTHS.includes(width)) {
+    const again = alike(page_);
+    again.forEach((row) => { row.hidden = true; });
     const script = page_.createElement("script");
     const ready = new Promise((done) => { script.onload = done; });
     script.src = "/axe.js";
@@ -36,6 +50,7 @@ const look = async (page, width) => {
     const result = await view.axe.run(page_, { resultTypes: ["violations"] });
     found.axe = result.violations.filter((v) => ["serious", "critical"].includes(v.impact))
       .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" ;; ")} (${v.nodes.length})`);
+    again.forEach((row) => { row.hidden = false; });
   }
   found.background = view.getComputedStyle(page_.body).backgroundColor;
   const head = page_.querySelector("table.sortable:has(tbody tr + tr) thead tr:last-child th:nth-child(2) button");

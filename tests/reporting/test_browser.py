@@ -143,6 +143,19 @@ def test_the_probe_sees_what_is_wrong(tmp_path):
     assert [v["scrolls"] > 0 for v in found] == [True] * len(WIDTHS) and found[0]["broken"] == ["none.png"]
 
 
+def test_axe_judges_every_kind_of_cell_once(tmp_path):
+    pale = "<td style='color:#ddd'>{}</td>"
+    cells = ["<td>dark</td>"] * 5 + [pale.format(text) for text in ("1", "2", "pale", "too")]
+    rows = "".join(f"<tr>{cell}</tr>" for cell in cells)
+    (tmp_path / "index.html").write_text(
+        f"<!DOCTYPE html><html lang='en'><title>rows</title><body><main><table><tbody>{rows}</tbody></table></main>",
+        encoding="utf-8",
+    )
+    found, _ = visit(tmp_path, tmp_path / "profile", dark=False)
+    told = [line for v in found for line in v.get("axe", [])]
+    assert len(told) == len(AXE_WIDTHS) and told[0].startswith("color-contrast: ") and told[0].endswith(" (1)")
+
+
 def committed() -> Path:
     """The pages of the repository, or those of the folder in ``LPBENCH_PAGES``."""
     return Path(os.environ.get("LPBENCH_PAGES", ROOT / "results" / "reproduced"))
@@ -152,6 +165,9 @@ def committed() -> Path:
 @pytest.mark.parametrize("dark", [False, True])
 def test_committed_pages(tmp_path, dark):
     check(*visit(committed(), tmp_path, dark), dark)
+
+
+def test_no_committed_file_is_too_large_to_be_read():
     assert all(p.stat().st_size < 1_000_000 for p in committed().rglob("*.*"))
 
 
