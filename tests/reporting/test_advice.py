@@ -134,7 +134,7 @@ def test_sealed_sets_judge_both_builds(tmp_path):
     assert row["second_beats_first_low"] == "1.0"
     assert row["method"] == second and row["ours"]
     assert (
-        "Public features and sample: the smallest rank sum has ours at ε = 1, 4. Our second build beside the first: "
+        "Smallest rank sum, public features and sample: ours at ε = 1, 4. Our second build beside the first: "
         "better at ε = 1; worse at ε = 4."
     ) in read_advice(tmp_path).remark
 
@@ -146,10 +146,10 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
     assert table.heads[:4] == ("public", "users", "ε", "use")
     assert ("public sample", "any number", "1", "CalibratedScore") == table.rows[6][:4]
     assert table.remark.startswith(
-        "Public features: the smallest rank sum has ours at ε = 1; Ridge on randomised response at ε = 4. "
+        "Smallest rank sum, public features: ours at ε = 1; Ridge on randomised response at ε = 4. "
         "Our second build beside the first: worse at ε = 1; not told apart at ε = 4. "
-        "Public sample: the smallest rank sum has ours at ε = 1; PublicForest at ε = 4. "
-        "Public features and sample: the smallest rank sum has ours at ε = 1, 4. "
+        "Smallest rank sum, public sample: ours at ε = 1; PublicForest at ε = 4. "
+        "Smallest rank sum, public features and sample: ours at ε = 1, 4. "
         "Our second build beside the first: worse at ε = 1, 4. Candidates"
     )
     assert set(PAPER.advice) <= set(PAPER.outputs)

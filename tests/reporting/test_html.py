@@ -6,6 +6,7 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 
+from lpbench.reporting.pages.site import _grouped, page_names
 from lpbench.reporting.pages.tables import distance
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import coded
@@ -174,3 +175,20 @@ def test_distances_are_in_words_too():
 def test_backticks_are_code_and_html_is_shown_as_it_stands():
     assert coded("a `c<d` <i>") == "a <code>c&lt;d</code> &lt;i&gt;"
     assert coded("one ` alone") == "one ` alone"
+
+
+def test_further_pages_stand_beside_those_of_their_paper():
+    names = ("field/classification", "lpct/figure4a", "extensions/drift", "extensions/floor", "field/regression")
+    assert page_names(names) == ["lpct", "extensions", "under_attack", "field", "field_classes"]
+    assert page_names(["mine/first", "lpct/table1"]) == ["lpct", "mine"]
+
+
+def test_readings_that_were_tried_are_one_folded_group():
+    units = [{"name": name, "group": (name[0], f"Figure {name[0]}")} for name in ("4a", "8_reading", "5", "9_reading")]
+    found = _grouped(units, ("8_reading", "9_reading"))
+    assert [(g["label"], g["folded"], len(g["units"])) for g in found] == [
+        ("Figure 4", False, 1),
+        ("Figure 5", False, 1),
+        ("Readings that were tried", True, 2),
+    ]
+    assert len({g["anchor"] for g in found}) == 3

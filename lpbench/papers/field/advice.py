@@ -257,7 +257,7 @@ def _conclusion(rows: pd.DataFrame) -> str:
                 others.setdefault(row.title, []).append(row.epsilon)
         said = [f"ours at ε = {', '.join(ours)}"] if ours else []
         said += [f"{title} at ε = {', '.join(budgets)}" for title, budgets in others.items()]
-        parts.append(f"{str(given).capitalize()}: the smallest rank sum has {'; '.join(said)}.{_second(part)}")
+        parts.append(f"Smallest rank sum, {given}: {'; '.join(said)}.{_second(part)}")
     return " ".join(parts) + (
         " Candidates read no more than what is public in their row, and their setting was fixed without test rows or "
         "chosen by privatised reports. Rank sums are over data sets, 1 the best on each, with bootstrap intervals over "

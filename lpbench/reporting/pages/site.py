@@ -5,7 +5,7 @@ The pages are static and ask nothing of any server: style and script stand in th
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -116,8 +116,7 @@ class Site:
         self.errata = errata()
         self.known = {p.name: p for p in papers()}
         further = {page.name: page for paper in papers() for page in paper.pages}
-        names = dict.fromkeys([*self.known, *further, *(page_of(e.name) for e in entries)])
-        self.papers = [p for p in names if any(page_of(e.name) == p for e in entries)]
+        self.papers = page_names(e.name for e in entries)
         self.about = {p: further.get(p, Page(p, self._paper(p).title, ())) for p in self.papers}
         floor = floors(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
@@ -278,6 +277,13 @@ def _anchored(units: Sequence[dict]) -> None:
         seen |= {c["claim"] for c in shown["claims"]}
 
 
+def page_names(experiments: Iterable[str]) -> list[str]:
+    """Names of the pages of some experiments: each paper's own, then its further ones."""
+    needed = dict.fromkeys(map(page_of, experiments))
+    known = [name for paper in papers() for name in (paper.name, *(page.name for page in paper.pages))]
+    return [name for name in dict.fromkeys([*known, *needed]) if name in needed]
+
+
 def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
     """Units in groups: the panels of one figure stand together.
 
@@ -288,7 +294,7 @@ def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
     for shown in units:
         anchor, label = shown["group"]
         read = shown["name"] in readings
-        label = "Readings that were tried" if read else label
+        anchor, label = ("readings", "Readings that were tried") if read else (anchor, label)
         folded = read or anchor == "drawings"
         group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
         group["units"].append(shown)
