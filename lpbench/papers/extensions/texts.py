@@ -1,5 +1,7 @@
 """What the page of the methods without a parameter to tune says before its tables."""
 
+from lpbench.papers.extensions.attack import MOST, MOST_ON_AVERAGE
+
 WITHOUT_TUNING = (
     "ResidualGP (regression, users protect the label and some features): groups of users are asked one after the "
     "other. The first tells where the labels lie, a later one sends the noisy residual of a forecast from the "
@@ -16,9 +18,9 @@ WITHOUT_TUNING = (
 
 UNDER_ATTACK = (
     "Data on which a method without tuning may do harm: labels in random order, where the best prediction is a "
-    "constant, and labels with heavy tails. What is asked for is an error of at most 1.02 times that of the constant "
-    "as a geometric mean over sets, and of at most 1.10 times on any set; the first table of a unit says where that "
-    "holds.",
+    f"constant, and labels with heavy tails. What is asked for is an error of at most {MOST_ON_AVERAGE} times that "
+    f"of the constant as a geometric mean over sets, and of at most {MOST:.2f} times on any set; the first table of a "
+    "unit says where that holds.",
     "Then public samples that are not like the private one: other shares of the classes, labels swapped in one half of "
     "the rows, one half of the rows missing, and few rows. Where the public forest alone is as good as the others, "
     "private data do not help.",

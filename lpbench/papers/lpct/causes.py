@@ -31,7 +31,7 @@ CAUSES = (
     Cause("the authors' code sets seed 1 inside fit: all replications share one draw of the noise", method="phist"),
     Cause("LPCT-prune as released is below the printed curves too: not reproducible from what was released",
           method="lpct_prune"),
-    Cause("CT-Q here is that of the authors' saved log (email 0.771, employ 0.908), not that of the printed table",
+    Cause("CT-Q here is that of the authors' saved log, not that of the printed table",
           experiment=TABLE, method="ct_q"),
     Cause("printed seconds have one digit, and ratios of seconds depend on the implementations",
           experiment="lpct/table3"),
