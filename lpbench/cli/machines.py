@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 from lpbench.datasets import describe
 from lpbench.errors import StoreError
@@ -138,6 +139,13 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
     )
 
 
+def tried_methods() -> list[str]:
+    """Every method that is registered, and its second build where it has one."""
+    methods = catalogue.methods()
+    builds = [f"{n}[variant={v}]" for n, m in methods.items() for v in m.variants if v.startswith("second")]
+    return [*methods, *builds]
+
+
 def tried_on(method: Method) -> tuple[str, ...]:
     """Data sets on which a method is tried."""
     return (WITH_PUBLIC if method.estimator_class.uses_public else DATASETS)[method.task]
@@ -162,7 +170,7 @@ def compare(
     results : Path
         Each machine keeps its scores in a folder in it; finished ones are not computed again.
     methods : sequence of str, optional
-        Selectors (default: all that are registered).
+        Selectors (default: :func:`tried_methods`).
     tried : sequence of Machine, optional
         Default: :func:`machines`.
     workers : sequence of int
@@ -170,7 +178,7 @@ def compare(
     datasets : mapping of str to sequence of str, optional
         By task (default: :data:`DATASETS`).
     """
-    methods = list(methods or catalogue.method_names())
+    methods = list(methods or tried_methods())
     blocks = plan_experiment(smallest(methods, datasets)).blocks
     here = Machine("this machine")
     _run(here, results, workers[0], methods, datasets)
@@ -220,7 +228,7 @@ def verify(results: Path) -> int:
         print("note: this processor cannot stand for others (x86-64 with AVX2 is needed); only workers are compared")
     broken = 0
     lines: dict[tuple[str, int], list[Comparison]] = {}
-    for comparison in compare(results, tried=tried):
+    for comparison in tqdm(compare(results, tried=tried), "machines", unit=" blocks", disable=None, dynamic_ncols=True):
         lines.setdefault((comparison.machine, comparison.workers), []).append(comparison)
     for (machine, workers), found in lines.items():
         same = sum(c.largest == 0.0 for c in found)
@@ -237,7 +245,8 @@ def verify(results: Path) -> int:
 def promises() -> str:
     """Table of the methods, their promise and its reason, in Markdown (docs/reproduction.md)."""
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for name, method in sorted(catalogue.methods().items()):
+    for name in sorted(tried_methods()):
+        method = catalogue.method(name)
         said = f"within {NUMERIC:.0e} of a score" if promise(method.estimator) else "the same bits"
         sets = ", ".join(parse_selector(d)[0] for d in tried_on(method))
         reason = REASONS.get(method.estimator.rpartition(".")[2], "")

@@ -146,7 +146,7 @@ def _builds(
 
 
 def _with_interval(found: Interval) -> str:
-    return f"{found.value:g} [{found.low:g}, {found.high:g}]"
+    return f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}]"
 
 
 def _judges(
