@@ -14,6 +14,7 @@ import matplotlib.colors
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -105,8 +106,7 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Write ``name.svg`` and ``name.png`` (or one of them) without dates, atomically; closes the figure."""
-    # axes of a fixed aspect find their place only in a second pass of the layout
-    figure.draw_without_rendering()
+    _settle(figure)
     written = []
     for suffix in formats:
         path = folder / f"{name}.{suffix}"
@@ -115,3 +115,16 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
         written.append(path)
     plt.close(figure)
     return written
+
+
+def _settle(figure: Figure) -> None:
+    """Fix the places of all axes, rounded.
+
+    The last bits of what the layout's solver finds depend on where its objects lie in memory, and names inside an SVG
+    file are made from all bits.
+    """
+    for _ in range(2):  # axes of a fixed aspect find their place only in a second pass
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for ax in figure.axes:
+        ax.set_position(tuple(np.round(ax.get_position(original=True).bounds, 9)))
