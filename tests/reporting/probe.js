@@ -1,12 +1,13 @@
 // Loads PAGES into frames of WIDTHS, tries what a reader would, and writes what it found into the page.
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-// Rows of a table whose every cell is made like one above it (elements, classes, styles, which attributes, how
-// much text: axe-core leaves single letters alone): what it says of those above it says of them, at its time for a cell.
+// Rows of a table whose every cell is made like one above it: the same elements, classes, styles and attributes, and
+// text where that has text (one letter or more: axe-core leaves single letters alone). Axe-core would find there what it
+// finds above, and it takes its time for every cell.
 const alike = (page) => [...page.querySelectorAll("tbody")].flatMap((body) => {
   const known = new Set();
   return [...body.rows].filter((row) => {
     const made = [...row.cells].map((cell) => row.className + cell.outerHTML.replace(/>\s*[^<\s][^<]+</g, ">…<").replace(/>\s*[^<\s…]</g, ">.<")
-      .replace(/ (?!class|style)([\w-]+)="[^"]*"/g, " $1"));
+      .replace(/ (?!class|style)([\w-]+)="[^"]+"/g, " $1"));
     const all = made.every((m) => known.has(m));
     made.forEach((m) => known.add(m));
     return all;

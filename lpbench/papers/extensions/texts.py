@@ -1,4 +1,4 @@
-"""What the page of the methods without a parameter to tune says before its tables."""
+"""What the pages of the methods without a parameter to tune, and of attacks on them, say before their tables."""
 
 from lpbench.papers.extensions.attack import MOST, MOST_ON_AVERAGE
 
