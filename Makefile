@@ -14,15 +14,16 @@ WORKERS      ?=
 PORT         ?=
 LEVEL        ?= bitwise
 ALL          ?=
+OVERWRITE    ?=
 
-OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS))
+OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS)) $(if $(OVERWRITE),--overwrite)
 
 .DEFAULT_GOAL := help
 .PHONY: help install engines docs site reproduce quick field-full verify test test-all lint wheel audit bench stream datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
-	@echo "  variables: EXPERIMENTS='histoftree/*' REPLICATIONS=10 RESULTS=folder SEED=1 WORKERS=2"
+	@echo "  variables: EXPERIMENTS='histoftree/*' REPLICATIONS=10 RESULTS=folder SEED=1 WORKERS=2 OVERWRITE=1"
 	@echo "  data:      LPBENCH_DATA_MIRROR=folder with the original files (see datasets/README.md)"
 
 install: $(STAMP) ## Create .venv and install the pinned requirements and lpbench
@@ -53,8 +54,7 @@ site: docs ## Pages, explorer and documentation as one static folder, in build/s
 reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
 	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS)
 
-quick: RESULTS = results/quick
-quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/quick
+quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/runs
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick
 
 field-full: $(STAMP) ## Hours: every randomizer with every learner, three masks; goes on where it was interrupted
@@ -94,7 +94,7 @@ datasets: $(STAMP) ## Download what the mirror does not hold; say what is there 
 	$(BIN)/python scripts/download_datasets.py
 
 report: $(STAMP) ## Rewrite the report from the results folder
-	$(BIN)/lpbench report --results $(RESULTS)
+	$(BIN)/lpbench report --results $(RESULTS) $(if $(OVERWRITE),--overwrite)
 
 ui: $(STAMP) ## Browse the runs in MLflow on 127.0.0.1:5000 (PORT)
 	$(BIN)/lpbench ui --results $(RESULTS)$(if $(PORT), --port $(PORT))

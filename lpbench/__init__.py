@@ -1,3 +1,3 @@
 """lpbench: reproducible experiments in locally private learning."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

@@ -25,12 +25,24 @@ class MissingDataError(DataError):
     """A data set is not at hand; the message says how to get it."""
 
 
+class PrivacyError(LpbenchError, RuntimeError):
+    """A private value was asked for in a way that no guarantee covers."""
+
+
+class DownloadError(DataError):
+    """A file could not be fetched; the message says why."""
+
+
 class StoreError(LpbenchError, OSError):
     """The results folder cannot be read or written."""
 
 
 class NotRunError(LpbenchError):
     """Something needs results that are not there; the message says which."""
+
+
+class TrackingError(LpbenchError):
+    """The tracking store cannot be read or written; results and reports do not need it."""
 
 
 class CellTimeout(LpbenchError):

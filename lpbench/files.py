@@ -11,10 +11,14 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import BinaryIO
 
-_ELSEWHERE = "make the folder writable or choose another one with results_dir=... (make: RESULTS=...)"
+from lpbench.errors import DataError
+
+_ELSEWHERE = (
+    "make the folder writable or choose another one with --results DIR (runs: results_dir=DIR, make: RESULTS=DIR)"
+)
 #: What the system says of a disk that cannot be written -> the way out.
 _REFUSED = {
     errno.ENOSPC: "disk full; free space",
@@ -22,6 +26,8 @@ _REFUSED = {
     errno.EROFS: f"read-only; {_ELSEWHERE}",
     errno.EACCES: f"no permission; {_ELSEWHERE}",
 }
+#: Bytes of the longest name that file systems take, less what temporary names add.
+_LONGEST_NAME = 200
 #: Temporary files that this process is writing.
 _UNFINISHED: set[Path] = set()
 
@@ -35,7 +41,8 @@ def atomic_write(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
     path : Path
         File to write; its folder is created.
     durable : bool, default False
-        Wait until the disk holds the bytes, so that the file survives a power cut; for results that took long.
+        Wait until the disk holds the bytes and the name, so that the file survives a power cut; for results that took
+        long, and for what must not be forgotten.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Writers are threads, processes and machines that share a folder: the temporary name is unique among them all.
@@ -48,9 +55,20 @@ def atomic_write(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(temporary, path)
+        if durable:
+            _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
         _UNFINISHED.discard(temporary)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the disk holds the names in a folder: a rename is the folder's, not the file's."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def discard_unfinished() -> None:
@@ -81,6 +99,36 @@ def refusal(error: OSError, path: Path | str) -> str:
     return (
         f"cannot write to {path}: {way_out} and run the same command again: finished blocks are kept" if way_out else ""
     )
+
+
+def relative_name(name: str, what: str) -> PurePosixPath:
+    """Return the path that somebody else's file names, if it is relative and leads nowhere but down.
+
+    Parameters
+    ----------
+    name : str
+    what : str
+        Where the name stands, for the message.
+
+    Raises
+    ------
+    DataError
+        The name is absolute, empty, has ``..``, a drive, a backslash or a character that no file has.
+    """
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
+        raise DataError(f"{what}={name!r} must be a relative path inside its folder, without '..'")
+    if PureWindowsPath(name).drive or max(map(len, map(os.fsencode, path.parts))) > _LONGEST_NAME:
+        raise DataError(f"{what}={name!r} must be a path of names of at most {_LONGEST_NAME} bytes, without a drive")
+    return path
+
+
+def inside(folder: Path, name: str, what: str = "file") -> Path:
+    """Return ``folder / name`` for a name that somebody else gave; DataError if it leads out, also by a link."""
+    path = folder / relative_name(name, what)
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DataError(f"{what}={name!r} leads out of {folder} by a link; put the file itself there")
+    return path
 
 
 def write_text(text: str, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from functools import cache
 from pathlib import Path
 
@@ -17,10 +18,10 @@ CONF = ROOT / "conf"
 MANIFESTS = ROOT / "datasets"
 PUBLISHED = ROOT / "results" / "published"
 
-#: Folder with a user's own methods, data sets and experiments, looked for here and in the folders above.
+#: Folder with a user's own methods, data sets and experiments, looked for in the working folder alone.
 OWN_FOLDER = "lpbench_plugins"
 #: Environment variable with further such folders (separated like PATH).
-OWN_VARIABLE = "LPBENCH_PATH"
+OWN_VARIABLE = "LPBENCH_PLUGINS"
 #: Environment variable with further folders of data set manifests alone.
 MANIFEST_VARIABLE = "LPBENCH_DATASETS"
 #: Entry-point group of packages that bring such a folder.
@@ -29,6 +30,9 @@ OWN_GROUP = "lpbench.plugins"
 DOWNLOAD = "make datasets" if IN_CHECKOUT else "python -m lpbench.datasets"
 #: Environment variables with the folder of the results, and with that of downloaded and parsed data.
 RESULTS_VARIABLE, CACHE_VARIABLE = "LPBENCH_RESULTS", "LPBENCH_CACHE"
+#: Within the results: the report of everything, as it is committed; and a results folder for each way in which runs
+#: deviate from the registered experiments.
+REPRODUCED, RUNS = "reproduced", "runs"
 
 
 def results_folder() -> Path:
@@ -47,12 +51,41 @@ def cache_folder() -> Path:
 def own_folders() -> list[Path]:
     """Folders that hold ``methods/``, ``datasets/``, ``experiments/`` and modules of a user, each once.
 
-    Those of :data:`OWN_VARIABLE` come first, then the nearest :data:`OWN_FOLDER`, then those of installed packages.
+    Those of :data:`OWN_VARIABLE` come first, then :data:`OWN_FOLDER` of the working folder (or the folder itself, if it
+    has the name), then those of installed packages. What lies there is run: no folder above is looked into.
+
+    Raises
+    ------
+    ConfigurationError
+        Somebody else can write to one of them.
     """
-    listed = [Path(p) for p in os.environ.get(OWN_VARIABLE, "").split(os.pathsep) if p]
+    listed = [Path(p).resolve() for p in os.environ.get(OWN_VARIABLE, "").split(os.pathsep) if p]
     here = Path.cwd()
-    near = [folder / OWN_FOLDER for folder in (here, *here.parents) if (folder / OWN_FOLDER).is_dir()][:1]
-    return list(dict.fromkeys(p.resolve() for p in (*listed, *near, *entry_folders(OWN_GROUP))))
+    near = [here if here.name == OWN_FOLDER else here / OWN_FOLDER]
+    near = [folder.resolve() for folder in near if folder.is_dir()]
+    for folder in near:
+        _refuse_others(folder, frozenset({os.geteuid(), 0}))
+    for folder in listed:
+        if folder.is_dir():  # who names a folder trusts its owner
+            _refuse_others(folder, frozenset({os.geteuid(), 0, folder.stat().st_uid}))
+    return list(dict.fromkeys([*listed, *near, *(p.resolve() for p in entry_folders(OWN_GROUP))]))
+
+
+@cache
+def _refuse_others(folder: Path, owners: frozenset[int]) -> None:
+    """Raise ConfigurationError if others than these users can write to a folder, or to anything in it."""
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place), *(Path(place, name) for name in (*folders, *files))):
+            if not path.exists():
+                continue  # a link to nowhere
+            found = path.stat()
+            # a group whose number is the user's is the user's alone, as most distributions make them
+            group = found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid
+            if found.st_uid not in owners or group or found.st_mode & stat.S_IWOTH:
+                raise ConfigurationError(
+                    f"{path}: others can write there, and what lies in {folder.name} is run; look through it, then "
+                    f"`chown -R` it to yourself and `chmod -R go-w` it, or move it away"
+                )
 
 
 def manifest_folders() -> list[Path]:

@@ -1,34 +1,33 @@
-"""A whole run: plan, execute, write results, report, track."""
+"""A whole run: plan, execute, write results, track."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lpbench.analysis.summary import CONSTANTS
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
-from lpbench.errors import LpbenchError
-from lpbench.experiments import catalogue
+from lpbench.errors import LpbenchError, TrackingError
 from lpbench.experiments.assemble import assemble
+from lpbench.experiments.begun import begin, begun, end
 from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.engines import engine
 from lpbench.experiments.estimate import writing_seconds
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
 from lpbench.experiments.limits import SECONDS_OF_WORK
-from lpbench.experiments.plan import Plan, by_name, registered_methods
-from lpbench.experiments.records import environment, record_of, stamp_of, worker_count
+from lpbench.experiments.plan import Plan, by_name
+from lpbench.experiments.progress import Progress
+from lpbench.experiments.records import record_of, stamp_of
 from lpbench.experiments.results import RECORD, Artefact, Results
-from lpbench.experiments.run import RunReport, progress_bar, run_blocks
-from lpbench.experiments.store import Store
-from lpbench.experiments.timing import timing_table
+from lpbench.experiments.run import RunReport, run_blocks
+from lpbench.experiments.store import Store, lock_of
 from lpbench.files import locked, refusal
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.paper import sources
@@ -39,9 +38,6 @@ _WRITERS = 4
 
 #: Said where :func:`nothing_to_run` holds.
 NOTHING = "nothing can be run without these data"
-
-#: Methods that learn nothing from the features, by task.
-_FLOORS = {"regression": "private_mean", "classification": "private_majority"}
 
 
 @dataclass
@@ -67,67 +63,84 @@ def run_jobs(
     *,
     progress: bool = True,
 ) -> Result:
-    """Run jobs and write ``<results>/<experiment>/`` for each of them.
+    """Run jobs and write ``<results>/<folder of the job>/`` for each of them.
 
-    A single cell without a result leaves no folder.
+    A single cell without a result leaves no folder. What MLflow refuses is a warning: nothing waits for it.
     """
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
-    workers = worker_count(runner)
-    writing = sum(map(writing_seconds, jobs)) * workers / min(workers, _WRITERS, max(len(jobs), 1))
-    result = Result(run=_execute(jobs, plan, runner, store, progress, writing), plan=plan)
-    lost = {o.key for o in result.run.failed}
-    jobs = [j for j in jobs if not (j.is_cell and (not j.plan.blocks or lost & {b.key for b in j.plan.blocks}))]
+    begin(jobs, store)
     log = _Tracking(results_dir, tracking or Tracking())
-    for job, changed, problem in _write_all(jobs, results_dir, runner, store, progress, result.run.work / workers):
-        if problem:
-            result.problems.append(f"{job.name}: {problem}")
-            print(f"error: {job.name}: {problem}", file=sys.stderr)
-        elif changed:
-            result.written.append(job.folder)
-            # this process has nothing else to do while the others write
-            log.add([job])
-    log.add([job for job in jobs if job.folder not in result.written])
-    log.finish()
+    with Progress(progress) as bar:
+        writing = sum(map(writing_seconds, jobs)) / _writers(runner, len(jobs))
+        bar.expect(writing)
+        try:
+            result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan)
+        except KeyboardInterrupt:
+            print(f"\n{_stored(plan, store)}; `lpbench report` shows what they hold", file=sys.stderr)
+            raise
+        lost = {o.key for o in result.run.failed}
+        jobs = [j for j in jobs if not (j.is_cell and (not j.plan.blocks or lost & {b.key for b in j.plan.blocks}))]
+        for job, changed, problem in _write_all(jobs, results_dir, runner, store, bar):
+            if problem:
+                result.problems.append(f"{job.name}: {problem}")
+                print(f"error: {job.name}: {problem}", file=sys.stderr)
+                continue
+            end(job, store)
+            if changed:
+                result.written.append(job.folder)
+                # this process has nothing else to do while the others write
+                log.add([job])
+        if log.is_on and len(jobs) > 1:
+            bar.stage("logging to MLflow")
+        log.add([job for job in jobs if job.folder not in result.written])
     return result
 
 
+def _stored(plan: Plan, store: Store) -> str:
+    """How many blocks of a plan are stored."""
+    keys = store.keys()
+    return f"{sum(block.key in keys for block in plan.blocks)} of {len(plan.blocks)} blocks are stored"
+
+
 class _Tracking:
-    """Logs finished artefacts to MLflow; a store that fails is reported once everything else is done."""
+    """Logs finished artefacts to MLflow; after a failure, of which it warns once, it logs nothing more."""
 
     def __init__(self, results_dir: Path, tracking: Tracking):
         self._results_dir, self._tracking = results_dir, tracking
-        self._error: LpbenchError | None = None
+        self.is_on = tracking.backend == "mlflow"
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Log the artefacts of jobs, where there are any."""
-        if self._tracking.backend == "mlflow" and self._error is None:
-            artefacts = [Artefact(self._results_dir / job.folder, job.name) for job in jobs]
-            try:
-                _track([a for a in artefacts if a.is_finished], self._results_dir, self._tracking.uri)
-            except LpbenchError as error:
-                self._error = error
+        if not self.is_on:
+            return
+        artefacts = [Artefact(self._results_dir / job.folder, job.name) for job in jobs]
+        try:
+            _track([a for a in artefacts if a.is_finished], self._results_dir, self._tracking.uri)
+        except TrackingError as error:
+            self.is_on = False
+            uri = f" --tracking-uri {self._tracking.uri}" if self._tracking.uri else ""
+            later = f"lpbench track --results {self._results_dir}{uri}"
+            print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
 
-    def finish(self) -> None:
-        """Raise what went wrong."""
-        if self._error is not None:
-            raise self._error
 
-
-def _execute(
-    jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, progress: bool, writing: float
-) -> RunReport:
+def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar: Progress) -> RunReport:
     timeouts: dict[str, float] = {}
     for job in jobs:
         for entry in job.plan.entries:
             if entry.block is not None:
                 whole = SECONDS_OF_WORK * job.experiment.work_limit * entry.cells
                 timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
-    return run_blocks(plan.blocks, store, runner, progress=progress, timeouts=timeouts, afterwards=writing)
+    return run_blocks(plan.blocks, store, runner, timeouts=timeouts, bar=bar)
+
+
+def _writers(runner: Runner, artefacts: int) -> int:
+    """Artefacts that are written at once."""
+    return max(min(runner.workers or os.cpu_count() or 1, _WRITERS, artefacts), 1)
 
 
 def _write_all(
-    jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, progress: bool, computed: float
+    jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
     """Write the artefacts that are not up to date, those with the most fits first; yield each when it is done.
 
@@ -143,20 +156,44 @@ def _write_all(
     calls = {job.folder: (job, stamps[job.folder], results_dir, runner) for job in by_size}
     # artefacts are written on this machine, wherever blocks are computed
     local = "loky" if runner.backend != "serial" and len(calls) > 1 else "serial"
-    writers = min(runner.workers or os.cpu_count() or 1, _WRITERS)
-    seconds = {folder: writing_seconds(job) / min(writers, len(todo)) for folder, job in todo.items()}
-    with (
-        engine(local, writers) as mapping,
-        # goes on where the bar of the blocks has ended
-        progress_bar(computed + sum(seconds.values()), computed, progress and bool(todo)) as bar,
-    ):
+    writers = _writers(runner, len(todo))
+    if len(todo) > 1:
+        bar.stage(f"writing {len(todo)} artefacts")
+    with engine(local, writers) as mapping:
         for folder, problem in mapping(_try_to_write, list(calls.values())):
-            bar.update(seconds[folder])
+            bar.advance(writing_seconds(todo[folder]) / writers)
             del calls[folder]
             yield todo[folder], not problem, problem
     for call in calls.values():  # what a worker did not live to write
         folder, problem = _try_to_write(*call)
         yield todo[folder], not problem, problem
+
+
+def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
+    """Write the artefacts of interrupted runs from the blocks that are stored.
+
+    Parameters
+    ----------
+    results_dir : Path
+    names : sequence of str
+        Experiments (default: all).
+
+    Returns
+    -------
+    list of str
+        A line for each run that has begun and is not complete.
+    """
+    if not (results_dir / "store").is_dir():
+        return []
+    store = Store(results_dir / "store")
+    jobs = [job for job in begun(store) if not names or job.name in names]
+    stored = store.keys()
+    with_blocks = [job for job in jobs if any(block.key in stored for block in job.plan.blocks)]
+    lines = [f"{job.folder}: {_stored(job.plan, store)}, the command that was interrupted goes on" for job in jobs]
+    with Progress() as bar:
+        for job, _, problem in _write_all(with_blocks, results_dir, Runner(), store, bar):
+            lines += [f"error: {job.folder}: {problem}"] if problem else []
+    return lines
 
 
 def _is_current(folder: Path, stamp: str) -> bool:
@@ -178,7 +215,8 @@ def _try_to_write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> tu
     folder = results_dir / job.folder
     try:
         # whoever reads all of them waits; and another run may be at this one, or have just written it
-        with locked(_lock(results_dir), shared=True), locked(_lock(results_dir, job.folder)):
+        store = results_dir / "store"
+        with locked(lock_of(store), shared=True), locked(lock_of(store, job.folder)):
             if not _is_current(folder, stamp):
                 write(job, stamp, results_dir, runner)
         return job.folder, ""
@@ -186,12 +224,6 @@ def _try_to_write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> tu
         return job.folder, str(error)
     except OSError as error:
         return job.folder, refusal(error, error.filename or folder) or f"{type(error).__name__}: {error}"
-
-
-def _lock(results_dir: Path, folder: str = "") -> Path:
-    """Lock of an artefact, or of all of them."""
-    name = hashlib.sha256(folder.encode()).hexdigest()[:16] if folder else "all"
-    return results_dir / "store" / "locks" / name
 
 
 def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
@@ -217,7 +249,8 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
 def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
     results = Results(results_dir)
-    return _track([*results.finished(), *results.cells()], results_dir, uri)
+    deviating = [artefact for run in results.runs() for artefact in run.finished()]
+    return _track([*results.finished(), *deviating, *results.cells()], results_dir, uri)
 
 
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
@@ -225,81 +258,6 @@ def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) ->
 
     records = [(a.folder, a.record) for a in artefacts if a.summary_file.is_file()]
     return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
-
-
-def publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[str] | None = None) -> Path:
-    """Copy what is small into ``<results>/reproduced`` and write the report and its pages there.
-
-    Parameters
-    ----------
-    results_dir : Path
-    missing : mapping of str to str
-        Data sets that were not at hand -> how to get them.
-    unjudged : sequence of str, optional
-        Report on these experiments alone and judge no claim: a few replications decide nothing.
-    """
-    with locked(_lock(results_dir)):
-        return _publish(results_dir, missing, unjudged)
-
-
-def _publish(results_dir: Path, missing: Mapping[str, str], unjudged: Sequence[str] | None) -> Path:
-    from lpbench.reporting.causes import write_causes
-    from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.paper import papers
-    from lpbench.reporting.report import write_report
-
-    target, results = results_dir / "reproduced", Results(results_dir)
-    names = list(catalogue.experiment_names() if unjudged is None else unjudged)
-    finished = [artefact for artefact in results.finished() if artefact.name in names]
-    ran = {artefact.name for artefact in finished}
-    # what runs on request alone is missed by nobody
-    registered = catalogue.experiments(name for name in names if name not in ran)
-    names = [name for name in names if name in ran or not registered[name].on_request]
-    for artefact in finished:
-        _copy(artefact, target / artefact.name)
-    target.mkdir(parents=True, exist_ok=True)
-    timing_table(a.record for a in finished).to_csv(target / "timing.csv", index=False, lineterminator="\n")
-    experiments = [results.artefact(name).experiment for name in names]
-    content = (results_dir, experiments, sorted(missing.items()), environment(), target)
-    if unjudged is None:
-        write_causes(papers(), results_dir, target)
-    write_report(*content, judged=unjudged is None)
-    selectors = dict.fromkeys(m for e in experiments for m in e.methods)
-    write_pages(*content, by_name(registered_methods(selectors)))
-    shutil.copyfile(target / "claims.csv", results_dir / "claims.csv")
-    return target
-
-
-def publish_experiment(results_dir: Path, name: str) -> Path:
-    """Write the page of one finished experiment, if it is older than its results; the report stays as it is.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
-    # takes a second to import
-    from lpbench.reporting.pages.site import alone, write_experiment_page
-
-    artefact = Results(results_dir).artefact(name)
-    page, record = results_dir / alone(name), artefact.folder / RECORD
-    if not page.is_file() or page.stat().st_mtime < record.stat().st_mtime:
-        experiment = artefact.experiment
-        write_experiment_page(results_dir, experiment, environment(), by_name(registered_methods(experiment.methods)))
-    return page
-
-
-def _copy(artefact: Artefact, destination: Path) -> None:
-    """Copy an artefact without its scores and its record."""
-    files = artefact.record["files"]
-    for old in destination.glob("*"):
-        if old.is_file() and old.name not in files:
-            old.unlink()
-    for name in files:
-        if not name.endswith((".parquet", RECORD)):
-            copied = destination / name
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(artefact.folder / name, copied)
 
 
 def floor_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str]:
@@ -320,7 +278,7 @@ def floor_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str
         experiment = Experiment.from_record(config["experiment"])
         group = experiment.groups[0]
         task = describe(*_name_and_params(group.dataset[0])).task
-        groups = (replace(group, method=(_FLOORS[task],), grid={}),)
+        groups = (replace(group, method=(CONSTANTS[task],), grid={}),)
         jobs[cell.folder] = Job(replace(experiment, groups=groups), config["seed"])
     plan = sum((job.plan for job in jobs.values()), Plan(()))
     run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)

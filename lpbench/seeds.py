@@ -87,7 +87,7 @@ class Streams:
             return cls(int(random_state.integers(2**63)))
         if isinstance(random_state, np.random.RandomState):
             return cls(int(random_state.randint(2**31 - 1)))
-        return cls(random_state)
+        return cls(check_whole("random_state", random_state))
 
     def generator(self, purpose: str, /, **axes: Any) -> np.random.Generator:
         """Return a fresh generator at the start of the stream named by ``purpose`` and ``axes``."""

@@ -40,7 +40,7 @@ COMMANDS = {
     "method=histoftree_cart epsilon=2 replications=2": "histoftree_cart",
     "reproduce extensions/embedded_regression --replications 2 --tracking none": "1 artefacts written",
     "check method private_mean": "private_mean",
-    "audit --method private_mean --samples 10000": "promises 1, spends 1",
+    "audit --method private_mean --samples 10000": "states 1, loses 1",
 }
 
 
@@ -60,7 +60,7 @@ def main() -> None:
             if said not in output:
                 sys.exit(f"lpbench {command} does not say {said!r}:\n{output}")
         _step("the README's example", lambda: run([python, "-c", readme_example()], home))
-        if not (home / "results" / "reproduced" / "index.html").is_file():
+        if not (home / "results" / "runs" / "replications=2" / "index.html").is_file():
             sys.exit("results are not in the working folder")
 
 

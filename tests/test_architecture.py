@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,102 @@ def test_a_room_uses_public_names_of_others():
 def test_private_names_are_found(text):
     assert len(private_names(text, "estimators")) == 1
     assert private_names(text, "privacy") == []
+
+
+def members_defined(tree: ast.Module) -> set[str]:
+    """Private names that a module defines: functions, classes, variables, and attributes that it sets."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and of_own_object(node.value):
+            names.add(node.attr)
+    return {name for name in names if is_private(name)}
+
+
+def of_own_object(value: ast.expr) -> bool:
+    """Whether an attribute is read from ``self``, ``cls`` or ``super()``."""
+    own = isinstance(value, ast.Name) and value.id in ("self", "cls")
+    return own or (isinstance(value, ast.Call) and ast.unparse(value.func) == "super")
+
+
+def members_read(tree: ast.Module) -> list[tuple[str, str]]:
+    """Private attributes that a module reads or sets on other objects than its own: (name, expression)."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and not of_own_object(node.value):
+            found.append((node.attr, ast.unparse(node)))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr"):
+            if isinstance(node.args[1], ast.Constant) and is_private(str(node.args[1].value)):
+                found.append((str(node.args[1].value), ast.unparse(node)))
+    return found
+
+
+def foreign_members(texts: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
+    """Private members that are another room's: place -> expressions, of place -> (room, source)."""
+    trees = {place: (room, ast.parse(text)) for place, (room, text) in texts.items()}
+    defined: dict[str, set[str]] = {}
+    for room, tree in trees.values():
+        defined.setdefault(room, set()).update(members_defined(tree))
+    found = {}
+    for place, (room, tree) in trees.items():
+        others = set().union(*(names for other, names in defined.items() if other != room))
+        read = [text for name, text in members_read(tree) if name in others and name not in defined[room]]
+        if read:
+            found[place] = read
+    return found
+
+
+def sources(folder: Path) -> dict[str, tuple[str, str]]:
+    """Place -> (room, source) of the modules under a folder of the package."""
+    found = {}
+    for path in sorted(folder.rglob("*.py")):
+        place = path.relative_to(PACKAGE)
+        found[str(place)] = (place.parts[0].removesuffix(".py"), path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_no_room_reads_private_members_of_another():
+    """By name: a member that several rooms define counts as the reader's own."""
+    assert foreign_members(sources(PACKAGE)) == {}
+
+
+def test_private_members_of_another_room_are_found():
+    users = "class Users:\n    def __init__(self):\n        self._records = []\n        self._n = len(self._records)\n"
+    reads = "def learn(users):\n    return users._records, getattr(users, '_n'), users.shown\n"
+    own = "class Model:\n    def learn(self, other):\n        return self._records, other._kept\n    _kept = 1\n"
+    texts = {"users.py": ("privacy", users), "model.py": ("estimators", reads), "own.py": ("estimators", own)}
+    assert foreign_members(texts) == {"model.py": ["users._records", "getattr(users, '_n')"]}
+
+
+def guarantees_built(text: str) -> list[str]:
+    """Calls of ``Guarantee``, under whatever name it is imported."""
+    tree = ast.parse(text)
+    imports = [alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names]
+    names = {"Guarantee", *(alias.asname for alias in imports if alias.name == "Guarantee" and alias.asname)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [ast.unparse(call) for call in calls if ast.unparse(call.func).split(".")[-1] in names]
+
+
+def test_no_estimator_builds_a_guarantee():
+    """What was spent is the users' account alone."""
+    texts = sources(PACKAGE / "estimators")
+    found = {place: guarantees_built(text) for place, (_, text) in texts.items()}
+    assert found and {place: calls for place, calls in found.items() if calls} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from lpbench.privacy import Guarantee\nGuarantee('ldp', 1.0)",
+        "from lpbench.privacy import Guarantee as G\nG('ldp', 1.0)",
+        "import lpbench.privacy as p\np.Guarantee('ldp', 1.0)",
+    ],
+)
+def test_a_guarantee_that_is_built_is_found(text):
+    assert len(guarantees_built(text)) == 1
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])

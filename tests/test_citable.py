@@ -38,6 +38,12 @@ def test_metadata_are_those_of_the_manifests_and_valid_croissant():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_page_of_all_keys_is_that_of_the_schemas():
+    command = [sys.executable, ROOT / "scripts" / "write_keys.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
 def test_metadata_repeat_name_title_licence_and_fingerprint(name):
     metadata = json.loads((MANIFESTS / f"{name}.json").read_text(encoding="utf-8"))
@@ -61,12 +67,13 @@ def test_the_container_runs_the_experiments_that_need_no_data():
     assert list((ROOT / "conf" / "experiment").glob(f"{command[-1]}.yaml"))
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"])
 def test_make_targets_and_files_that_the_pages_name_are_there(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, flags=re.MULTILINE)) <= targets
-    assert all((ROOT / link).exists() for link in re.findall(r"\]\(([^)#:]+)\)", text))
+    assert all((ROOT / link).exists() for link in re.findall(r"\]\(([^)#:]+)[)#]", text))
+    assert all((ROOT / path).exists() for path in re.findall(r"`(tests/[\w/.]+)`", text))
 
 
 @pytest.mark.slow

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing
 
 import pandas as pd
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.errors import ConfigurationError
+from lpbench.errors import TrackingError
 from lpbench.tracking import experiment_pages, log_artefact, rebuild, tracking_uri
 
 COLUMNS = (
     "experiment,panel,dataset,mask,method,epsilon,x,selection,params,metric,mean,std,se,n,ratio,rank,best,"
-    "significant,p_value"
+    "marked,p_best_is_better"
 ).split(",")
 
 
@@ -99,9 +102,10 @@ def test_parent_holds_files_and_children_numbers(logged):
     assert parent.data.tags["lpbench.deviations"] == "replications: 50 → 2"
     assert parent.data.metrics == {"rank/krr": 1.0, "rank/hist": 1.0, "seconds": 2.5}
     krr = {r.data.params["epsilon"]: r for r in runs if r.data.tags["lpbench.method"] == "krr"}
-    assert set(krr) == {"1.0", "2.0"}
+    assert set(krr) == {"1", "2"}
     for epsilon, run in krr.items():
-        assert run.data.metrics["epsilon"] == float(epsilon)
+        assert "epsilon" not in run.data.metrics, "the budget is told once, as a parameter"
+        assert run.info.run_name == f"krr ε={epsilon} abalone aligned"
         assert run.data.metrics["mse"] == 1.0 and run.data.metrics["tuning_free/se"] == 0.01
         assert run.data.metrics["seconds"] == 2.5 and run.info.end_time - run.info.start_time == 2500
         assert run.inputs.dataset_inputs[0].dataset.name == "abalone"
@@ -218,7 +222,7 @@ def test_remote_server(tmp_path):
 def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     folder, record = artefact(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"tracking\.uri='http://127\.0\.0\.1:9'"):
+    with pytest.raises(TrackingError, match=r"tracking\.uri='http://127\.0\.0\.1:9'"):
         log_artefact("http://127.0.0.1:9", folder, tmp_path, record)
 
 
@@ -230,3 +234,119 @@ def test_a_single_cell_is_a_single_run(tmp_path):
     assert log_artefact(uri, folder, tmp_path, {**record, "group": "abalone aligned krr epsilon=1"}) == 1
     ((run,), cells) = children(MlflowClient(uri))
     assert cells == [] and run.data.metrics["mse"] == 1.0 and run.data.tags["lpbench.dataset"] == "abalone"
+
+
+def test_cells_of_a_sweep_have_names_that_differ_a_rank_and_one_view(tmp_path):
+    from mlflow import MlflowClient
+
+    uri, cells = tracking_uri(None, tmp_path), []
+    for k, method in enumerate(("krr", "hist", "dt")):
+        folder, record = artefact(tmp_path / method, methods=(method,), epsilons=(1.0,), mean=3.0 - k)
+        cells.append((folder, {**record, "name": "single", "group": f"abalone aligned {method} epsilon=1"}))
+    assert rebuild(uri, tmp_path, cells[:2]) == 2
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name("single")
+
+    def ranks():
+        runs = client.search_runs([experiment.experiment_id])
+        return {run.info.run_name.split()[0]: run.data.metrics.get("rank") for run in runs}
+
+    assert ranks() == {"krr": 2.0, "hist": 1.0}
+    # one more method moves the others, whose runs are not written again
+    assert rebuild(uri, tmp_path, cells) == 1
+    assert ranks() == {"krr": 3.0, "hist": 2.0, "dt": 1.0}
+    # a cell that is logged alone keeps its place among the others
+    assert rebuild(uri, tmp_path, cells[:1]) == 0 and ranks()["krr"] == 3.0
+    views = [key for key in client.get_experiment(experiment.experiment_id).tags if "sharedViewState" in key]
+    assert len(views) == 1
+
+
+def test_a_deviating_run_stands_beside_the_registered_one(tmp_path):
+    from mlflow import MlflowClient
+
+    uri = tracking_uri(None, tmp_path)
+    folder, record = artefact(tmp_path, methods=("krr",), epsilons=(1.0,))
+    other, _ = artefact(tmp_path / "runs" / "seed=7", methods=("krr",), epsilons=(1.0,), mean=2.0)
+    both = [(folder, record), (other, {**record, "folder": "runs/seed=7/paper/table9"})]
+    assert rebuild(uri, tmp_path, both) == 4 and rebuild(uri, tmp_path, both) == 0
+    assert [len(runs) for runs in children(MlflowClient(uri))] == [2, 2]
+
+
+def sqlite(path, *statements):
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize("fault", ["half made", "garbage", "empty", "cut short"])
+def test_a_store_that_is_not_whole_is_set_aside_and_made_again(tmp_path, fault, capsys):
+    folder, record = artefact(tmp_path)
+    file = tmp_path / "mlflow.db"
+    if fault == "half made":
+        # as a full disk leaves it: MLflow refuses such a file for ever
+        sqlite(file, "CREATE TABLE mcp_servers (name TEXT)", "CREATE TABLE alembic_version (version_num TEXT)")
+    elif fault == "cut short":
+        log_artefact(tracking_uri(None, tmp_path / "other"), folder, tmp_path / "other", record)
+        content = (tmp_path / "other" / "mlflow.db").read_bytes()
+        file.write_bytes(content[: len(content) // 3])
+    else:
+        file.write_bytes(b"no database, and long enough to be seen" * 100 if fault == "garbage" else b"")
+    assert log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record) == 5
+    said = capsys.readouterr().err
+    assert (tmp_path / "mlflow.db.broken").is_file() == (fault != "empty") == ("is not whole" in said)
+    assert log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record) == 0
+
+
+def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
+    folder, record = artefact(tmp_path)
+    replace = os.replace
+
+    def interrupted(*args):
+        raise OSError(errno.ENOSPC, "No space left on device", str(args[0]))
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(TrackingError, match="disk full"):
+        log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record)
+    assert not [path.name for path in tmp_path.iterdir() if path.suffix in (".db", ".tmp") or "journal" in path.name]
+    monkeypatch.setattr(os, "replace", replace)
+    assert log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record) == 5
+
+
+LOG = """
+import json, sys
+from pathlib import Path
+from lpbench.tracking import rebuild, tracking_uri
+root = Path(sys.argv[1])
+record = json.loads((root / "record.json").read_text())
+rebuild(tracking_uri(None, root), root, [(root / "paper" / "table9", record)])
+"""
+
+
+def test_two_processes_that_log_first_at_once_write_each_run_once(tmp_path):
+    from mlflow import MlflowClient
+
+    _, record = artefact(tmp_path)
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    runs = [subprocess.Popen([sys.executable, "-c", LOG, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(2)]
+    ends = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], ends
+    assert [len(found) for found in children(MlflowClient(tracking_uri(None, tmp_path)))] == [1, 4]
+
+
+@pytest.mark.parametrize("seen", [".mlflow.db.*.tmp", ".mlflow.db.*.tmp-journal", "mlflow.db", "mlartifacts/paper/*"])
+def test_logging_that_is_killed_is_completed_by_the_next_call(tmp_path, seen):
+    """Killed while the store is made, once it is there, and while files are copied."""
+    from mlflow import MlflowClient
+
+    folder, record = artefact(tmp_path)
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    process = subprocess.Popen([sys.executable, "-c", LOG, str(tmp_path)])
+    while not list(tmp_path.glob(seen)) and process.poll() is None:
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    uri = tracking_uri(None, tmp_path)
+    log_artefact(uri, folder, tmp_path, record)
+    assert [len(found) for found in children(MlflowClient(uri))] == [1, 4]
+    assert not list(tmp_path.glob(".mlflow.db.*.tmp*"))

@@ -223,12 +223,12 @@ def read_csv(path: Path) -> pd.DataFrame:
     for column in frame.columns:
         if column in _NUMBERS:
             frame[column] = [float(text or "nan") for text in frame[column]]
-        elif column in ("best", "significant"):
+        elif column in ("best", "marked"):
             frame[column] = frame[column] == "true"
     return frame
 
 
 _NUMBERS = {
-    *("epsilon", "x", "mean", "std", "se", "n", "ratio", "rank", "p_value"),
+    *("epsilon", "x", "mean", "std", "se", "n", "ratio", "rank", "p_best_is_better"),
     *("published", "reproduced", "difference", "relative_difference"),
 }

@@ -62,6 +62,12 @@ def better(a: np.ndarray, b: np.ndarray, *, larger_is_better: bool) -> float:
     return signed_rank(difference if larger_is_better else -difference)
 
 
+def two_sided(differences: np.ndarray) -> np.ndarray:
+    """Two-sided p-values of the signed-rank test, of shape (k,), for differences of shape (R, k)."""
+    differences = np.asarray(differences, dtype=float)
+    return np.minimum(1.0, 2.0 * np.minimum(signed_ranks(differences), signed_ranks(-differences)))
+
+
 def holm(p_values: np.ndarray) -> np.ndarray:
     """Adjust p-values of one family by Holm's step-down method, shape kept (1-d)."""
     p = np.asarray(p_values, dtype=float)
@@ -150,3 +156,8 @@ def bolds(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
 
 
 RULES = {"star": stars, "bold": bolds}
+#: The rules in words.
+RULE_WORDS = {
+    "star": "the best method and those it does not beat, if each of them beats all others (one-sided Wilcoxon tests)",
+    "bold": "methods that the best one does not beat (one-sided Wilcoxon tests)",
+}

@@ -16,14 +16,16 @@ from lpbench.selectors import parse_selector
 
 SUMMARY_COLUMNS = [
     *CELL,
-    *("selection", "params", "metric", "mean", "std", "se", "n", "ratio", "rank", "best", "significant", "p_value"),
+    *("selection", "params", "metric", "mean", "std", "se", "n", "ratio", "rank", "best", "marked", "p_best_is_better"),
 ]
 #: The methods of one comparison share everything but the method.
 COMPARISON = ["experiment", "panel", "dataset", "mask", "epsilon", "x", "selection", "metric"]
-#: Non-private references: shown beside the methods, never ranked against them.
-UNRANKED = frozenset({"dt", "ct_w"})
 #: The method that ratios are relative to (H: the non-private tree).
 BASELINE = "dt"
+#: Non-private references: shown beside the methods, never ranked against them.
+REFERENCES = ("ct_w", BASELINE)
+#: Constant baseline of each task: one privatised number, predicted for everybody.
+CONSTANTS = {"regression": "private_mean", "classification": "private_majority"}
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,9 @@ class Summary:
     Attributes
     ----------
     table : DataFrame
-        Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_value`` the raw one-sided p-value that the
-        best method beats this one, ``significant`` the paper's mark (HistOfTree's star or LPCT's bold) by the raw
-        tests.
+        Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_best_is_better`` the raw one-sided p-value
+        that the best method beats this one, ``marked`` whether the paper's rule marks it (HistOfTree's star or LPCT's
+        bold, see :data:`lpbench.analysis.significance.RULES`) by the raw tests.
     chosen : DataFrame
         Scores of the chosen grid points, one row a replication.
     reasons : DataFrame
@@ -66,7 +68,7 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
     settings : mapping, optional
         Stated settings, see :class:`lpbench.analysis.selection.Setting`.
     rule : {"star", "bold"}
-        Which mark ``significant`` means: HistOfTree's star or LPCT's bold.
+        Which rule decides ``marked``: HistOfTree's star or LPCT's bold.
 
     Raises
     ------
@@ -77,7 +79,7 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
     table = selected.cells.reset_index(drop=True)
     table["se"] = table["std"] / np.sqrt(table["n"].where(table["n"] > 0))
     table["ratio"] = table["mean"] / baseline_means(table)
-    table["rank"], table["best"], table["significant"], table["p_value"] = np.nan, False, False, np.nan
+    table["rank"], table["best"], table["marked"], table["p_best_is_better"] = np.nan, False, False, np.nan
     marked_holm = pd.Series(False, index=table.index)
     _compare(table, marked_holm, selected, rule)
     return Summary(table[SUMMARY_COLUMNS], selected.chosen, selected.reasons, marked_holm)
@@ -85,7 +87,7 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
 
 def is_ranked(method: str) -> bool:
     """Whether a method takes part in ranks and tests."""
-    return parse_selector(method)[0] not in UNRANKED
+    return parse_selector(method)[0] not in REFERENCES
 
 
 def baseline_means(table: pd.DataFrame) -> pd.Series:
@@ -105,7 +107,7 @@ def baseline_means(table: pd.DataFrame) -> pd.Series:
 
 
 def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, rule: str) -> None:
-    """Fill rank, best, significant and p_value in place, one comparison at a time."""
+    """Fill rank, best, marked and p_best_is_better in place, one comparison at a time."""
     ranked = table[table["method"].map(is_ranked) & table["mean"].notna()]
     ranked = ranked.assign(group=ranked.groupby(COMPARISON, dropna=False).ngroup())
     competing = ranked.groupby("group")["method"].agg(competitors)
@@ -121,6 +123,6 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
         wide = scores[group].pivot(index="replication", columns="method", values="value")[rows["method"].tolist()]
         if wide.shape[0] > 1 and wide.shape[1] > 1:
             marks = RULES[rule](wide.to_numpy(), larger_is_better=larger)
-            table.loc[rows.index, "significant"] = marks.marked
-            table.loc[rows.index, "p_value"] = marks.p_value
+            table.loc[rows.index, "marked"] = marks.marked
+            table.loc[rows.index, "p_best_is_better"] = marks.p_value
             marked_holm[rows.index] = marks.marked_holm

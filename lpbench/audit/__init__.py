@@ -1,26 +1,8 @@
-"""Privacy audit: what leaves a device in every method, its exact loss, and what sampling alone can prove about it."""
+"""Privacy audit: of whole methods by what passes their users' door, and of anybody's code by sampling it."""
 
-from lpbench.audit.devices import audited_methods, builds, method_randomizer, randomizer_of
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
 from lpbench.audit.exact import ExactLoss, exact_loss
-from lpbench.audit.randomizers import Asked, Message, Path, Randomizer, asked_once, message_of
+from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.privacy import Channel
 
-__all__ = [
-    "Asked",
-    "Channel",
-    "ExactLoss",
-    "LowerBound",
-    "Message",
-    "Path",
-    "Randomizer",
-    "asked_once",
-    "audited_methods",
-    "builds",
-    "detectable",
-    "exact_loss",
-    "lower_bound",
-    "message_of",
-    "method_randomizer",
-    "randomizer_of",
-]
+__all__ = ["Channel", "ExactLoss", "LowerBound", "Message", "Randomizer", "detectable", "exact_loss", "lower_bound"]

@@ -5,33 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from lpbench.audit.costs import Cost, WireCost
 from lpbench.audit.empirical import detectable
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.table import EPSILON, FALSE_ALARM, Row, failure_per_row
 
 
-def findings(
-    rows: Sequence[tuple[str, Row]], samples: int, seed: int, costs: Sequence[Cost], wire: Mapping[str, WireCost]
-) -> dict:
+def findings(rows: Sequence[tuple[str, Row]], samples: int, seed: int) -> dict:
     """Collect what an audit found.
 
     Parameters
     ----------
     rows : sequence of (kind, Row)
     samples, seed : int
-    costs : sequence of Cost
-        What the protocols were measured to cost.
-    wire : mapping of method -> WireCost
-        What each method puts on the wire.
 
     Returns
     -------
     dict
         Can be written as JSON. ``epsilon``, ``samples``, ``seed``, ``failure`` (probability that a bound is wrong),
         ``false_alarm`` (that any keeper of its promise is accused), ``detectable`` (largest loss that the samples can
-        prove), ``envelope`` (bytes of a report besides its payload); and the tables ``methods``, ``bad``, ``good`` and
-        ``costs``, each with ``heads`` and ``rows`` of texts.
+        prove); and the tables ``methods``, ``bad`` and ``good``, each with ``heads`` and ``rows`` of texts.
     """
     failure = failure_per_row()
     return {
@@ -41,23 +33,19 @@ def findings(
         "failure": failure,
         "false_alarm": FALSE_ALARM,
         "detectable": detectable(samples, failure),
-        "envelope": costs[0].envelope_bytes,
-        "methods": _methods([row for kind, row in rows if kind == "method"], wire),
+        "methods": _methods([row for kind, row in rows if kind == "method"]),
         "bad": _mechanisms([row for kind, row in rows if kind == "bad"], KNOWN_BAD, "what is wrong", "caught"),
         "good": _mechanisms([row for kind, row in rows if kind == "good"], KNOWN_GOOD, "what it spends", "accused"),
-        "costs": _costs(costs),
     }
 
 
-def _methods(rows: Sequence[Row], wire: Mapping[str, WireCost]) -> dict:
+def _methods(rows: Sequence[Row]) -> dict:
     heads = ["method", "model", "promised", "exact", "slack", "sampled"]
-    heads += ["rounds", "bits up", "bits down", "bytes up", "curator, bytes", "note"]
+    heads += ["rounds", "bits up", "bits down", "devices", "note"]
     body = []
     for row in rows:
         losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.slack, row.lower_bound))
-        cost = wire[row.method]
-        held = f"{cost.curator_bytes:g} per user" if cost.keep == "rows" else f"{cost.curator_bytes:g}"
-        sizes = row.rounds, _number(row.bits_up), _number(row.bits_down), cost.user_bytes, held
+        sizes = row.rounds, _number(row.bits_up), _number(row.bits_down), row.devices
         body.append([row.method, _model(row), *losses, *sizes, row.note])
     return _table(heads, body)
 
@@ -68,17 +56,6 @@ def _mechanisms(rows: Sequence[Row], notes: Mapping[str, tuple], what: str, verd
         losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.lower_bound))
         body.append([row.method, notes[row.method][0], *losses, "yes" if row.accused else "no"])
     return _table(["mechanism", what, "claimed", "exact", "sampled", verdict], body)
-
-
-def _costs(costs: Sequence[Cost]) -> dict:
-    heads = ["protocol", "users", "round", "payload, bits", "report, bytes", "down, bits", "curator, bytes", "kept"]
-    return _table(
-        heads,
-        [
-            [c.protocol, c.users, c.round, c.payload_bits, c.report_bytes, c.bits_down, c.curator_bytes, c.kept]
-            for c in costs
-        ],
-    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence]) -> dict:

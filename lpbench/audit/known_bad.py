@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.audit.known_bad_labels import BAD_LABELS
-from lpbench.audit.label_devices import randomised_features
-from lpbench.audit.randomizers import Message, Randomizer, message_of
-from lpbench.audit.vote_devices import N_USERS, noisy_moments, two_leaves
+from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.recorded import randomizer_of
 from lpbench.audit.world import real_message, repeat
-from lpbench.estimators import KRR, PGLM
-from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, one_hot_votes
-from lpbench.partitions import TreeCells, grow_max_edge
+from lpbench.audit.worlds import N
+from lpbench.estimators import KRR, LPCT, PGLM
+from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
+from lpbench.partitions import grow_max_edge
 from lpbench.privacy import GRR, BitVector, CategoryMechanism, Gaussian, Laplace, PrivUnitG, privunit_reports
 from lpbench.seeds import Streams
 
@@ -86,7 +86,7 @@ def spent_twice(epsilon: float) -> Randomizer:
 @_register(KNOWN_BAD, "KRR per attribute: every attribute gets the whole budget")
 def krr_per_attribute(epsilon: float) -> Randomizer:
     """The client code of KRR itself, held to the epsilon that the name of the parameter suggests."""
-    return replace(randomised_features(KRR(epsilon, budget="per_attribute")), claimed=epsilon)
+    return replace(randomizer_of(KRR(budget="per_attribute"), epsilon), claimed=epsilon)
 
 
 @_register(KNOWN_BAD, "private SGD, linear model: epsilon once for each of 2 parameter tensors")
@@ -132,9 +132,9 @@ def short_gradients(epsilon: float) -> Randomizer:
 @_register(KNOWN_BAD, "PGLM: the variance of the summed noise grows with sqrt(n) instead of n")
 def pglm_root_n(epsilon: float) -> Randomizer:
     """PGLM's moments with noise of variance sigma^2 / sqrt(n) per user."""
-    honest = noisy_moments(PGLM(epsilon))
-    mechanism, inputs = PGLM(epsilon)._mechanism(N_USERS), honest.messages[0].inputs
-    weak = Gaussian(mechanism.sigma * N_USERS**-0.25, honest.delta, mechanism.sensitivity)
+    honest = randomizer_of(PGLM(), epsilon)
+    mechanism, inputs = honest.messages[0].mechanism, honest.messages[0].inputs
+    weak = Gaussian(mechanism.sigma * N**-0.25, honest.delta, mechanism.sensitivity)  # type: ignore[attr-defined]
     message = real_message(weak, inputs, lambda v, n, s: weak.randomize(repeat(inputs[v], n), s.generator("moments")))
     return replace(honest, messages=[message])
 
@@ -230,6 +230,4 @@ def unit_gradients(epsilon: float) -> Randomizer:
 @_register(KNOWN_GOOD, "all: LPCT's table of votes")
 def honest_votes(epsilon: float) -> Randomizer:
     """The valid counterpart of tree_on_raw_labels."""
-    tree, records = two_leaves()
-    question = VoteQuestion(TreeCells(tree), 2, VoteMechanism(epsilon))
-    return Randomizer("", "ldp", epsilon, [message_of(VOTE, question, records)], 4)
+    return randomizer_of(LPCT(depth=1, noise="per_user"), epsilon)

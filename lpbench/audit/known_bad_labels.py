@@ -14,7 +14,6 @@ from lpbench.privacy import (
     Hybrid,
     Laplace,
     Mechanism,
-    NumberChannel,
     Piecewise,
     PriorResponse,
     Staircase,
@@ -35,10 +34,7 @@ def _of_numbers(epsilon: float, mechanism: Mechanism) -> Randomizer:
     def send(value: int, n: int, streams: Streams) -> np.ndarray:
         return mechanism.randomize(np.full(n, _LABELS[value]), streams.generator("label"))
 
-    law, inputs = mechanism, _LABELS
-    if isinstance(mechanism, NumberChannel):
-        law, inputs = mechanism.at(_LABELS), np.arange(_LABELS.size)
-    return Randomizer("", "label_ldp", epsilon, [Message(law, inputs, send)], _LABELS.size)
+    return Randomizer("", "label_ldp", epsilon, [Message(mechanism, _LABELS, send)], _LABELS.size)
 
 
 def _of_rows(epsilon: float, mechanism: Mechanism, inputs: np.ndarray) -> Randomizer:

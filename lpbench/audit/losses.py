@@ -14,6 +14,7 @@ from lpbench.privacy import (
     FiniteMechanism,
     Gaussian,
     Mechanism,
+    NumberChannel,
     RandomizedResponse,
     SubsetSelection,
 )
@@ -71,6 +72,11 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
         Categories, bit vectors, score vectors, numbers or vectors, as the mechanism takes them.
     """
     inputs = np.asarray(inputs)
+    parts = getattr(mechanism, "parts", None)
+    if parts is not None:  # independent responses, one a column
+        columns = [(part, column) for part, column in zip(parts, inputs.T, strict=True) if part.n_categories > 1]
+        none = np.zeros((len(inputs), len(inputs)))
+        return sum((message_losses(part, column) for part, column in columns), none)
     if isinstance(mechanism, RandomizedResponse):
         bits = inputs.reshape(len(inputs), -1).astype(bool)
         if bits.shape[1] <= MOST_BITS:
@@ -81,6 +87,8 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
     if isinstance(mechanism, SubsetSelection) and math.comb(mechanism.n_categories, mechanism.size) > MOST_SUBSETS:
         # Some subset holds the one category and not the other, and none has a larger ratio.
         return np.where(inputs[:, None] == inputs, 0.0, mechanism.epsilon)
+    if isinstance(mechanism, NumberChannel):
+        return channel_losses(mechanism.at(np.ravel(inputs)).log_channel())
     if isinstance(mechanism, FiniteMechanism):
         return channel_losses(mechanism.log_channel()[inputs])
     if isinstance(mechanism, Exponential):
@@ -88,7 +96,7 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
     if isinstance(mechanism, Gaussian):
         return _pairwise(lambda v, w: mechanism.privacy_map(float(np.linalg.norm(np.ravel(v - w)))), inputs)
     if isinstance(mechanism, ContinuousMechanism):
-        return _pairwise(mechanism.log_density_ratio_sup, inputs)
+        return _pairwise(mechanism.log_density_ratio_sup, inputs.astype(float))
     raise TypeError(f"no exact audit for {type(mechanism).__name__}")
 
 

@@ -1,125 +1,379 @@
-"""Mutant: a registered method with one promise broken, as patches of its estimator's functions.
+"""Mutants: transformations at the door that break one promise of any method, each of which the audit must catch.
 
-Patches that hold only while ``fit`` or ``sweep`` (or another method) runs are written with :func:`during`.
+A mutant stands between the method and the sealed users. It exchanges the device for one that misbehaves, or asks for
+more than the method says. No method is named here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
-from pkgutil import resolve_name
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
-Change = Callable[[], AbstractContextManager]
-_ROOT = "lpbench.estimators."
+from lpbench.audit.methods import Complaint, complaints_in, sealed_door, settings
+from lpbench.audit.recording import Recording, SealedUsers
+from lpbench.audit.worlds import World
+from lpbench.estimators.base import LocalEstimator
+from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Release, Users
+from lpbench.privacy.device import question_of
+from lpbench.privacy.users import taken
+from lpbench.seeds import Streams
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """A method with one promise broken.
+class Corrupted(Device[Any]):
+    """A device in the place of another, with the same mechanism, inputs and statements; mutants override a part."""
 
-    Attributes
-    ----------
-    method : str
-        Selector of the registered method.
-    what : str
-    changes : tuple of callables
-        Each returns a context manager that patches one attribute.
-    budgets : tuple of float
-        Budgets at which the method is checked, until it is caught.
-    """
+    inner: Any = None
+    kept: Any = None
+
+    def mechanism(self, question: Any) -> Any:
+        return self.inner.mechanism(question)
+
+    def inputs(self, records: Records, question: Any) -> np.ndarray:
+        return np.asarray(self.inner.inputs(records, question))
+
+    def draws(self, streams: Streams, n: int, question: Any) -> Any:
+        return self.inner.draws(streams, n, question)
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        return np.asarray(self.inner.report(records, question, draws))
+
+    def draw_chain(self, records: Records, question: Any, streams: Streams) -> Any:
+        for place, user in enumerate(question.order):
+            draws = self.draws(streams.child("asked", place=place), 1, question)
+            (report,) = self.report(records.take([user]), question, draws)
+            question = question.after(report)
+        return question
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "inner"), name)
+
+
+for _name in ("law", "to_law", "columns", "fields", "budget", "delta", "budgets", "check", "addends", "estimate"):
+
+    def _delegate(self: Any, *args: Any, _name: str = _name) -> Any:
+        return getattr(self.inner, _name)(*args)
+
+    setattr(Corrupted, _name, _delegate)
+
+
+def _distance(device: Any, reports: np.ndarray, records: Records, question: Any) -> np.ndarray:
+    """How far each report is from what the device has put in, in the terms of its mechanism."""
+    distances = np.empty(len(records))
+    for i in range(len(records)):
+        own = np.array([i])
+        part = question_of(question, own)
+        mechanism, inputs = device.law(part, records.take(own))
+        report = np.asarray(device.to_law(reports[own], part, records.take(own)))
+        inputs = np.asarray(inputs)
+        if isinstance(mechanism, CategoryMechanism):
+            hit = report.ravel() == inputs.ravel()[0] if not hasattr(mechanism, "response") else report.ravel()
+            distances[i] = -float(hit.any() if not hasattr(mechanism, "response") else hit[int(inputs.ravel()[0])])
+        elif isinstance(mechanism, NumberChannel):
+            distances[i] = abs(float(np.ravel(mechanism.estimate(report))[0]) - float(inputs.ravel()[0]))
+        elif hasattr(mechanism, "probabilities"):
+            distances[i] = -float(mechanism.probabilities[int(inputs.ravel()[0]), int(report.ravel()[0])])
+        else:
+            distances[i] = float(np.sum((report.ravel().astype(float) - inputs.ravel().astype(float)) ** 2))
+    return distances
+
+
+def _better(self: Corrupted, records: Records, question: Any, draws: Any, users: np.ndarray) -> np.ndarray:
+    """Reports of which some users send the nearer one of two."""
+    reports = np.asarray(self.inner.report(records, question, draws))
+    other = self.inner.draws(Streams(_seed(draws)), len(records), question)
+    second = np.asarray(self.inner.report(records, question, other))
+    nearer = _distance(self.inner, second, records, question) < _distance(self.inner, reports, records, question)
+    chosen = np.zeros(len(records), dtype=bool)
+    chosen[users] = nearer[users]
+    result = reports.copy()
+    result[chosen] = second[chosen]
+    return result
+
+
+def _seed(draws: Any) -> int:
+    """Some number that differs from call to call."""
+    if isinstance(draws, np.random.Generator):
+        return int(copy.deepcopy(draws).integers(2**62))
+    if isinstance(draws, tuple):
+        return _seed(draws[0])
+    if isinstance(draws, np.ndarray):
+        return abs(hash(draws.tobytes())) % 2**62
+    return abs(hash(repr(sorted(vars(draws).items(), key=lambda item: item[0])))) % 2**62
+
+
+class _HalfBudget(Corrupted):
+    """Every user sends the nearer one of two reports: about twice the stated budget."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        return _better(self, records, question, draws, np.arange(len(records)))
+
+
+class _SomeUsers(Corrupted):
+    """Every 20th user has less noise."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        return _better(self, records, question, draws, np.arange(0, len(records), 20))
+
+
+class _RoundAfterFirst(Corrupted):
+    """Users in the second half of those asked have less noise."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        return _better(self, records, question, draws, np.arange(len(records) // 2, len(records)))
+
+
+class _Shared(Corrupted):
+    """Two neighbours draw the same randomness."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        n = len(records)
+        if not isinstance(draws, np.random.Generator):
+            return np.asarray(self.inner.report(records, question, taken(draws, np.arange(n) // 2 * 2)))
+        first, second = np.arange(0, n, 2), np.arange(1, n, 2)
+        state = copy.deepcopy(draws)
+        one = np.asarray(self.inner.report(records.take(first), question_of(question, first), draws))
+        two = np.asarray(self.inner.report(records.take(second), question_of(question, second), state))
+        reports = np.empty((n, *one.shape[1:]), dtype=one.dtype)
+        reports[first], reports[second] = one, two
+        return reports
+
+
+class _Repeated(Corrupted):
+    """The same randomness in every call."""
+
+    def draws(self, streams: Streams, n: int, question: Any) -> Any:
+        streams.generator(self.inner.purpose)
+        return self.inner.draws(Streams(11), n, question)
+
+
+class _Swapped(Corrupted):
+    """Users report each other's values."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        order = np.roll(np.arange(len(records)), len(records) // 3)
+        moved = Records(records.X, records.y[order], records.mask)
+        if records.mask is None:
+            moved = Records(records.X[order], records.y[order], None)
+        return np.asarray(self.inner.report(moved, question, draws))
+
+
+class _NoTails(Corrupted):
+    """Reports far from the truth are drawn again."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        reports = np.asarray(self.inner.report(records, question, draws))
+        distances = _distance(self.inner, reports, records, question)
+        far = distances > np.quantile(distances, 0.9) - 1e-12
+        if np.all(distances == distances[0]):
+            far = np.arange(len(records)) % 10 == 0
+        return np.where(
+            far.reshape(-1, *[1] * (reports.ndim - 1)),
+            _better(self, records, question, draws, np.arange(len(records))),
+            reports,
+        )
+
+
+class _WidthFromData(Corrupted):
+    """Labels are winsorised at private quantiles before they are randomised."""
+
+    def inputs(self, records: Records, question: Any) -> np.ndarray:
+        return np.asarray(self.inner.inputs(self._moved(records), question))
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        return np.asarray(self.inner.report(self._moved(records), question, draws))
+
+    def law(self, question: Any, records: Records) -> Any:
+        return self.inner.law(question, self._moved(records))
+
+    @staticmethod
+    def _moved(records: Records) -> Records:
+        lo, hi = np.quantile(records.y, (0.2, 0.8))
+        if records.y.dtype.kind in "iu":
+            most = np.bincount(records.y).argmax()
+            moved = np.where(np.bincount(records.y)[records.y] <= 0.4 * len(records), most, records.y)
+            return Records(records.X - records.X.mean(axis=0) + 0.5, moved, records.mask)
+        return Records(records.X - records.X.mean(axis=0) + 0.5, np.clip(records.y, lo, hi), records.mask)
+
+
+class _Understated(Corrupted):
+    """The device states half of what it spends."""
+
+    def budget(self, question: Any) -> float:
+        return float(self.inner.budget(question)) / 2.0
+
+    def budgets(self, records: Records, question: Any) -> Any:
+        return np.asarray(self.inner.budgets(records, question)) / 2.0
+
+
+class _NotFinite(Corrupted):
+    """Users with a label above the middle send something that is no number, once in a while."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        reports = np.asarray(self.inner.report(records, question, draws)).astype(float)
+        reports[np.flatnonzero(records.y > np.median(records.y) - 1e-9)[:1]] = np.nan
+        return reports
+
+
+class _Remembers(Corrupted):
+    """The device keeps a mean of the labels that it has seen, and uses it."""
+
+    def inputs(self, records: Records, question: Any) -> np.ndarray:
+        return np.asarray(self.inner.inputs(self._moved(records), question))
+
+    def law(self, question: Any, records: Records) -> Any:
+        return self.inner.law(question, self._moved(records))
+
+    def _moved(self, records: Records) -> Records:
+        self.kept.append(float(records.y.mean()))
+        if records.y.dtype.kind in "iu":
+            return records
+        return Records(records.X, records.y + 1e-6 * (records.y - self.kept[0]), records.mask)
+
+
+class _Revealing(Corrupted):
+    """The first user sends the truth, as near as two dozen tries come."""
+
+    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        reports, one = np.asarray(self.inner.report(records, question, draws)).copy(), np.zeros(24, dtype=int)
+        first = records.take(one)
+        tries = self.inner.draws(Streams(_seed(draws)), 24, question)
+        sent = np.asarray(self.inner.report(first, question_of(question, one), tries))
+        best = int(np.argmin(_distance(self.inner, sent, first, question_of(question, one))))
+        reports[0] = sent[best]
+        return reports
+
+
+#: Name -> device that takes the place of an honest one.
+DEVICES: Mapping[str, type[Corrupted]] = {
+    "less_noise": _HalfBudget,
+    "less_noise_for_every_20th_user": _SomeUsers,
+    "less_noise_in_the_second_half": _RoundAfterFirst,
+    "noise_shared_by_neighbours": _Shared,
+    "noise_repeated_in_every_call": _Repeated,
+    "values_of_other_users": _Swapped,
+    "tails_drawn_again": _NoTails,
+    "width_from_private_quantiles": _WidthFromData,
+    "budget_understated": _Understated,
+    "reports_not_finite": _NotFinite,
+    "device_that_remembers": _Remembers,
+    "first_user_revealed": _Revealing,
+}
+
+
+class _Door(SealedUsers):
+    """A sealed door at which one thing goes wrong."""
+
+    mutant = ""
+
+    def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        if self.mutant in DEVICES:
+            kept: Any = [] if self.mutant == "device_that_remembers" else None
+            device = DEVICES[self.mutant](inner=device, kept=kept)
+        first = super().ask(device, question, who)
+        if self.mutant == "asked_twice":
+            users = self if who is None else self.take(who)
+            SealedUsers.ask(users.take(np.arange(users.n), "once more"), device, question)
+        if self.mutant == "records_revealed":
+            self.reveal()
+        if self.mutant == "randomness_used_twice":
+            super().ask(_Nudged(inner=device), question, who)
+        return first
+
+    def chain(self, device: Device, question: Any) -> Any:
+        if self.mutant in DEVICES:
+            device = DEVICES[self.mutant](inner=device, kept=[])
+        last = super().chain(device, question)
+        if self.mutant == "asked_twice":
+            SealedUsers.chain(self.take(np.arange(self.n), "once more"), device, question)
+        if self.mutant == "records_revealed":
+            self.reveal()
+        if self.mutant == "randomness_used_twice":
+            super().chain(_Nudged(inner=device), question)
+        return last
+
+    def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        if self.mutant in DEVICES:
+            device = DEVICES[self.mutant](inner=device, kept=[])
+        first = super().sums(device, question, by)
+        if self.mutant == "asked_twice":
+            SealedUsers.sums(self.take(np.arange(self.n), "once more"), device, question)
+        if self.mutant == "records_revealed":
+            self.reveal()
+        if self.mutant == "randomness_used_twice":
+            super().sums(_Nudged(inner=device), question, by)
+        return first
+
+    @property
+    def spent(self) -> Guarantee:
+        spent = super().spent
+        if self.mutant == "guarantee_lowered":
+            return replace(spent, epsilon=0.9 * spent.epsilon)
+        return spent
+
+
+class _Nudged(Corrupted):
+    """Another device on the same randomness."""
+
+    purpose = property(lambda self: self.inner.purpose)  # type: ignore[assignment]
+
+
+#: Everything that goes wrong at the door itself.
+DOORS = ("asked_twice", "records_revealed", "randomness_used_twice", "guarantee_lowered")
+MUTANTS = (*DEVICES, *DOORS)
+
+
+def mutated_door(mutant: str) -> Callable[[World, int, Recording], Users]:
+    """Return a door for :func:`~lpbench.audit.methods.complaints` at which a mutant is at work."""
+    kind = type(f"Door_{mutant}", (_Door,), {"mutant": mutant})
+
+    def door(world: World, seed: int, recording: Recording) -> Users:
+        return kind(world.users(seed), world.records, recording)
+
+    return door
+
+
+@dataclass(frozen=True)
+class MutantRow:
+    """A mutant of a method and the check that was first to catch it: a line of ``audit_mutants.csv``."""
 
     method: str
-    what: str
-    changes: tuple[Change, ...]
-    budgets: tuple[float, ...] = (1.0, 8.0)
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Patch the estimator while the block runs."""
-        with ExitStack() as stack:
-            for change in self.changes:
-                stack.enter_context(change())
-            yield
+    mutant: str
+    caught_by: str
 
 
-def wrapped(path: str, make: Callable[[Callable], Callable]) -> Change:
-    """Patch the function at a dotted path by ``make(original)``."""
-
-    def change() -> AbstractContextManager:
-        owner_path, _, name = (_ROOT + path).rpartition(".")
-        owner = resolve_name(owner_path)
-        attribute = vars(owner)[name]
-        if isinstance(attribute, (classmethod, staticmethod)):
-            return patch.object(owner, name, staticmethod(make(getattr(owner, name))))
-        return patch.object(owner, name, wraps(attribute)(make(attribute)))
-
-    return change
+def mutant_row(method: str, model: LocalEstimator, mutant: str) -> MutantRow:
+    """Audit a mutant of a method; ``caught_by`` says why where a mutant does not apply."""
+    why_not = _not_applicable(model, mutant)
+    if why_not:
+        return MutantRow(method, mutant, f"does not apply: {why_not}")
+    for own, world in settings(model):
+        for complaint in complaints_in(own, world, mutated_door(mutant)):
+            return MutantRow(method, mutant, complaint.check)
+    return MutantRow(method, mutant, "")
 
 
-def during(path: str, *changes: Change) -> Change:
-    """Apply changes only while the function at a dotted path runs."""
-
-    def make(original: Callable) -> Callable:
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with ExitStack() as stack:
-                for change in changes:
-                    stack.enter_context(change())
-                return original(*args, **kwargs)
-
-        return inside
-
-    return wrapped(path, make)
-
-
-def with_raw_labels(check: Callable) -> Callable:
-    """Take the public range from the labels, whatever was declared."""
-
-    def checks(self: Any, y: np.ndarray) -> Any:
-        return (float(y.min()), float(y.max())), ""
-
-    return checks
+def _not_applicable(model: LocalEstimator, mutant: str) -> str:
+    """Why a mutant cannot be made of a method; empty if it can."""
+    recording = Recording()
+    own, world = next(settings(model))
+    try:
+        door = sealed_door(world, 1, recording)
+        own.learn_from(door)
+    except Exception as error:
+        return f"the method itself fails: {error}"
+    if recording.revealed:
+        return "the method protects nothing"
+    kinds = {entry.kind for entry in recording.asked if entry.kind != "simulated"}
+    if not kinds:
+        return "nobody is asked"
+    if kinds == {"release"} and mutant != "guarantee_lowered":
+        return "a trusted curator releases; no device reports"
+    return ""
 
 
-def scaled_epsilon(factor: float) -> Callable[[Callable], Callable]:
-    """Multiply the argument ``epsilon`` or ``budget`` that follows two or three others."""
-
-    def make(randomise: Callable) -> Callable:
-        def randomises(*args: Any, **kwargs: Any) -> Any:
-            place = next(k for k, value in enumerate(args) if isinstance(value, float))
-            return randomise(*args[:place], factor * args[place], *args[place + 1 :], **kwargs)
-
-        return randomises
-
-    return make
-
-
-def multiplied(given: Any, **factors: float) -> Any:
-    """A dataclass with some of its numbers multiplied."""
-    return replace(given, **{name: factor * getattr(given, name) for name, factor in factors.items()})
-
-
-#: HistOfTree spends the whole budget on the label, and then the cell's share.
-FULL_BUDGET = wrapped(
-    "histoftree.rounds.Setting.budgets",
-    lambda budgets: lambda self, epsilon: (epsilon, budgets(self, epsilon)[1]),
-)
-
-
-def halved_label(label: Callable) -> Callable:
-    """Halve the noise of labels."""
-    return lambda self, records, question, draws: (records.y + label(self, records, question, draws)) / 2.0
-
-
-def twice_the_levels_budget(report: Callable) -> Callable:
-    """Randomise the levels of residuals at twice the budget."""
-
-    def reports(self: Any, records: Any, question: Any, draws: np.ndarray) -> np.ndarray:
-        return report(self, records, replace(question, report=multiplied(question.report, budget=2.0)), draws)
-
-    return reports
+__all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_row", "mutated_door"]

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lpbench.audit.devices import audited_methods, method_randomizer
 from lpbench.audit.empirical import LowerBound, lower_bound
 from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
-from lpbench.audit.randomizers import Randomizer
+from lpbench.audit.methods import complaints
+from lpbench.audit.mutants import MUTANTS, MutantRow, mutant_row
+from lpbench.audit.recorded import recorded_run
+from lpbench.estimators.base import LocalEstimator
+from lpbench.experiments import catalogue
 from lpbench.seeds import Streams
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
@@ -22,7 +25,7 @@ TOLERANCE = 1e-9
 
 COLUMNS = (
     "method", "model", "claimed_epsilon", "exact_epsilon", "lower_bound", "confidence",
-    "rounds", "bits_up", "bits_down", "device", "fit_path", "sweep_path",
+    "rounds", "bits_up", "bits_down", "devices", "shortcuts",
 )  # fmt: skip
 
 
@@ -41,9 +44,8 @@ class Row:
         Per user, in the small world of the audit.
     delta : float
     note : str
-    device, fit_path, sweep_path : str
-        What was sampled, and how fit and sweep come by the reports: from the device, or by a function that draws sums.
-        Where nothing was sampled, why.
+    devices, shortcuts : str
+        What was asked, and which answers are drawn by the exact law of the sums.
     """
 
     method: str
@@ -57,9 +59,8 @@ class Row:
     bits_down: float
     delta: float = field(default=0.0)
     note: str = field(default="")
-    device: str = field(default="")
-    fit_path: str = field(default="")
-    sweep_path: str = field(default="")
+    devices: str = field(default="")
+    shortcuts: str = field(default="")
 
     @property
     def slack(self) -> float:
@@ -82,17 +83,37 @@ class Row:
         return self.lower_bound <= self.exact_epsilon + TOLERANCE
 
 
+def audited_methods() -> list[str]:
+    """Selectors of everything that is audited: every registered method, and the settings that its YAML names."""
+    known = catalogue.methods()
+    return [*known, *(f"{name}[{setting}]" for name, method in known.items() for setting in method.audited)]
+
+
 def subjects() -> list[tuple[str, str]]:
     """Everything that is audited, as pairs (kind, name): methods, then known-bad and known-good mechanisms."""
     named = [("method", name) for name in audited_methods()]
     return named + [("bad", name) for name in KNOWN_BAD] + [("good", name) for name in KNOWN_GOOD]
 
 
-def subject(kind: str, name: str, epsilon: float = EPSILON) -> Randomizer:
-    """Build one of :func:`subjects`."""
-    if kind == "method":
-        return method_randomizer(name, epsilon)
-    return (KNOWN_BAD if kind == "bad" else KNOWN_GOOD)[name][1](epsilon)
+def estimator_of(selector: str) -> LocalEstimator:
+    """The estimator of a method ``name[param=value,...]`` at its tuning-free setting."""
+    spec = catalogue.method(selector)
+    return spec.build().set_params(**(spec.tuning_free or {}))
+
+
+def method_complaints(selector: str) -> list[str]:
+    """Everything that is wrong with a method, as sentences."""
+    return [f"{selector}: {complaint}" for complaint in complaints(estimator_of(selector))]
+
+
+def base_methods() -> list[str]:
+    """Selectors of the registered methods, of which mutants are made."""
+    return list(catalogue.methods())
+
+
+def mutant_rows(selector: str) -> list[MutantRow]:
+    """Audit every mutant of a method."""
+    return [mutant_row(selector, estimator_of(selector), mutant) for mutant in MUTANTS]
 
 
 def failure_per_row() -> float:
@@ -102,26 +123,27 @@ def failure_per_row() -> float:
 
 def audit(kind: str, name: str, samples: int, seed: int) -> Row:
     """Audit one subject: exactly, and from ``samples`` draws of each of the two worst values."""
-    randomizer = subject(kind, name)
+    if kind == "method":
+        recorded = recorded_run(estimator_of(name), EPSILON)
+        randomizer, spent = recorded.randomizer, recorded.spent
+    else:
+        randomizer = (KNOWN_BAD if kind == "bad" else KNOWN_GOOD)[name][1](EPSILON)
+        spent = None
     exact, failure = exact_loss(randomizer), failure_per_row()
+    bound = LowerBound(0.0, 0.0, (0, 0), (0, 0), 0)
     if randomizer.messages:
         bound = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
-    else:
-        bound = LowerBound(0.0, 0.0, (0, 0), (0, 0), 0)
+    if spent is None:
+        sizes = randomizer.rounds, randomizer.bits_up, randomizer.bits_down
+        return Row(
+            name, randomizer.model, randomizer.claimed, exact.epsilon, bound.epsilon, bound.confidence, *sizes,
+            randomizer.delta, randomizer.note,
+        )  # fmt: skip
+    loss = math.inf if spent.model == "none" else exact.epsilon
     return Row(
-        name,
-        randomizer.model,
-        randomizer.claimed,
-        exact.epsilon,
-        bound.epsilon,
-        bound.confidence,
-        randomizer.rounds,
-        randomizer.bits_up,
-        randomizer.bits_down,
-        randomizer.delta,
-        randomizer.note,
-        *randomizer.sampled,
-    )
+        name, spent.model, spent.epsilon, loss, bound.epsilon, bound.confidence, spent.rounds, spent.bits_up,
+        spent.bits_down, spent.delta, spent.note, recorded.devices, recorded.shortcuts,
+    )  # fmt: skip
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:

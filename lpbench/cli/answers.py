@@ -67,8 +67,12 @@ def _checks(decision: Decision) -> str:
     return "; ".join([*found, *filter(None, [decision.reason])])
 
 
-def print_sweep(cells: Sequence[Artefact], results_dir: Path) -> None:
-    """Print one table of all cells of a multirun, with both selections and the floor."""
+def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> None:
+    """Print one table of all cells of a multirun, with both selections and the floor, and save it as CSV."""
+    import pandas as pd
+
+    from lpbench.analysis import write_csv
+    from lpbench.experiments import catalogue
     from lpbench.pipeline import floor_scores
     from lpbench.reporting.plain_table import PlainTable
     from lpbench.reporting.tables.text import print_score
@@ -84,15 +88,19 @@ def print_sweep(cells: Sequence[Artefact], results_dir: Path) -> None:
         scores = {row.selection: print_score(row.mean, row.se) for row in table.itertuples()}
         rows.append(
             (
-                *(first["dataset"], first["mask"], first["method"], f"{first['epsilon']:g}", first["metric"]),
+                *(first["dataset"], first["mask"], first["method"]),
+                catalogue.method(first["method"]).privacy.replace("_", " ") or "not stated",
+                *(f"{first['epsilon']:g}", first["metric"]),
                 scores.get("oracle", "-"),
                 # a method is shown under one of the two
                 scores.get("tuning_free", scores.get("private", "-")),
                 floors.get(cell.folder, "-"),
             )
         )
-    heads = ("dataset", "mask", "method", "ε", "metric", "oracle", "tuning-free", "floor")
+    heads = ("dataset", "mask", "method", "privacy", "ε", "metric", "oracle", "tuning-free", "floor")
     print_tables([PlainTable("", heads, tuple(rows), _SWEEP_REMARK)])
+    write_csv(pd.DataFrame(rows, columns=list(heads)), path)
+    print(f"table: {path}")
 
 
 def print_tables(tables: Sequence[PlainTable]) -> None:

@@ -1,4 +1,4 @@
-"""``lpbench check``: hold methods and data sets to :mod:`lpbench.cli.contract`, and print each verdict."""
+"""``lpbench check``: hold methods and data sets to :mod:`lpbench.testing`, and print each verdict."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def command() -> None:
 def method(names: Sequence[str], only: Sequence[str]) -> int:
     """Check scikit-learn's rules, grid, sweep, determinism, workers, guarantee, audit.
 
-    A sweep equals the loop of fits; the audit samples what leaves a device.
+    A sweep equals the loop of fits. The audit seals the users: nothing but reports decides what is learned.
     """
-    from lpbench.cli.contract import METHOD_CHECKS
     from lpbench.experiments import catalogue
+    from lpbench.testing import METHOD_CHECKS
 
     for name in names:
         catalogue.method(name)
@@ -39,8 +39,8 @@ def method(names: Sequence[str], only: Sequence[str]) -> int:
 @_ONLY
 def dataset(names: Sequence[str], only: Sequence[str]) -> int:
     """Check fingerprint, splits, scaling, label range, determinism."""
-    from lpbench.cli.contract import DATASET_CHECKS
     from lpbench.datasets import load_manifest
+    from lpbench.testing import DATASET_CHECKS
 
     for name in names:
         load_manifest(name)

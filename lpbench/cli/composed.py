@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench.cli import answers
+from lpbench.cli.experiments import counted
 from lpbench.experiments.config import Config, Runner, Tracking
 from lpbench.experiments.estimate import estimate
-from lpbench.experiments.job import Job, job_from
+from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.records import worker_count
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
@@ -20,10 +21,10 @@ from lpbench.pipeline import (
     describe_left_out,
     describe_missing,
     nothing_to_run,
-    publish_experiment,
     run_jobs,
     track_results,
 )
+from lpbench.reporting.publish import publish_experiment
 
 #: File in a job's folder of a multirun that names the folder of the cell's results.
 _CELL = "cell.txt"
@@ -45,9 +46,10 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     int
         The exit code.
     """
-    job, results_dir = job_from(config, overrides), Path(config.results_dir).resolve()
+    [job], results_dir = placed([job_from(config, overrides)]), Path(config.results_dir).resolve()
     if config.dry_run:
-        return _print_plan(job, results_dir, config.runner)
+        _print_plan(job, results_dir, config.runner)
+        return 0
     if job.plan.missing:
         print(describe_missing(job.plan.missing), file=sys.stderr)
     if nothing_to_run(job.plan):
@@ -64,8 +66,36 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     return _conclude_cell(job, result, results_dir, config.selection)
 
 
-def _print_plan(job: Job, results_dir: Path, runner: Runner) -> int:
-    plan, store, workers = job.plan, Store(results_dir / "store"), worker_count(runner)
+def print_plans(configs: Sequence[Config], overrides: Sequence[str]) -> None:
+    """Print what experiments would run: the blocks of one, a line for each of several and their sum.
+
+    Parameters
+    ----------
+    configs : sequence of Config
+        One for each experiment, composed with the same overrides.
+    overrides : sequence of str
+    """
+    jobs = placed([job_from(config, overrides) for config in configs])
+    results_dir, runner = Path(configs[0].results_dir).resolve(), configs[0].runner
+    if len(jobs) == 1:
+        _print_plan(jobs[0], results_dir, runner)
+        return
+    store, workers = Store(results_dir / "store", writable=False), worker_count(runner)
+    missing = {name: how for job in jobs for name, how in job.plan.missing.items()}
+    left_out = {cell: reason for job in jobs for cell, reason in job.plan.left_out.items()}
+    for text in filter(None, (describe_missing(missing), describe_left_out(left_out))):
+        print(text)
+    for job in jobs:
+        print(f"{job.name}: {estimate([job], store, workers)}")
+    print(f"{counted(len(jobs))}, blocks that they share counted once: {estimate(jobs, store, workers)}")
+    for deviation in dict.fromkeys(d for job in jobs for d in job.deviations):
+        print(f"not as registered: {deviation}")
+    print(f"results in {results_dir / jobs[0].folder.removesuffix(jobs[0].name)}")
+
+
+def _print_plan(job: Job, results_dir: Path, runner: Runner) -> None:
+    store, workers = Store(results_dir / "store", writable=False), worker_count(runner)
+    plan = job.plan
     if plan.missing:
         print(describe_missing(plan.missing))
     for block in plan.blocks:
@@ -81,20 +111,20 @@ def _print_plan(job: Job, results_dir: Path, runner: Runner) -> int:
     )
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
-    return 0
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
     run, folder = result.run, results_dir / job.folder
-    answers.print_experiment(job.name, results_dir)
+    whole = Path(str(folder).removesuffix(f"/{job.name}"))
+    answers.print_experiment(job.name, whole)
     print(
-        f"{len(run.outcomes)} blocks run ({run.fits} fits replaced), {run.reused} reused, "
+        f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
         f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
     )
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
     if Artefact(folder, job.name).is_finished:
-        print(f"page: {publish_experiment(results_dir, job.name)}")
+        print(f"page: {publish_experiment(whole, job.name)}")
 
 
 def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
@@ -133,6 +163,6 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
     jobs = sorted(folder.glob(f"*/{_CELL}"), key=lambda path: int(path.parent.name))
     folders = dict.fromkeys(path.read_text(encoding="utf-8") for path in jobs)
     artefacts = [Artefact(results_dir / name, "single") for name in folders]
-    answers.print_sweep([a for a in artefacts if a.is_finished], results_dir)
+    answers.print_sweep([a for a in artefacts if a.is_finished], results_dir, folder / "sweep.csv")
     if tracking.backend == "mlflow":
         print(f"{track_results(results_dir, tracking.uri)} runs written to MLflow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
+from lpbench.paths import RUNS
 from lpbench.selectors import parse_selector
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 #: A cell of a stored summary, and the folder it is in.
 Cell = tuple[Path, dict[Any, Any]]
+#: Cells that are printed; of more, those of the first experiment, and where the others are.
+MOST = 8
 #: Options that choose among the cells of a data set, method and budget.
 _NARROWING = ("mask", "experiment", "panel", "x")
 
@@ -46,11 +50,37 @@ def command(dataset: str, method: str, epsilon: float, seed: int, results: Path,
             f"no stored result for dataset={dataset} method={method} epsilon={epsilon:g} in {results}; "
             f"run it: lpbench dataset={_base(dataset)} method={_base(method)} epsilon={epsilon:g}"
         )
-    cells = _narrowed(cells, narrowing)
-    for folder, row in cells:
+    cells = _papers_first(_narrowed(cells, narrowing))
+    shown = cells if len(cells) <= MOST else [cell for cell in cells if _place(cell) == _place(cells[0])][:MOST]
+    for folder, row in shown:
         _print_cell(folder, row)
     print(f"  spent: {_guarantee(cells[0][1], seed)}")
+    _print_others(cells, shown, " ".join([dataset, method, f"{epsilon:g}"]))
     return 0
+
+
+def _place(cell: Cell) -> str:
+    return str(cell[1]["experiment"])
+
+
+def _papers_first(cells: list[Cell]) -> list[Cell]:
+    """Cells of papers' printed tables, then those of their other experiments, then the rest."""
+    from lpbench.reporting.paper import paper_of
+
+    def rank(cell: Cell) -> int:
+        paper = paper_of(_place(cell))
+        return 0 if _place(cell) in paper.tables else 1 if paper.venue else 2
+
+    return sorted(cells, key=rank)
+
+
+def _print_others(cells: list[Cell], shown: list[Cell], asked: str) -> None:
+    """Print where there are more cells, and how to see them."""
+    rest = Counter(_place(cell) for cell in cells if cell not in shown)
+    if rest:
+        places = ", ".join(f"{name} ({count})" for name, count in rest.items())
+        print(f"{sum(rest.values())} more cells: {places}")
+        print(f"Next: lpbench explain {asked} --experiment {next(iter(rest))} (with --mask, --panel, --x)")
 
 
 def _print_cell(folder: Path, row: dict[str, Any]) -> None:
@@ -104,10 +134,10 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
 
 
 def _summaries(results: Path) -> Iterator[Path]:
-    """Summaries of a results folder, without MLflow's copies and without results folders inside it (``quick``)."""
+    """Summaries of a results folder, without MLflow's copies and without results folders inside it (``runs``)."""
     for path in sorted(results.rglob("summary.csv")):
         between = [folder for folder in path.parents if results in folder.parents]
-        if not any(folder.name == "mlartifacts" or (folder / "store").is_dir() for folder in between):
+        if not any(folder.name in ("mlartifacts", RUNS) or (folder / "store").is_dir() for folder in between):
             yield path
 
 
@@ -143,12 +173,12 @@ def _base(selector: str) -> str:
 
 
 def _replications(folder: Path, row: dict[str, Any]) -> list[float] | None:
-    import pandas as pd
+    from lpbench.experiments.results import read_parquet
 
     path = folder / "scores.parquet"
     if not path.is_file():
         return None
-    scores = pd.read_parquet(path, filters=[("method", "==", row["method"]), ("params", "==", row["params"])])
+    scores = read_parquet(path, filters=[("method", "==", row["method"]), ("params", "==", row["params"])])
     same = (scores["dataset"].astype(str) == row["dataset"]) & (scores["mask"].astype(str) == row["mask"])
     same &= (scores["epsilon"] == row["epsilon"]) & (scores["panel"].astype(str) == row["panel"])
     if not math.isnan(row["x"]):

@@ -21,6 +21,8 @@ from lpbench.experiments.config import Config
 from lpbench.paths import CONF, results_folder
 
 _exit_codes: list[int] = []
+#: Errors of jobs in this process, which Hydra would announce with a line of its own.
+_errors: list[LpbenchError] = []
 #: How the multirun that goes on in this process was asked for.
 _multirun: list[DictConfig] = []
 #: Environment variable that tells the jobs of a launcher which process collects exit codes.
@@ -48,6 +50,7 @@ def main(argv: list[str]) -> int:
     catalogue.register()
     argv = [_free(argument) for argument in argv]
     _exit_codes.clear()
+    _errors.clear()
     _multirun.clear()
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     os.environ[_PARENT] = str(os.getpid())
@@ -64,12 +67,24 @@ def main(argv: list[str]) -> int:
         if isinstance(error, (LpbenchError, BrokenPipeError)):
             raise
         raise StoreError(
-            f"results_dir: cannot write there ({error}); choose another folder with results_dir=..."
+            f"results folder: cannot write there ({error}); choose another one with results_dir=DIR"
         ) from error
     finally:
         sys.argv = previous
         gc.enable()
+    for refused in _errors[:-1]:
+        print(f"error: {refused}", file=sys.stderr)
+    if _errors:
+        raise _errors[-1]
     return max(_exit_codes, default=0)
+
+
+def compose(overrides: list[str]) -> Config:
+    """Compose overrides whose names were checked, without running anything."""
+    try:
+        return catalogue.compose([_free(word) for word in overrides])
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigurationError(_first_sentence(error)) from error
 
 
 def _run_app() -> None:
@@ -100,12 +115,26 @@ def _free(argument: str) -> str:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _app(config: DictConfig) -> None:
-    from lpbench.cli.composed import run_config
-
     overrides = list(HydraConfig.get().overrides.task)
-    in_multirun = HydraConfig.get().mode == RunMode.MULTIRUN
-    code = run_config(_typed(config), overrides, HydraConfig.get().runtime.output_dir if in_multirun else None)
-    if os.environ.get(_PARENT) == str(os.getpid()):
+    here = os.environ.get(_PARENT) == str(os.getpid())
+    try:
+        code = _run(config, overrides)
+    except LpbenchError as error:
+        if not here:
+            raise
+        _errors.append(error)
+        return
+    if here:
         _exit_codes.append(code)
     elif code:
         raise CellError(f"{' '.join(overrides)}: no result; the job's output says why")
+
+
+def _run(config: DictConfig, overrides: list[str]) -> int:
+    from lpbench.cli.composed import run_config
+
+    for kind in ("experiment", "method"):
+        if not any(override.lstrip("+").startswith(f"{kind}.name=") for override in overrides):
+            catalogue.check_chosen(kind, HydraConfig.get().runtime.choices[kind], config[kind].name)
+    in_multirun = HydraConfig.get().mode == RunMode.MULTIRUN
+    return run_config(_typed(config), overrides, HydraConfig.get().runtime.output_dir if in_multirun else None)

@@ -32,7 +32,8 @@ from lpbench.experiments.config import Runner
 from lpbench.experiments.job import Job
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
-from lpbench.pipeline import Result, describe_missing, publish, run_jobs
+from lpbench.pipeline import Result, describe_missing, run_jobs
+from lpbench.reporting.publish import publish
 from lpbench.selectors import parse_selector
 
 #: Largest relative difference of a number that a level allows.
@@ -100,7 +101,7 @@ def verify(
     problems = _failures(result)
     if level == "statistical":
         if everything:
-            publish(results, result.plan.missing)
+            publish(results, names)
         return problems + _statistical(tables, results, against)
     return problems + _the_same(level, tables, results if everything else None, against)
 
@@ -186,7 +187,7 @@ def _statistical(tables: dict[str, tuple[pd.DataFrame, pd.DataFrame]], results: 
         for key, new, old, z in outside[["ours", "theirs", "z"]].head(_SHOWN).itertuples():
             print(f"  {line_of(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
         problems += len(outside)
-    if (results / "claims.csv").is_file():
-        for line in changed_claims(results / "claims.csv", against / "claims.csv"):
+    for path in [*results.glob("claims.csv"), *results.glob("*/claims.csv")]:
+        for line in changed_claims(path, against / path.relative_to(results)):
             print(line)
     return problems

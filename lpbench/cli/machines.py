@@ -22,7 +22,7 @@ from lpbench.errors import StoreError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.method import Method
+from lpbench.experiments.method import Method, import_object
 from lpbench.experiments.plan import Block, plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -43,19 +43,6 @@ BUDGETS = (1.0, 4.0)
 WORKERS = (1, 2)
 #: Largest relative difference of a score where the same bits are not promised.
 NUMERIC = 1e-9
-#: Estimator -> why not all bits of its scores are promised.
-REASONS: Mapping[str, str] = {
-    "AdHistOfTree": "sums as wide as the processor's vectors",
-    "HistOfTree": "sums as wide as the processor's vectors",
-    "LPDTRegressor": "sums as wide as the processor's vectors",
-    "PrivateLabelsRegressor": "linear algebra of the BLAS",
-    "PublicForestRegressor": "linear algebra of the BLAS",
-    "PublicResidualGP": "linear algebra of the BLAS",
-    "PublicTreeClassifier": "sums as wide as the processor's vectors",
-    "PrivateSelectionRegressor": "sums as wide as the processor's vectors",
-    "ResidualGP": "linear algebra of the BLAS",
-    "ResidualScore": "linear algebra of the BLAS",
-}
 
 
 @dataclass(frozen=True)
@@ -105,7 +92,7 @@ class Comparison:
 
 def promise(estimator: str) -> float:
     """Largest relative difference of scores between processors: 0.0 for the same bits."""
-    return NUMERIC if estimator.rpartition(".")[2] in REASONS else 0.0
+    return NUMERIC if import_object(estimator).rounding else 0.0
 
 
 def machines() -> list[Machine]:
@@ -132,7 +119,7 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
         method = catalogue.method(selector)
         names = datasets[method.task] if datasets else tried_on(method)
         available = tuple(d for d in names if describe(*_parts(d)).available)
-        mask = MASKS if method.task == "regression" else ()
+        mask = MASKS if method.task == "regression" else ("all_private",)
         groups.append(Group(dataset=available, mask=mask, method=(selector,), epsilon=BUDGETS))
     return Experiment(
         name="extensions/machines", paper="extensions", title="Machines", replications=2, groups=tuple(groups)
@@ -249,8 +236,7 @@ def promises() -> str:
         method = catalogue.method(name)
         said = f"within {NUMERIC:.0e} of a score" if promise(method.estimator) else "the same bits"
         sets = ", ".join(parse_selector(d)[0] for d in tried_on(method))
-        reason = REASONS.get(method.estimator.rpartition(".")[2], "")
-        rows.setdefault((said, reason, sets), []).append(name)
+        rows.setdefault((said, method.estimator_class.rounding, sets), []).append(name)
     lines = ["| methods | promise | why not all bits | tried on |", "|---|---|---|---|"]
     lines += [f"| {', '.join(names)} | {' | '.join(row)} |" for row, names in sorted(rows.items())]
     return "\n".join(lines) + "\n"

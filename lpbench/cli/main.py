@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
@@ -19,6 +20,7 @@ import lpbench
 from lpbench.cli import completion, names
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.files import refusal
+from lpbench.paths import own_folders
 
 USAGE = """lpbench - reproducible experiments in locally private learning
 
@@ -33,6 +35,7 @@ Look   lpbench list methods|datasets|masks|experiments  what there is
        lpbench show histoftree/table1                   an experiment, its table
        lpbench plan histoftree/table1                   its cost; runs nothing
        lpbench explain abalone krr 2                    selected, spent, scores
+       lpbench export own/first                         PDF, PNG, LaTeX of it
        lpbench ui                                       runs in MLflow
 Add    lpbench new method my_mean                       your own method
        lpbench new dataset file.csv                     your own data set
@@ -46,9 +49,11 @@ Next page: docs/tutorial.md - your own method and data set in ten minutes.
 
 #: Commands: each is ``command`` of the module of its name, imported when it is asked for.
 COMMANDS = (
-    "audit", "check", "completion", "explain", "list", "new", "plan", "report", "reproduce", "show", "stream", "track",
-    "ui", "verify",
+    "audit", "check", "completion", "explain", "export", "list", "new", "plan", "report", "reproduce", "show", "stream",
+    "track", "ui", "verify",
 )  # fmt: skip
+#: Kinds of YAMLs in a folder of plug-ins.
+OWN_KINDS = ("methods", "datasets", "experiments")
 #: Hydra's options; those of the second group take a value as the next argument.
 _HYDRA_FLAGS = ("--hydra-help", "--resolve", "--run", "-r", "--multirun", "-m", "--shell-completion", "-sc")
 _HYDRA_VALUES = (
@@ -66,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if asked := os.environ.get(completion.VARIABLE):
             return shell_complete(cli, {}, "lpbench", completion.VARIABLE, asked)
+        for folder in own_folders():
+            print(f"plug-ins: {_contents(folder)}", file=sys.stderr)
         with cli.make_context("lpbench", words) as context:
             return cli.invoke(context)
     except click.exceptions.Exit as end:  # --help, --version
@@ -81,11 +88,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        sentence = refusal(error, error.filename or "the results")
+        sentence = refusal(
+            error, error.filename2 or error.filename or "the results"
+        )  # of a copy, the second is the target
         if not sentence:
             raise
         print(f"error: {sentence}", file=sys.stderr)
         return 2
+
+
+def _contents(folder: Path) -> str:
+    """A folder of plug-ins and the names in it, of which code may be run."""
+    kinds = {kind: sorted(p.stem for p in (folder / kind).rglob("*.yaml")) for kind in OWN_KINDS}
+    named = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+    return f"{folder} ({named or 'nothing registered'})"
 
 
 def _sentence(error: click.UsageError | LpbenchError) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Iterator, Sequence
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import get_type_hints
@@ -50,8 +52,16 @@ def check_names(argv: Sequence[str]) -> None:
     if {"-sc", "--shell-completion"} & set(argv):
         return
     known = known_names()
+    sweep = bool({"-m", "--multirun"} & set(argv))
+    given: dict[str, list[str]] = {}
     for argument in argv:
         key, sep, value = argument.lstrip("+").partition("=")
+        if sep:
+            given.setdefault(key, []).append(value)
+        if sep and not sweep and _values(value) > 1:
+            raise ConfigurationError(
+                f"{argument!r} gives several values, which is a sweep and needs -m: lpbench -m {shlex.join(argv)}"
+            )
         if key == "hydra/launcher":
             _check_launcher(value)
         elif sep:
@@ -60,6 +70,24 @@ def check_names(argv: Sequence[str]) -> None:
             for name in value.split(","):
                 if name.strip() and name.strip() not in known[key]:
                     raise unknown_name(key, name.strip(), known[key])
+    _check_given_once(given)
+
+
+def _check_given_once(given: Mapping[str, Sequence[str]]) -> None:
+    for key, values in given.items():
+        if len(values) > 1:
+            several = f"; several: lpbench reproduce {' '.join(dict.fromkeys(values))}" if key == "experiment" else ""
+            raise ConfigurationError(
+                f"key {key!r} is given {len(values)} times, {' and '.join(map(repr, values))}: give it once{several}"
+            )
+
+
+def _values(value: str) -> int:
+    """Values of an override that are separated by commas outside brackets and quotes."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", value)
+    while (shorter := re.sub(r"[\[({][^\[\](){}]*[\])}]", "", bare)) != bare:
+        bare = shorter
+    return bare.count(",") + 1
 
 
 def _check_launcher(name: str) -> None:

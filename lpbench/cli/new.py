@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,18 +38,26 @@ def method(name: str, task: str, folder: Path) -> int:
 {export_line(folder)}  lpbench check method {name}
   lpbench dataset={_FIRST_DATASET[task]} method={name} epsilon=2 replications=5
   python -m pytest {shown(paths[-1])}
-Then make it yours: what leaves a device in `reports` (and `device`, its account for
-the audit), what is computed from it in `fit`, the grid in the YAML.""")
+Then make it yours: what leaves a device in its class (`mechanism` and `inputs`), what is
+computed from the reports in `learn`, the grid in the YAML.""")
     return 0
 
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
+@click.option(
+    "--task", type=options.OneOf(_TASKS), metavar="NAME", help=f"{', '.join(_TASKS)}  [default: by its values]"
+)
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
+@click.option("--log", is_flag=True, help="Predict the logarithm of the target.")
+@click.option("--clip", type=float, nargs=2, metavar="LOW HIGH", help="Clip the target to this range.")
+@click.option("--rows", type=click.IntRange(10), metavar="N", help="Keep at most as many rows, drawn once.")
+@options.choice("--missing", ("drop", "fill"), "drop")
+@click.option("--public", type=click.FloatRange(0, 0.5), metavar="SHARE", help="Share of the rows that are public.")
 @click.option("--name", metavar="NAME", help="[default: the file's name]")
 @options.own_folder()
-def dataset(file: Path, target: str | None, positive: str | None, name: str | None, folder: Path) -> int:
+def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
     """Profile the columns of a CSV and write its manifest.
 
     FILE is plain or gzipped, with or without header. Nothing is asked; what was decided is printed.
@@ -56,12 +65,12 @@ def dataset(file: Path, target: str | None, positive: str | None, name: str | No
     from lpbench.cli.new_dataset import new_dataset
     from lpbench.cli.new_method import export_line, shown
 
-    path, profile = new_dataset(file, folder, name=name, target=target, positive=positive)
+    path, profile = new_dataset(file, folder, name=name, **choices)
     print(f"wrote {shown(path)}")
     for decision in profile.decisions:
         print(f"  {decision}")
     methods = _FIRST_METHODS[profile.content["task"]]
-    print(f"""Wrong? Edit the manifest, or remove it and use --target, --positive. Next:
+    print(f"""Wrong? Edit the manifest, or remove it and use other options (--help). Next:
 {export_line(folder)}  lpbench check dataset {path.stem}
   lpbench -m dataset={path.stem} method={methods} epsilon=1,4 replications=5""")
     return 0

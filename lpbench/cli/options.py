@@ -72,6 +72,12 @@ def results(exists: bool = False) -> Decorator:
     return click.option("--results", type=kind, default=results_folder, metavar="DIR", help=text)
 
 
+def overwrite() -> Decorator:
+    """Option ``--overwrite``."""
+    text = "Replace the report in reproduced/ even if it shows more."
+    return click.option("--overwrite", is_flag=True, help=text)
+
+
 def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator:
     """Option ``--seed``."""
     return click.option(

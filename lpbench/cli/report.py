@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 
 
 @click.command()
+@naming.argument()
+@options.overwrite()
 @options.results(exists=True)
-def command(results: Path) -> int:
-    """Rewrite report and pages from stored results."""
-    from lpbench.experiments.records import missing_data
-    from lpbench.experiments.results import Results
-    from lpbench.pipeline import publish
+def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
+    """Rewrite reports and pages from stored results, those of interrupted runs too.
 
-    records = Results(results).records()
-    if not records:
-        raise ConfigurationError(f"--results {results} holds no finished experiment; run one: lpbench reproduce NAME")
-    target = publish(results, missing_data(records.values()))
-    print(f"report: {target / 'report.md'}")
+    EXPERIMENT is a name or a pattern such as 'histoftree/*': the reports that show it (default: all).
+    """
+    names = naming.matching(experiments) if experiments else []
+    from lpbench.cli.reproduce import print_reports
+    from lpbench.experiments.results import Results
+    from lpbench.pipeline import write_unfinished
+    from lpbench.reporting.publish import publish
+
+    unfinished = write_unfinished(results, names)
+    found = Results(results)
+    folders = [run.folder for run in (found, *found.runs()) if {*run.records()} & {*(names or run.records())}]
+    for line in unfinished:
+        print(line)
+    if not folders:
+        what = f"no result of {', '.join(experiments)}" if experiments else "no finished experiment"
+        raise ConfigurationError(
+            f"--results {results} holds {what}; run one: lpbench reproduce {' '.join(experiments) or 'NAME'}"
+        )
+    for folder in folders:
+        within = "" if folder == results else folder.relative_to(results).as_posix()
+        print_reports(publish(results, names, within, overwrite=overwrite and not within))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import sys
 import time
 from collections.abc import Sequence
@@ -11,15 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lpbench.cli import experiments as naming
 from lpbench.cli import options
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ORDERS, Runner, Tracking
-from lpbench.experiments.experiment import WORK_LIMIT, Experiment
-from lpbench.paths import CONF
+from lpbench.experiments.experiment import WORK_LIMIT
+from lpbench.paths import CONF, REPRODUCED
 
 if TYPE_CHECKING:
     from lpbench.pipeline import Result
+    from lpbench.reporting.publish import Report
 
 QUICK_REPLICATIONS = 2
 #: Work that a cell of a quick run may cost.
@@ -31,9 +32,9 @@ _TRACKING = ("mlflow", "none")
 
 
 @click.command(
-    epilog="Interrupted? The same command goes on. Next: open reproduced/index.html in the results folder.",
+    epilog="Interrupted? The same command goes on; lpbench report shows what is done.",
 )
-@click.argument("experiments", nargs=-1, type=options.NameOf("experiment"), metavar="[EXPERIMENT]...")
+@naming.argument()
 @options.count("--replications", "Of every experiment.")
 @click.option("--quick", is_flag=True, help=f"A minute: {QUICK_REPLICATIONS} replications, no verdicts.")
 @options.seed()
@@ -44,11 +45,12 @@ _TRACKING = ("mlflow", "none")
     "--work-limit",
     type=click.FloatRange(0, min_open=True),
     metavar="W",
-    help=f"Work that a cell may cost.  [default: the experiment's own, {WORK_LIMIT:g}]",
+    help=f"Work a cell may cost.  [default: its own, {WORK_LIMIT:g}]",
 )
 @options.choice("--order", ORDERS, "longest_first")
 @options.choice("--tracking", _TRACKING, "mlflow")
 @options.tracking_uri()
+@options.overwrite()
 @options.results()
 def command(
     experiments: Sequence[str],
@@ -62,22 +64,34 @@ def command(
     order: str,
     tracking: str,
     tracking_uri: str | None,
+    overwrite: bool,
     results: Path,
 ) -> int:
     """Re-run experiments; write their results, the report and its pages.
 
-    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all).
+    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all). What
+    deviates or is yours has its own report (docs/reproduction.md).
     """
     start = time.perf_counter()
-    chosen = select_experiments(experiments or (QUICK if quick else ()))
-    from lpbench.experiments.job import job_of
+    chosen = naming.matching(experiments or (QUICK if quick else ()))
+    if len(chosen) > 1:
+        print(f"planning {naming.counted(len(chosen))} ...", file=sys.stderr, flush=True)
+    from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, publish, run_jobs
+    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs
+    from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
     if quick:
         replications, work_limit = replications or QUICK_REPLICATIONS, work_limit or QUICK_WORK_LIMIT
-    jobs = [job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in chosen]
+    registered = catalogue.experiments(chosen).values()
+    jobs = placed([job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in registered])
+    within = jobs[0].folder.removesuffix(jobs[0].name).rstrip("/")
+    if overwrite and within:
+        raise ConfigurationError(
+            f"--overwrite replaces {REPRODUCED}/, which is of runs as registered; this one goes to {within}/: leave "
+            "the option out"
+        )
     plan = sum((job.plan for job in jobs), Plan(()))
     missing = plan.missing
     for text in filter(None, (describe_missing(missing), describe_left_out(plan.left_out))):
@@ -86,29 +100,21 @@ def command(
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
     result = run_jobs(jobs, results, runner, Tracking(tracking, tracking_uri))
-    print("writing the report and its pages ...", flush=True)
-    target = publish(results, missing, [job.name for job in jobs] if quick else None)
-    _print_result(result, time.perf_counter() - start, [job.name for job in jobs], results, quick)
-    print(f"report: {target / 'report.md'}\npage: {target / 'index.html'}")
+    print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
+    reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
+    _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
+    print_reports(reports)
     return result.exit_code
 
 
-def select_experiments(patterns: Sequence[str]) -> list[Experiment]:
-    """Experiments whose names match any of the patterns (shell wildcards); an empty match is an error.
-
-    Those that run on request alone must be named in full.
-    """
-    known = catalogue.experiment_names()
-    chosen: list[str] = []
-    for pattern in patterns or ["*"]:
-        matches = fnmatch.filter(known, pattern)
-        if not matches:
-            raise unknown_name("experiment", pattern, known)
-        registered = catalogue.experiments(matches)
-        chosen += [name for name in matches if name == pattern or not registered[name].on_request]
-    if not chosen:
-        raise ConfigurationError(f"{', '.join(patterns)} matches experiments that run only if they are named in full")
-    return list(catalogue.experiments(dict.fromkeys(chosen)).values())
+def print_reports(reports: Sequence[Report]) -> None:
+    """Say where reports are and, where the committed one was not replaced, why."""
+    for report in reports:
+        if report.kept and (there := report.folder / REPRODUCED / "report.md").is_file():
+            more = f" and {len(report.kept) - 1} more" if len(report.kept) > 1 else ""
+            print(f"kept: {there}, which shows more of {report.kept[0]}{more} (--overwrite replaces it)")
+        print(f"report: {report.folder / 'report.md'} ({naming.counted(len(report.names))})")
+        print(f"page: {report.folder / 'index.html'}")
 
 
 def _print_result(result: Result, seconds: float, names: Sequence[str], results: Path, quick: bool) -> None:
@@ -118,7 +124,7 @@ def _print_result(result: Result, seconds: float, names: Sequence[str], results:
 
     run = result.run
     print(
-        f"{len(run.outcomes)} blocks run ({run.fits} fits replaced), {run.reused} reused, "
+        f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
         f"{len(result.written)} artefacts written, {seconds:.1f} s"
     )
     for outcome in run.failed:

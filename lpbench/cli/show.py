@@ -1,23 +1,37 @@
-"""``lpbench show``: what an experiment runs, how much of it is stored, and its table."""
+"""``lpbench show``: what experiments run, how much of it is stored, and its table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.experiments import catalogue
+from lpbench.paths import REPRODUCED
 
 
 @click.command(epilog="Next: lpbench plan NAME")
-@click.argument("experiment", type=options.NameOf("experiment"))
+@naming.argument(required=True)
 @options.results()
-def command(experiment: str, results: Path) -> int:
-    """Print what an experiment runs, how much of it is stored, and its table.
+def command(experiments: Sequence[str], results: Path) -> int:
+    """Print what experiments run, how much of it is stored, and their tables.
 
-    EXPERIMENT is a name such as histoftree/table1.
+    EXPERIMENT is a name or a pattern such as 'histoftree/*'; several are added up.
     """
+    names = naming.matching(experiments)
+    catalogue.experiments(names)  # together, which takes less
+    counts = [_show(name, results) for name in names]
+    if len(names) > 1:
+        blocks, stored, fits = map(sum, zip(*counts, strict=True))
+        print(f"\n{naming.counted(len(names))}: {blocks} blocks ({stored} stored), {fits} fits")
+    return 0
+
+
+def _show(experiment: str, results: Path) -> tuple[int, int, int]:
+    """Print one; return its blocks, those that are stored, and its fits."""
     content = catalogue.experiment(experiment)
     from lpbench.cli.answers import print_tables
     from lpbench.experiments.plan import plan_experiment
@@ -27,16 +41,15 @@ def command(experiment: str, results: Path) -> int:
     from lpbench.reporting.tables.text import tables_of
 
     plan = plan_experiment(content)
-    store = Store(results / "store")
-    done = sum(store.has(b.key) for b in plan.blocks)
+    store = Store(results / "store", writable=False)
+    done, fits = sum(store.has(b.key) for b in plan.blocks), sum(b.fits for b in plan.blocks)
     if plan.missing:
         print(describe_missing(plan.missing))
     if plan.left_out:
         print(describe_left_out(plan.left_out))
     print(f"{content.name}: {content.title}")
     print(
-        f"  {content.kind}, {content.replications} replications, "
-        f"{len(plan.blocks)} blocks ({done} stored), {sum(b.fits for b in plan.blocks)} fits"
+        f"  {content.kind}, {content.replications} replications, {len(plan.blocks)} blocks ({done} stored), {fits} fits"
     )
     for group in content.groups:
         print(
@@ -48,11 +61,13 @@ def command(experiment: str, results: Path) -> int:
     for note in content.notes:
         print(f"  - {note}")
     # a checkout has the committed summary
-    stored = (tables_of(Artefact(folder / experiment, experiment)) for folder in (results, results / "reproduced"))
+    stored = (tables_of(Artefact(folder / experiment, experiment)) for folder in (results, results / REPRODUCED))
     tables = next(filter(None, stored), [])
     print_tables(tables)
+    if 0 < done < len(plan.blocks):
+        print(f"{done} of {len(plan.blocks)} blocks are stored: lpbench report {experiment} shows what they hold")
     print(
         f"\nNext: lpbench plan {experiment} (its cost), lpbench experiment={experiment} (run it)"
         + (", lpbench explain DATASET METHOD EPSILON (a cell)" if tables else "")
     )
-    return 0
+    return len(plan.blocks), done, fits

@@ -9,12 +9,12 @@ import click
 
 from lpbench.cli import options
 
-_METHODS = ("lpct", "histoftree")
-_HELP = f"{', '.join(_METHODS)}; repeat for more.  [default: both]"
+_METHODS = ("lpct",)
+_HELP = f"{', '.join(_METHODS)}.  [default: all]"
 
 
 @click.command(epilog="Writes reproduced/streaming.csv and a figure.")
-@options.count("--users", "Users; 10^8 take some minutes for each method.", 10**8)
+@options.count("--users", "Users; 10^8 take some minutes.", 10**8)
 @click.option("--method", type=options.OneOf(_METHODS), multiple=True, metavar="NAME", help=_HELP)
 @options.seed("Seed of the users.")
 @options.results()

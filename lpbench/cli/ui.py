@@ -43,6 +43,7 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     server = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", _HOST, "--workers", "1"]
     server += ["--uvicorn-opts", "--log-level=warning"]
     print("MLflow is starting (its telemetry is switched off) ...", flush=True)
+    tracking.prepare(uri)
     # a terminated command takes the server with it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     process = subprocess.Popen([*server, "--port", str(port)], env={**os.environ, **_SETTINGS})

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
+from lpbench.cli import experiments as naming
 from lpbench.cli import options
-from lpbench.cli.reproduce import select_experiments
 from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
 from lpbench.paths import ROOT, results_folder
@@ -24,7 +25,7 @@ LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines")
     "machines: every method as on other processors. See docs/reproduction.md.",
 )
 @click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
-@click.argument("experiments", nargs=-1, type=options.NameOf("experiment"), metavar="[EXPERIMENT]...")
+@naming.argument()
 @click.option(
     "--dataset", "datasets", multiple=True, type=options.NameOf("dataset"), metavar="NAME",
     help="conceptual: instead of the paper's; repeat for more.",
@@ -72,7 +73,7 @@ def command(
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
     if level == "conceptual" and not experiments:
         raise ConfigurationError("name an experiment whose methods are to be compared: histoftree/table1, say")
-    chosen = select_experiments(experiments)
+    chosen = list(catalogue.experiments(naming.matching(experiments)).values())
     if not experiments:
         chosen = [e for e in chosen if e.kind in ("table", "figure") and (against / e.name / "summary.csv").is_file()]
     from lpbench.cli import levels
@@ -82,7 +83,8 @@ def command(
     seed = SEED if same_seed else SEED + 1 if seed is None else seed
     jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
     problems = levels.verify(level, jobs, results, Runner(workers=workers), against, datasets, everything)
-    print(f"{level}: " + ("holds" if not problems else f"does not hold ({problems} differences)"))
+    of = f" for {naming.counted(len(jobs))}" if len(jobs) > 1 else ""
+    print(f"{level}: " + (f"holds{of}" if not problems else f"does not hold{of} ({problems} differences)"))
     return int(problems > 0)
 
 

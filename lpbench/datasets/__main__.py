@@ -39,9 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     rows = []
     for name in options.names or list_datasets():
-        manifest = load_manifest(name)
-        if not manifest.synthetic:
-            rows.append(_obtain(manifest, None if options.offline else settings, asked=bool(options.names)))
+        try:
+            manifest = load_manifest(name)
+            if not manifest.synthetic:
+                rows.append(_obtain(manifest, None if options.offline else settings, asked=bool(options.names)))
+        except DataError as error:  # one manifest that cannot be used stops no other
+            rows.append(Row(name, "", "refused", str(error), failed=True))
     print(format_rows(rows))
     return int(any(row.failed for row in rows))
 

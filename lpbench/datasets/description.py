@@ -16,6 +16,7 @@ from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import kept_rows
 from lpbench.datasets.sources import how_to_get, is_available, load_table
+from lpbench.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _synthetic_sizes(manifest: Manifest, params: Mapping) -> dict:
 
 
 def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
-    sizes = {"n_train": None, "n_test": None, "n_features": manifest.fingerprint["features"], "n_public": None}
+    sizes = {"n_train": None, "n_test": None, "n_features": _n_features(manifest), "n_public": None}
     counts = _row_counts(manifest, params["deduplicate"])
     if counts is not None:
         private, public = counts
@@ -92,15 +93,39 @@ def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
     return sizes
 
 
+def _n_features(manifest: Manifest) -> int:
+    """Number of features: promised by the manifest, else counted where the table is at hand."""
+    promised = manifest.fingerprint.get("features")
+    if promised is not None:
+        return int(promised)
+    if not is_available(manifest):
+        raise DataError(
+            f"data set {manifest.name}: its files are not at hand, and its manifest lacks "
+            "`fingerprint: {features: d}`, the number of features; add it"
+        )
+    return len(load_table(manifest.name).columns)
+
+
 def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None:
     """Numbers of private and public rows: promised by the manifest, else counted where the table is at hand."""
     promised = manifest.fingerprint
-    if not deduplicate and promised.get("rows") is not None:
+    if not deduplicate and promised.get("rows") is not None and promised.get("public") is not None:
         return promised["rows"] - promised["public"], promised["public"]
     if not is_available(manifest):
         return None
     private, public = kept_rows(load_table(manifest.name), deduplicate)
     return private.size, public.size
+
+
+def _source(manifest: Manifest) -> str:
+    """Source code of the module of a synthetic family."""
+    try:
+        return inspect.getsource(import_module(manifest.synthetic.partition(":")[0]))
+    except Exception as error:  # whatever a user's module raises while it is imported
+        raise DataError(
+            f"data set {manifest.name}: synthetic={manifest.synthetic!r} must be module:function of a module that can "
+            f"be imported and read: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _identity(manifest: Manifest, available: bool) -> str:
@@ -110,8 +135,7 @@ def _identity(manifest: Manifest, available: bool) -> str:
         "draws_as": manifest.draws_as or manifest.name,
     }
     if manifest.synthetic:
-        module = import_module(manifest.synthetic.partition(":")[0])
-        facts |= {"function": manifest.synthetic, "params": manifest.params, "source": inspect.getsource(module)}
+        facts |= {"function": manifest.synthetic, "params": manifest.params, "source": _source(manifest)}
     else:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.
         known = manifest.fingerprint.get("values") is not None or not available

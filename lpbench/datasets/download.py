@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +14,10 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+from lpbench.datasets.archives import read_members
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import Location, build_table, source_paths
-from lpbench.errors import DataError
+from lpbench.errors import DataError, DownloadError
 from lpbench.files import atomic_write
 from lpbench.paths import cache_folder
 
@@ -27,10 +26,6 @@ UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"
 #: Answers that a second request may not get.
 PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
 T = TypeVar("T")
-
-
-class DownloadError(DataError):
-    """A file could not be fetched; the message says why."""
 
 
 class PassingError(DownloadError):
@@ -85,6 +80,7 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
         if source["kind"] not in fetchers:
             continue
         place = f"{source['kind']} {source['id']}"
+        # Outside of the block: what leads out of the cache is neither written nor removed.
         paths = source_paths(source, cache_folder())
         try:
             fetchers[source["kind"]](source, paths, settings)
@@ -159,27 +155,14 @@ def fetch_uci(source: Mapping, paths: Mapping[str, Path], settings: Settings) ->
     with TemporaryDirectory(dir=folder) as scratch:
         archive = Path(scratch) / "archive.zip"
         fetch_file(url, archive, settings)
-        try:
-            members = dict(_members(archive.read_bytes()))
-        except zipfile.BadZipFile as error:
-            raise DownloadError(f"{url} is not a zip archive ({archive.read_bytes()[:40]!r}...)") from error
+        wanted = {role: PurePosixPath(name).name for role, name in source["files"].items()}
+        members = read_members(archive.read_bytes(), set(wanted.values()), url)
     for role, path in paths.items():
-        wanted = PurePosixPath(source["files"][role]).name
-        if wanted not in members:
-            raise DownloadError(f"{url} holds no {wanted!r}, but {', '.join(sorted(members)) or 'nothing'}")
+        content = members.get(wanted[role])
+        if content is None:
+            raise DownloadError(f"{url} holds no {wanted[role]!r}, but {', '.join(sorted(members)) or 'nothing'}")
         with atomic_write(path) as file:
-            file.write(members[wanted])
-
-
-def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield (base name, content) of the files of an archive and of archives inside it."""
-    with zipfile.ZipFile(io.BytesIO(archive)) as content:
-        for entry in content.infolist():
-            data = content.read(entry)
-            if entry.filename.endswith(".zip"):
-                yield from _members(data)
-            elif not entry.is_dir():
-                yield PurePosixPath(entry.filename).name, data
+            file.write(content)
 
 
 def fetch_openml(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:

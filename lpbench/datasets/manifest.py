@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Any
 
 import yaml
 
+from lpbench.datasets.manifest_keys import check_keys
+from lpbench.datasets.schema import check_content
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 from lpbench.paths import MANIFESTS, manifest_folders
+from lpbench.problem import METRICS
 
 TASKS = ("regression", "classification")
 #: libyaml's loader, ten times as fast as the one in Python, where PyYAML was built with it.
@@ -26,25 +30,33 @@ class Manifest:
 
     Attributes
     ----------
-    name, title : str
-        File stem; printed name.
+    name : str
+        File stem.
+    title : str
+        Printed name.
     task : {"regression", "classification"}
     paper : str
         "H" (HistOfTree), "L" (LPCT) or empty.
-    role : str
-        One of :data:`ROLES`; empty for the sets of the papers.
+    role : {"", "development", "conclusions", "sealed"}
+        Empty for the sets of the papers, and your own.
     published : dict
         Sizes the paper prints.
     origin, licence, notes : str
-        Where the data come from and may be used for; what a user should know.
+        Where the data come from; what they may be used for; what a user should know.
     sources : tuple of dict
-        Where the raw files may be found, in the order they are tried (:mod:`lpbench.datasets.sources`).
+        Where the raw files may be found, in the order they are tried.
     columns : tuple of str
         Names of the raw columns, by position (empty: the header of the file).
     raw_rows : int or None
         Rows of the whole raw file, where a partial copy is in circulation.
-    rows, public, target, features
-        How raw columns become the canonical table (:mod:`lpbench.datasets.preprocess`).
+    rows : tuple of dict
+        Steps that choose the rows.
+    public : dict or None
+        Which rows are public; without it, none.
+    target : str or dict
+        The label.
+    features : tuple of str and dict, or dict
+        The columns of the table.
     groups : dict
         Name -> columns that tell the same thing and are protected together. The levels of a one-hot column are a group
         without being listed, and stand here under the name of the column.
@@ -57,7 +69,7 @@ class Manifest:
     scale : (float, float) or None
         Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
     fingerprint : dict
-        See :meth:`lpbench.datasets.table.Table.fingerprint`.
+        Of the table, against which every source is verified.
     synthetic : str
         ``package.module:function`` of a synthetic family, in place of ``sources``. The function takes
         ``(streams, params, replication)`` and returns a Problem without mask.
@@ -146,20 +158,30 @@ def _files() -> dict[str, Path]:
 def _read(path: Path, modified: int) -> Manifest:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except yaml.YAMLError as error:
-        raise DataError(f"{path} is not valid YAML: {error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise DataError(f"{path} must hold a mapping of keys to values")
     known = {f.name for f in fields(Manifest)} - {"name", "folder"}
-    if unknown := sorted(set(content) - known):
+    if unknown := sorted(set(content) - known, key=str):
         raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(known))}")
     if missing := [key for key in ("title", "task") if key not in content]:
         raise DataError(f"{path}: key {missing[0]!r} is missing")
+    try:
+        check_content(path, content)
+    except DataError:
+        # a misspelt key is named, where the kinds of values let it be found
+        with suppress(TypeError, AttributeError, KeyError):
+            check_keys(content, path)
+        raise
     if content["task"] not in TASKS:
         raise DataError(f"{path}: task={content['task']!r} must be one of {', '.join(TASKS)}")
     if content.get("role", "") not in ROLES:
         raise DataError(f"{path}: role={content['role']!r} must be one of {', '.join(filter(None, ROLES))}")
+    if content.get("metric") and content["metric"] not in METRICS:
+        raise DataError(f"{path}: metric={content['metric']!r} must be one of {', '.join(METRICS)}")
     if bool(content.get("synthetic")) == bool(content.get("sources")):
         raise DataError(f"{path}: exactly one of `sources` (real data) and `synthetic` (a family) must be given")
+    check_keys(content, path)
     frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
     return Manifest(name=path.stem, folder=path.parent, **frozen)

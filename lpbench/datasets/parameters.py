@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.stress import check_stress
 from lpbench.errors import ConfigurationError, unknown_name
 
-#: Parameters of every real data set; None stands for a default that depends on the data set.
-REAL_PARAMS = {
-    "split": "random",
-    "test_size": None,
-    "deduplicate": False,
-    "sensitivity": "manifest",
-    "private_fraction": 1.0,
-    "public_share": 0.0,
-    "n_public": None,
-    "label_range": "file",
-    "labels": "recorded",
-    "public_sample": "recorded",
-    "metric": None,
+#: Parameter of every real data set -> its default and its meaning; None stands for a default that depends on the set.
+REAL: Mapping[str, tuple[Any, str]] = {
+    "split": ("random", "random, or published: the split of the released files"),
+    "test_size": (None, "share of test rows: 0.3 for regression, 0.2 of the private rows for classification"),
+    "deduplicate": (False, "whether repeated rows are left out"),
+    "sensitivity": ("manifest", "order of the columns, most sensitive first: manifest, columns, reversed or random"),
+    "private_fraction": (1.0, "share of the training rows that is used"),
+    "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
+    "n_public": (None, "public rows that are used: all"),
+    "label_range": ("file", "public range of the label: that of the file, or of its scale of measurement (`scale`)"),
+    "labels": ("recorded", "recorded, or what takes their place: permuted, lognormal, cauchy or zeros"),
+    "public_sample": ("recorded", "recorded, or how it differs: label_shift, concept_drift or missing_group"),
+    "metric": (None, "of classes: accuracy, balanced_accuracy or auc; else that of the manifest"),
 }
+REAL_PARAMS = {name: default for name, (default, _) in REAL.items()}
 #: Where the public range of the label comes from.
 LABEL_RANGES = ("file", "scale")
 #: Metrics of classification.

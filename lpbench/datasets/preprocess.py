@@ -1,19 +1,8 @@
 """From raw columns to the canonical table, as the manifest says.
 
 The order of the steps is fixed: name the columns, choose rows (``rows``), find the public rows (``public``), code the
-label (``target``) and the features (``features``). Manifest keys:
-
-rows
-    List of ``{drop_missing: all | [columns]}``, ``{keep: {column: c, values: [...]}}`` and ``{drop: {column: ...}}``.
-public
-    One of ``{first: k}`` (the first k rows that are kept), ``{column: c, values: [...]}``, ``{column: c, size: k}``
-    (the category whose number of rows is nearest to k), ``{file: role}`` (rows of that raw file) and
-    ``{sample: k, seed: s}`` (drawn once; the same for every replication).
-target
-    Column name, or ``{column: c, positive: [...], negative: [...]}`` for a label coded 1 and 0.
-features
-    List whose items are a column name, ``{column: c, map: {category: number}}`` or ``{column: c, one_hot: [...]}``;
-    or ``{all_except: [...]}``.
+label (``target``) and the features (``features``). The keys of each step are those of
+:mod:`lpbench.datasets.manifest_keys`.
 """
 
 from __future__ import annotations
@@ -24,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.manifest_keys import ROWS
 from lpbench.datasets.table import Table
 from lpbench.errors import DataError
 
@@ -73,6 +63,18 @@ class _Frame:
             raise DataError(f"data set {self.name!r}: column {column!r}, row {row} holds {cell}, expected a number")
         return values
 
+    def days(self, column: str, written: str) -> np.ndarray:
+        """Return a column of dates as days since 1970."""
+        series = self.column(column)
+        dates = pd.to_datetime(series, format=written, errors="coerce", utc=True)
+        if dates.isna().any():
+            row = int(np.flatnonzero(dates.isna())[0])
+            raise DataError(
+                f"data set {self.name!r}: column {column!r}, row {row} holds {str(series.iloc[row])!r}, "
+                f"expected a date written as {written}"
+            )
+        return ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
+
     def categories(self, column: str, known: Sequence) -> pd.Series:
         """Return the column as text, having checked that every cell is one of the known categories."""
         text = _text(self.column(column))
@@ -96,17 +98,19 @@ class _Frame:
         elif kind in ("keep", "drop"):
             listed = self.is_in(argument["column"], argument["values"])
             self.raw = self.raw[listed if kind == "keep" else ~listed]
+        elif kind == "fill_missing":
+            self.raw = self.raw.assign(**{c: filled(self.column(c)) for c in argument})
+        elif kind == "sample":
+            self.raw = self.raw[drawn_rows(len(self.raw), argument["size"], argument["seed"])]
         else:
-            raise DataError(f"data set {self.name!r}: rows step {kind!r} must be drop_missing, keep or drop")
+            raise DataError(f"data set {self.name!r}: rows step {kind!r} must be one of {', '.join(ROWS)}")
 
     def public(self, rule: Mapping) -> np.ndarray:
         n = len(self.raw)
         if "first" in rule:
             return np.arange(n) < rule["first"]
         if "sample" in rule:
-            # Raw output of the bit generator, whose stream numpy guarantees across versions.
-            keys = np.random.PCG64(rule["seed"]).random_raw(n)
-            return np.isin(np.arange(n), np.argsort(keys, kind="stable")[: rule["sample"]])
+            return drawn_rows(n, rule["sample"], rule["seed"])
         if "file" in rule:
             return self.raw.index.get_level_values(0).to_numpy() == rule["file"]
         if "size" in rule:
@@ -120,9 +124,23 @@ class _Frame:
     def target(self, rule: str | Mapping) -> np.ndarray:
         if isinstance(rule, str):
             return self.numbers(rule)
+        if "clip" in rule:
+            return np.clip(self.numbers(rule["column"]), *rule["clip"])
+        if "log" in rule:
+            return self.logarithms(rule["column"], rule["log"])
         positive = [str(v) for v in rule["positive"]]
         text = self.categories(rule["column"], [*positive, *rule["negative"]])
         return text.isin(positive).to_numpy(dtype=np.float64)
+
+    def logarithms(self, column: str, offset: float) -> np.ndarray:
+        values = offset + self.numbers(column)
+        if not (values > 0).all():
+            row = int(np.flatnonzero(values <= 0)[0])
+            raise DataError(
+                f"data set {self.name!r}: column {column!r}, row {row}: {offset:g} + the label is {values[row]:g}, "
+                "which has no logarithm; use `clip` instead of `log`"
+            )
+        return np.log(values)
 
     def feature_columns(self, features: Sequence | Mapping, target: str | Mapping) -> list[tuple[str, np.ndarray]]:
         """Return (name, values) of each canonical feature."""
@@ -134,6 +152,8 @@ class _Frame:
         for item in features:
             if not isinstance(item, Mapping):
                 columns.append((str(item), self.numbers(item)))
+            elif "date" in item:
+                columns.append((item["column"], self.days(item["column"], item["date"])))
             elif "map" in item:
                 codes = {str(k): float(v) for k, v in item["map"].items()}
                 text = self.categories(item["column"], list(codes))
@@ -144,6 +164,18 @@ class _Frame:
                     (f"{item['column']}={v}", (text == str(v)).to_numpy(dtype=np.float64)) for v in item["one_hot"]
                 )
         return columns
+
+
+def drawn_rows(n: int, size: int, seed: int) -> np.ndarray:
+    """Return which of n rows are drawn, by a stream that numpy guarantees across versions."""
+    keys = np.random.PCG64(seed).random_raw(n)
+    return np.isin(np.arange(n), np.argsort(keys, kind="stable")[:size])
+
+
+def filled(column: pd.Series) -> pd.Series:
+    """Fill missing cells: numbers by the median of the column, anything else by its most frequent value."""
+    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    return column.fillna(column.median() if numbers else column.mode().iloc[0])
 
 
 def _text(series: pd.Series) -> pd.Series:

@@ -12,7 +12,7 @@ from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.masks import make_mask, read_mask
 from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import draw_real
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError, DataError, LpbenchError
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -35,13 +35,7 @@ def make_problem(
     dataset : str
         Name of a manifest.
     dataset_params : mapping, optional
-        Real data: ``split`` (random | published), ``test_size`` (None: 0.3 for regression, 0.2 of the private rows for
-        classification), ``deduplicate``, ``sensitivity`` (manifest | columns | reversed | random: order of the
-        columns), ``private_fraction`` (share of the training rows that is used), ``n_public`` (None: all),
-        ``public_share`` (share of the training rows that is made public, where the data set has no public rows),
-        ``label_range`` (file | scale: range of the label in the file, or of its scale of measurement), ``metric`` (of
-        classes: accuracy | balanced_accuracy | auc), ``labels`` (recorded | permuted | lognormal | cauchy | zeros: what
-        takes their place), ``public_sample`` (recorded | label_shift | concept_drift | missing_group: how it differs).
+        Real data: those of :data:`lpbench.datasets.parameters.REAL`.
         Synthetic families: the parameters of the manifest.
     mask : str, optional
         Name of a mask; None leaves ``Problem.mask`` None, which means that every feature is protected.
@@ -100,7 +94,17 @@ class Draws:
 
 
 def _draw_synthetic(manifest: Manifest, params: dict, streams: Streams, replication: int) -> Problem:
-    problem = resolve_name(manifest.synthetic)(streams, params, replication)
+    try:
+        problem: Problem = resolve_name(manifest.synthetic)(streams, params, replication)
+    except LpbenchError:
+        raise
+    except Exception as error:  # whatever a user's family raises, or its name
+        raise DataError(
+            f"data set {manifest.name}: the family {manifest.synthetic} fails with {params}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(problem, Problem):
+        raise DataError(f"data set {manifest.name}: {manifest.synthetic} returns no Problem")
     context = {"columns": tuple(f"x{k + 1}" for k in range(problem.X_train.shape[1])), **problem.context}
     return replace(problem, metric=manifest.score, replication=replication, context=context)
 
@@ -116,12 +120,10 @@ def check_scaled(problem: Problem, name: str) -> None:
     parts = ("X_train", "X_test") if problem.X_public is None else ("X_public",)
     for part in parts:
         X = getattr(problem, part)
-        low, high = X.min(), X.max()
-        # Written so that NaN fails too.
-        if not (low >= 0 and high <= 1):
+        # Written so that NaN fails too; the ends of private values are not told.
+        if not (X.min() >= 0 and X.max() <= 1):
             raise DataError(
-                f"data set {name!r}: {part} has values in [{low:g}, {high:g}], expected [0, 1]; scale the features "
-                f"before they reach make_problem"
+                f"data set {name!r}: {part} has values outside [0, 1]; scale the features before make_problem sees them"
             )
 
 

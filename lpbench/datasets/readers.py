@@ -45,7 +45,10 @@ def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[st
         The file cannot be parsed, or has another number of columns than the manifest names.
     """
     if source["kind"] == "embedded":
-        return resolve_name(source["loader"])(as_frame=True, **source.get("options", {})).frame
+        try:
+            return resolve_name(source["loader"])(as_frame=True, **source.get("options", {})).frame
+        except (TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"data set {name!r}: {source['loader']} does not take its options: {error}") from error
     columns = list(source.get("columns") or columns)
     options = {"type": "arff"} if source["kind"] == "openml" else source.get("format", {})
     frames = []

@@ -29,6 +29,11 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     train, test = splits.train_test_rows(private.size, params["test_size"], params["split"], streams, replication)
     train, test = private[train], private[test]
     train = train[: splits.n_train_rows(private.size, params["test_size"], params["private_fraction"])]
+    if not train.size or not test.size or not table.columns:
+        raise DataError(
+            f"data set {manifest.name}: {table.y.size} rows with {len(table.columns)} features leave {train.size} "
+            f"training and {test.size} test rows; check `rows`, `public` and `features` of its manifest"
+        )
     order = sensitivity_order(manifest, table, params["sensitivity"], streams)
     if table.public is None:
         if params["n_public"] is not None:

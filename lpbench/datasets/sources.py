@@ -34,7 +34,7 @@ import numpy as np
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.errors import DataError, MissingDataError
-from lpbench.files import atomic_write
+from lpbench.files import atomic_write, inside
 from lpbench.paths import CACHE_VARIABLE, DOWNLOAD, IN_CHECKOUT, MANIFESTS, cache_folder
 
 MIRROR_VARIABLE = "LPBENCH_DATA_MIRROR"
@@ -61,12 +61,11 @@ def mirror_folder() -> Path | None:
 
 
 def source_paths(source: Mapping, folder: Path) -> dict[str, Path]:
-    """Paths of the raw files of a ``file``, ``openml`` or ``uci`` source under the cache folder."""
+    """Paths of the raw files of a ``file``, ``openml`` or ``uci`` source under the cache folder, never outside it."""
     if source["kind"] == "openml":
-        return {"data": folder / "openml" / f"{source['id']}.arff"}
-    if source["kind"] == "uci":
-        return {role: folder / "uci" / str(source["id"]) / path for role, path in source["files"].items()}
-    return {role: folder / "files" / path for role, path in source.get("files", {}).items()}
+        return {"data": inside(folder, f"openml/{source['id']}.arff")}
+    place = f"uci/{source['id']}" if source["kind"] == "uci" else "files"
+    return {role: inside(folder, f"{place}/{path}", f"files.{role}") for role, path in source.get("files", {}).items()}
 
 
 def locate(manifest: Manifest) -> Location | None:
@@ -79,7 +78,7 @@ def locate(manifest: Manifest) -> Location | None:
         if source["kind"] == "file" and mirror is not None:
             candidates.insert(0, ("mirror", {role: mirror / path for role, path in source["files"].items()}))
         if source["kind"] == "file" and manifest.folder != MANIFESTS:
-            own = {role: manifest.folder / path for role, path in source["files"].items()}
+            own = {role: inside(manifest.folder, path, f"files.{role}") for role, path in source["files"].items()}
             candidates.append(("beside the manifest", own))
         for place, paths in candidates:
             if paths and all(path.is_file() for path in paths.values()):

@@ -1,10 +1,10 @@
-"""What the curator sends to everybody: settings as canonical JSON, and a partition as packed arrays."""
+"""What the curator sends: settings as canonical JSON, in which partitions are packed arrays."""
 
 from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from lpbench.partitions import TreePartition
 #: Bytes of the longest broadcast, and depth of the deepest partition, that a device reads.
 MOST_BROADCAST, MOST_DEPTH = 1 << 20, 256
 
-_LENGTH = struct.Struct(">I")
 _TREE = struct.Struct(">HI")
 
 
@@ -26,25 +25,15 @@ class Broadcast:
     Attributes
     ----------
     settings : dict
-        JSON values; the keys ``protocol``, ``round`` and, from round 2 on, ``after`` (hexadecimal digest of the round
-        before) are always there.
-    tree : TreePartition, optional
+        JSON values; the keys ``campaign``, ``round``, ``device`` and, from round 2 on, ``after`` (hexadecimal digest of
+        the round before) are always there.
     """
 
     settings: dict
-    tree: TreePartition | None = field(default=None)
-
-    @property
-    def partition(self) -> TreePartition:
-        """The partition; ProtocolError if there is none."""
-        if self.tree is None:
-            raise ProtocolError("the broadcast has no partition")
-        return self.tree
 
     def encode(self) -> bytes:
         """Return the bytes that are sent; they determine the campaign."""
-        text = json.dumps(self.settings, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-        content = _LENGTH.pack(len(text)) + text + (b"" if self.tree is None else encode_tree(self.tree))
+        content = json.dumps(self.settings, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
         if len(content) > MOST_BROADCAST:
             raise ProtocolError(f"a broadcast of {len(content)} bytes: devices read at most {MOST_BROADCAST}")
         return content
@@ -55,13 +44,11 @@ class Broadcast:
         if not isinstance(content, bytes) or len(content) > MOST_BROADCAST:
             raise ProtocolError(f"the broadcast cannot be read: it must be at most {MOST_BROADCAST} bytes")
         try:
-            (length,) = _LENGTH.unpack_from(content)
-            settings = json.loads(content[_LENGTH.size : _LENGTH.size + length], parse_constant=_no_number)
-            if _LENGTH.size + length > len(content) or not isinstance(settings, dict):
-                raise ValueError("no settings of the length that is stated")
-            rest = content[_LENGTH.size + length :]
-            return cls(settings, decode_tree(rest) if rest else None)
-        except (struct.error, ValueError, RecursionError) as error:
+            settings = json.loads(content, parse_constant=_no_number)
+            if not isinstance(settings, dict):
+                raise ValueError("its content is no object")
+            return cls(settings)
+        except (ValueError, RecursionError) as error:
             raise ProtocolError(f"the broadcast cannot be read: {error}") from error
 
 

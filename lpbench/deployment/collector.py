@@ -45,8 +45,8 @@ class Round:
 
     Attributes
     ----------
-    number : int
-        1, 2, ...
+    number : int or mapping of int to int
+        1, 2, ...; each user's own, where some were asked more often than others.
     campaign : bytes or mapping of int to bytes
         Digest of the broadcast that the reports answer; of each user's own, where questions differ.
     fields : tuple of Field
@@ -55,10 +55,14 @@ class Round:
         Whether reports are kept one by one or added up, or their categories counted (fields that are ``Integers``).
     """
 
-    number: int
+    number: int | Mapping[int, int]
     campaign: bytes | Mapping[int, bytes]
     fields: tuple[Field, ...]
     keep: str = "rows"
+
+    def number_of(self, user: int) -> int | None:
+        """Round of a user; None: the user was not asked."""
+        return self.number if isinstance(self.number, int) else self.number.get(user)
 
     def campaign_of(self, user: int) -> bytes | None:
         """Digest of the broadcast to a user; None: the user was not asked."""
@@ -130,7 +134,7 @@ class Collector:
         envelope = open_envelope(bytes(report)) if isinstance(report, (bytes, bytearray, memoryview)) else None
         if envelope is None or envelope.version != VERSION:
             return "malformed", None
-        if envelope.round != self.round.number:
+        if self.round.number_of(envelope.user) not in (envelope.round, None):
             return "out_of_round", None
         if envelope.campaign != self.round.campaign_of(envelope.user):
             return "wrong_campaign", None

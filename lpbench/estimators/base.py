@@ -5,20 +5,28 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.checks import check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
+from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.problem import BY_PROBABILITY, Problem
-from lpbench.seeds import Streams
+from lpbench.seeds import Seed, Streams
+
+#: Parameters that decide how records are sealed: grid points that differ in them meet users of their own.
+SEALED = ("domain", "y_range", "classes")
 
 #: Mask or public sample, which ``fit`` may be called without.
 Rows = np.ndarray | None
@@ -101,8 +109,48 @@ def _encoded(y: np.ndarray, y_public: np.ndarray | None) -> tuple[np.ndarray, np
     return classes, np.searchsorted(classes, y), public_codes
 
 
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One replication as a method meets it: users behind their door, and test rows whose labels are sealed.
+
+    Attributes
+    ----------
+    users : SimulatedUsers
+    X_test : ndarray of shape (m, d)
+        Test rows, complete.
+    streams : Streams
+        The curator's randomness; a fit takes it as ``random_state``.
+    score : callable
+        Scores predictions (..., m) of the test rows, see :meth:`lpbench.problem.Problem.score`.
+    counts : callable
+        ``counts(cells, n_cells)``: test rows of each class in each cell, ndarray of shape (n_classes, n_cells); cell -1
+        leaves a row out, and so does a class that is not in the public list.
+    metric : str
+    """
+
+    users: SimulatedUsers
+    X_test: np.ndarray
+    streams: Streams
+    score: Callable[[np.ndarray], np.ndarray]
+    counts: Callable[[np.ndarray, int], np.ndarray]
+    metric: str
+
+
+def _test_counts(y_test: np.ndarray, classes: np.ndarray | None, cells: np.ndarray, n_cells: int) -> np.ndarray:
+    """Count the test rows of each class in each cell."""
+    known = np.unique(y_test) if classes is None else classes
+    codes = np.minimum(np.searchsorted(known, y_test), known.size - 1)
+    kept = (known[codes] == y_test) & (cells >= 0)
+    flat = np.bincount(codes[kept] * n_cells + cells[kept], minlength=known.size * n_cells)
+    return flat.reshape(known.size, n_cells)
+
+
 class LocalEstimator(BaseEstimator):
     """Base of all estimators of the library.
+
+    A method implements ``learn(users)`` and ``predict``. ``fit`` is scikit-learn's way in: it checks the arrays and
+    seals them in :class:`~lpbench.privacy.SimulatedUsers`. ``guarantee_`` is what the users have spent. A method that
+    can score a whole grid in one pass overrides ``learn_grid``.
 
     Class attributes
     ----------------
@@ -113,20 +161,92 @@ class LocalEstimator(BaseEstimator):
         Whether the result depends on the budget at all (False: non-private references).
     uses_public : bool
         Whether a public sample is read.
+    exceeds_budget : bool
+        Whether a setting is known to spend more than ``epsilon``, for comparison; a note of the guarantee says so.
+    protects : {"mask", "label", "record"}
+        What the method's users protect: the features that the mask names, the label alone (every feature is public,
+        whatever the mask), or the whole record.
+    costs : (float, float, float)
+        Microseconds for a replication, a number read (table size x replications) and a fit, as measured in a full run
+        on two cores; by default the middle of the library's methods. They decide what a work limit leaves out.
+    rounding : str
+        Why scores may differ between processors, by rounding alone; empty: the same bits are promised.
 
     Conventions
     -----------
-    Subclasses store constructor parameters only, derive every draw from ``self._streams()`` with a purpose name, draw
-    *unit-scale* noise and scale it by the budget, so that equal keys give common random numbers across budgets and
-    grid points and ``sweep`` equals ``fit`` bit for bit (up to the order of floating-point sums).
+    Subclasses are dataclasses of their parameters (``@dataclass(eq=False, repr=False)``), derive every draw of the
+    curator from ``self._streams()`` with a purpose name, and have their devices draw *unit-scale* noise which budgets
+    scale, so that equal keys give common random numbers across budgets and grid points and ``sweep`` equals ``fit`` bit
+    for bit (up to the order of floating-point sums).
     """
 
     uses_mask = False
     uses_epsilon = True
     uses_public = False
+    exceeds_budget = False
+    protects = "mask"
+    costs: ClassVar[tuple[float, float, float]] = (1500.0, 0.1, 250.0)
+    rounding = ""
 
-    #: What ``fit`` took from protected labels because it was not given; ends in the note of ``guarantee_``.
-    _leak_note = ""
+    def fit(
+        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+    ) -> Self:
+        """Simulate the users of a sample and learn from them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features, complete; entries that ``mask`` protects are read by the users' devices only.
+        y : array-like of shape (n,)
+            Labels within ``y_range``, or classes. Always protected.
+        mask : boolean array of shape (n, d), optional
+            True = protected; None: every feature is protected. The mask itself is public.
+        X_public : array-like of shape (q, d), optional
+        y_public : array-like of shape (q,), optional
+            Public labelled rows, for methods that use them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ConfigurationError
+            A parameter has an impossible value.
+        DataError
+            The arrays do not fit together or leave what was declared public.
+        """
+        return self.learn_from(self._users(X, y, mask, X_public, y_public, self._streams()))
+
+    @abstractmethod
+    def learn(self, users: Users) -> Self:
+        """Learn from users: ask them, and keep what the curator makes of the answers."""
+        raise NotImplementedError(f"{type(self).__name__}.learn")
+
+    def learn_from(self, users: Users) -> Self:
+        """Learn from users, who keep the account: ``guarantee_`` is what they have spent."""
+        self._meet(users)
+        self.learn(users)
+        self.guarantee_ = users.spent
+        return self
+
+    def _meet(self, users: Users) -> None:
+        """Take over what is public about users before anything is asked."""
+        self.n_features_in_ = users.n_features
+
+    def _users(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
+    ) -> SimulatedUsers:
+        """Check arrays and seal them."""
+        raise NotImplementedError
+
+    def _sealed_mask(self, mask: Any, shape: tuple[int, int]) -> np.ndarray | None:
+        """The mask of the records; None: everything is protected."""
+        if mask is not None:
+            mask = check_mask(mask, shape)
+        if self.protects == "label":
+            return np.zeros(shape, dtype=bool)
+        return None if self.protects == "record" else mask
 
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)
@@ -137,22 +257,17 @@ class LocalEstimator(BaseEstimator):
         return (np.clip(X, lo, hi) - lo) / (hi - lo)
 
     def _warn_of_clipping(self, X: np.ndarray) -> None:
-        """Warn if training features lie outside the domain by more than rounding errors; nothing else reads this."""
+        """Warn if training features lie outside the domain by more than rounding errors."""
         lo, hi = check_domain(self.domain, X.shape[1])
         slack = 1e-9 * (hi - lo)
-        outside = (X < lo - slack) | (X > hi + slack)
-        if outside.any():
+        if ((X < lo - slack) | (X > hi + slack)).any():
             warnings.warn(
-                f"{outside.mean():.1%} of the values of X lie outside domain={self.domain!r} and were clipped to it; "
-                "pass the public range of the features as domain=(lo, hi), or one pair for each feature, or scale X "
-                "first by lpbench.estimators.public_scaler.PublicScaler",
+                f"values of X lie outside domain={self.domain!r} and were clipped to it; pass the public range of the "
+                "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
+                "lpbench.estimators.public_scaler.PublicScaler",
                 ClippingWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-
-    def _noted(self, *notes: str) -> str:
-        """Join the notes of a guarantee and what was taken from protected labels."""
-        return "; ".join(filter(None, [*notes, self._leak_note]))
 
     def resolve_grid(self, grid: Mapping[str, Sequence], problem: Problem) -> dict:
         """Replace grid entries that depend on the problem's shape (such as ``"all"``); the default changes nothing.
@@ -165,39 +280,21 @@ class LocalEstimator(BaseEstimator):
         """How many replications :meth:`sweep_many` should get at once (1: one by one)."""
         return 1
 
-    def sweep_many(
-        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
-    ) -> list[SweepResult]:
-        """Sweep several replications of one scenario; the default is the loop over :meth:`sweep`."""
-        return [self.for_problem(p).sweep(p, budgets, grid, s) for p, s in zip(problems, streams, strict=True)]
-
-    def score_many(
-        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
-    ) -> list[SweepResult]:
-        """Score several replications of one scenario: by :meth:`sweep_many`, or by single fits if probabilities count.
-
-        A sweep scores predictions; of a metric of probabilities nothing but the fitted estimators know.
-        """
-        if problems[0].metric not in BY_PROBABILITY:
-            return self.sweep_many(problems, budgets, grid, streams)
-        loops = zip(problems, streams, strict=True)
-        return [LocalEstimator.sweep(self.for_problem(p), p, budgets, grid, s) for p, s in loops]
-
-    def for_problem(self, problem: Problem) -> LocalEstimator:
-        """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
-        model = clone(self)
-        known = model.get_params()
-        if problem.y_range is not None and "y_range" in known and model.y_range is None:
-            model.set_params(y_range=problem.y_range)
-        if problem.classes is not None and "classes" in known and model.classes is None:
-            model.set_params(classes=problem.classes)
-        return model
+    def task(self, problem: Problem, streams: Streams) -> Task:
+        """Seal a replication: its users behind their door, its test labels behind the score."""
+        model = copy(self)  # a clone takes as long as sealing a small sample
+        for name in ("y_range", "classes"):
+            if getattr(problem, name) is not None and getattr(model, name, model) is None:
+                setattr(model, name, getattr(problem, name))
+        users = model._users(
+            problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public, streams
+        )
+        X_test = np.asarray(problem.X_test, dtype=np.float64)
+        counts = partial(_test_counts, np.asarray(problem.y_test), users.classes)
+        return Task(users, X_test, streams, problem.score, counts, problem.metric)
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score every budget and grid point on one problem.
-
-        The default refits once per budget and point. Subclasses share what the points have in common; a contract
-        test holds them to this loop.
+        """Score every budget and grid point on one problem; equals the loop of single fits.
 
         Parameters
         ----------
@@ -213,6 +310,41 @@ class LocalEstimator(BaseEstimator):
         -------
         SweepResult
         """
+        return self.sweep_many([problem], budgets, grid, [streams])[0]
+
+    def sweep_many(
+        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
+    ) -> list[SweepResult]:
+        """Sweep several replications of one scenario.
+
+        A grid pass scores predictions; a metric of probabilities is scored by single fits.
+        """
+        sealed, members = [], []
+        for parameters, numbers, part in _sealed_alike(grid):
+            model = clone(self).set_params(**parameters) if parameters else self
+            sealed.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
+            members.append(numbers)
+        if problems[0].metric in BY_PROBABILITY:
+            scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in sealed]
+        else:
+            scored = self.learn_grids(sealed, budgets)
+        return scored[0] if len(scored) == 1 else [_joined(own, members) for own in zip(*scored, strict=True)]
+
+    def learn_grids(
+        self, sealed: Sequence[tuple[Self, Sequence[Task], Grid]], budgets: Sequence[float]
+    ) -> list[list[SweepResult]]:
+        """Score grids, each with a model and tasks of its own; to be overridden where they share work."""
+        return [model.learn_grid(tasks, budgets, grid) for model, tasks, grid in sealed]
+
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+        """Score the whole grid on several replications; by default one fit after the other."""
+        return [self.refitted(task, budgets, grid) for task in tasks]
+
+    def refitted(self, task: Task, budgets: Sequence[float], grid: Grid) -> SweepResult:
+        """Score every budget and grid point by a fit of its own, all on the users' same randomness.
+
+        A contract test holds :meth:`learn_grid` to this loop.
+        """
         points = expand_grid(grid)
         values = np.full((len(budgets), len(points)), np.nan)
         for b, epsilon in enumerate(budgets):
@@ -221,61 +353,169 @@ class LocalEstimator(BaseEstimator):
                 continue
             budget = {"epsilon": epsilon} if self.uses_epsilon else {}
             for g, point in enumerate(points):
-                model = clone(self).set_params(random_state=streams, **budget, **point)
-                model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-                by_probability = problem.metric in BY_PROBABILITY
-                values[b, g] = problem.score(
-                    model.predict_proba(problem.X_test)[:, 1] if by_probability else model.predict(problem.X_test)
-                )
+                model = clone(self).set_params(random_state=task.streams, **budget, **point)
+                model.learn_from(task.users.fresh())
+                if task.metric in BY_PROBABILITY:
+                    values[b, g] = task.score(model.predict_proba(task.X_test)[:, 1])
+                else:
+                    values[b, g] = task.score(model.predict(task.X_test))
         return SweepResult(values)
 
+    def for_problem(self, problem: Problem) -> Self:
+        """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
+        model = clone(self)
+        known = model.get_params()
+        if problem.y_range is not None and "y_range" in known and model.y_range is None:
+            model.set_params(y_range=problem.y_range)
+        if problem.classes is not None and "classes" in known and model.classes is None:
+            model.set_params(classes=problem.classes)
+        return model
 
+
+def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
+    """Split a grid into points that meet the same users: (values of ``SEALED``, indices of the points, the points)."""
+    if isinstance(grid, Mapping):
+        return _mapping_sealed_alike(grid)
+    parts: dict[str, tuple[dict[str, Any], list[int], list[dict]]] = {}
+    for g, point in enumerate(expand_grid(grid)):
+        values = {name: point[name] for name in SEALED if name in point}
+        _, members, part = parts.setdefault(repr(values) if values else "", (values, [], []))
+        members.append(g)
+        part.append(point)
+    return list(parts.values())
+
+
+def _mapping_sealed_alike(grid: Mapping[str, Sequence]) -> list[tuple[dict[str, Any], Any, Grid]]:
+    """As :func:`_sealed_alike`, without a list of the points, which may be thousands."""
+    names, apart = sorted(grid), [name for name in SEALED if name in grid]
+    numbers = np.arange(math.prod(len(grid[name]) for name in names)).reshape([len(grid[name]) for name in names])
+    if numbers.size == 0:
+        expand_grid(grid)  # says which parameter has no value
+    parts: list[tuple[dict[str, Any], Any, Grid]] = []
+    for place in itertools.product(*(range(len(grid[name])) for name in apart)):
+        at = dict(zip(apart, place, strict=True))
+        values = {name: grid[name][k] for name, k in at.items()}
+        members = numbers[tuple(at.get(name, slice(None)) for name in names)].ravel()
+        parts.append((values, members, {**grid, **{name: [value] for name, value in values.items()}}))
+    return parts
+
+
+def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> SweepResult:
+    """Put the scores of parts of a grid in the places of their points."""
+    result = SweepResult(np.empty((len(parts[0].values), sum(map(len, members)))))
+    for part, numbers in zip(parts, members, strict=True):
+        result.values[:, numbers] = part.values
+        result.reasons.update({(b, int(numbers[g])): why for (b, g), why in part.reasons.items()})
+    return result
+
+
+def grouped(points: Sequence[Mapping[str, Any]], cheap: Iterable[str]) -> list[tuple[dict[str, Any], list[int]]]:
+    """Group grid points that differ in ``cheap`` parameters alone.
+
+    Returns
+    -------
+    list of (shared parameters, indices of the points), in order of appearance
+    """
+    cheap = set(cheap)
+    groups: dict[tuple, list[int]] = {}
+    for g, point in enumerate(points):
+        rest = tuple(sorted(((k, v) for k, v in point.items() if k not in cheap), key=lambda pair: pair[0]))
+        groups.setdefault(rest, []).append(g)
+    return [(dict(rest), members) for rest, members in groups.items()]
+
+
+@dataclass(eq=False, repr=False)
 class LocalRegressor(RegressorMixin, LocalEstimator):
-    """Base of the regressors; expects parameters ``y_range``, ``clip``, ``domain`` and ``random_state``."""
+    """Base of the regressors.
 
-    def _check_fit(
-        self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None = None, *, allow_nan: bool = False
-    ) -> Any:
-        """Validate ``fit``'s arguments.
+    Parameters
+    ----------
+    y_range : (float, float), optional
+        Public range of the label. None: taken from the protected labels, with a warning and a note.
+    clip : bool
+        Clip predictions to ``y_range`` (post-processing, which costs no privacy).
+    domain : (float, float), or one pair for each feature
+        Public range of the features, which are clipped to it and mapped to [0, 1].
+    random_state : int, Generator, RandomState, Streams or None
 
-        Returns
-        -------
-        X : ndarray of shape (n, d) in [0, 1]; y : ndarray of shape (n,); mask : boolean ndarray of shape (n, d)
-        """
+    Attributes
+    ----------
+    y_range_ : (float, float)
+    guarantee_ : Guarantee
+    """
+
+    y_range: tuple[float, float] | None = field(default=None, kw_only=True)
+    clip: bool = field(default=True, kw_only=True)
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
+    random_state: Seed | Streams = field(default=None, kw_only=True)
+
+    #: Whether features may be missing (NaN) in training and test rows.
+    _allows_nan = False
+
+    def _users(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
+    ) -> SimulatedUsers:
         if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
         else:
             X, y = validate_data(
-                self, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan" if allow_nan else True
-            )
+                self, X, y, dtype=np.float64, y_numeric=True,
+                ensure_all_finite="allow-nan" if self._allows_nan else True,
+            )  # fmt: skip
         y = np.asarray(y, dtype=np.float64)
-        mask = check_mask(mask, X.shape)
-        self.y_range_, self._leak_note = self._public_range(y)
+        mask = self._sealed_mask(mask, X.shape)
+        y_range, notes = self._public_range(y)
         self._warn_of_clipping(X)
-        return self._to_unit_cube(X), y, mask
+        public = self._public_sample(X_public, y_public)
+        return SimulatedUsers(
+            Records(self._to_unit_cube(X), y, mask), streams, y_range=y_range, public=public, notes=notes
+        )
 
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
+    def _meet(self, users: Users) -> None:
+        super()._meet(users)
+        if users.y_range is None:
+            raise ConfigurationError(
+                "y_range=None: the users' range of the label must be public; pass y_range=(lo, hi)"
+            )
+        self.y_range_ = users.y_range
+
+    def _public_sample(self, X_public: Rows, y_public: Rows) -> PublicSample | None:
+        if (X_public is None) != (y_public is None):
+            raise ConfigurationError("X_public and y_public must be given together")
+        if X_public is None or not self.uses_public:
+            return None
+        X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
+        y_public = check_array(y_public, ensure_2d=False, dtype=np.float64, input_name="y_public")
+        if y_public.shape != (X_public.shape[0],):
+            raise DataError(
+                f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},), one label a row of X_public"
+            )
+        return PublicSample(self._to_unit_cube(X_public), y_public)
+
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
         if self.y_range is None:
+            lo, hi = float(y.min()), float(y.max())
+            if not self.uses_epsilon:
+                return (lo, hi), []  # nothing is protected, so that nothing leaks
             warnings.warn(
                 "y_range was not given: it is taken from the protected labels, which leaks their minimum and maximum; "
                 "pass y_range=(lo, hi) from public knowledge",
                 PrivacyLeakWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-            lo, hi = float(y.min()), float(y.max())
-            return (lo, hi), "y_range taken from protected labels"
+            return (lo, hi), ["y_range taken from protected labels"]
         lo, hi = check_range("y_range", self.y_range)
         if y.min() < lo or y.max() > hi:
             raise DataError(
-                f"y has values in [{y.min():g}, {y.max():g}], outside y_range=({lo:g}, {hi:g}); "
-                "clip the labels or declare a wider public range"
+                f"y has values outside y_range=({lo:g}, {hi:g}); clip the labels or declare a wider public range"
             )
-        return (lo, hi), ""
+        return (lo, hi), []
 
-    def _check_predict(self, X: np.ndarray, *, allow_nan: bool = False) -> np.ndarray:
+    def _check_predict(self, X: np.ndarray) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan" if allow_nan else True)
+        finite = "allow-nan" if self._allows_nan else True
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
         return self._to_unit_cube(X)
 
     def _finish(self, predictions: np.ndarray) -> np.ndarray:
@@ -289,30 +529,41 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class LocalClassifier(ClassifierMixin, LocalEstimator):
-    """Base of the classifiers; expects ``domain`` (or None: no clipping), ``random_state`` and mostly ``classes``."""
+    """Base of the classifiers.
+
+    Parameters
+    ----------
+    domain : (float, float), one pair for each feature, or None
+        Public range of the features, which are clipped to it and mapped to [0, 1]; None: as they are.
+    classes : array-like, optional
+        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
+    random_state : int, Generator, RandomState, Streams or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    guarantee_ : Guarantee
+    """
+
+    domain: Any = field(default=None, kw_only=True)
+    classes: Any = field(default=None, kw_only=True)
+    random_state: Seed | Streams = field(default=None, kw_only=True)
 
     #: Whether features outside the domain are clipped to it.
     _clips = True
 
-    def _check_fit(
-        self, X: np.ndarray, y: np.ndarray, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Any:
-        """Validate ``fit``'s arguments.
-
-        Returns
-        -------
-        X : ndarray of shape (n, d); codes : int ndarray of shape (n,), index into ``classes_``
-        X_public, public_codes : the same for the public sample, or (None, None)
-        """
+    def _users(
+        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
+    ) -> SimulatedUsers:
         if _is_plain(X, 2) and _is_codes(y) and len(X) == len(y):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
         else:
             X, y = validate_data(self, X, y, dtype=np.float64)
             check_classification_targets(y)
-        if mask is not None:
-            check_mask(mask, X.shape)
+        mask = self._sealed_mask(mask, X.shape)
         if (X_public is None) != (y_public is None):
             raise ConfigurationError("X_public and y_public must be given together")
         if X_public is not None:
@@ -322,33 +573,43 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
             y_public = np.asarray(y_public)
             if y_public.shape != (X_public.shape[0],):
                 raise DataError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
-        self.classes_, codes, public_codes = self._public_classes(y, y_public)
+        classes, codes, public_codes, notes = self._public_classes(y, y_public)
         if self.domain is not None and self._clips:
             self._warn_of_clipping(X)
-        return self._prepare(X), codes, None if X_public is None else self._prepare(X_public), public_codes
+        public = None
+        if X_public is not None and public_codes is not None:
+            public = PublicSample(self._prepare(X_public), public_codes)
+        return SimulatedUsers(
+            Records(self._prepare(X), codes, mask), streams, classes=classes, public=public, notes=notes
+        )
+
+    def _meet(self, users: Users) -> None:
+        super()._meet(users)
+        if users.classes is None:
+            raise ConfigurationError("classes=None: the users' list of classes must be public; pass classes=[...]")
+        self.classes_ = users.classes
 
     def _public_classes(
         self, y: np.ndarray, y_public: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """The list of classes, and the number of each label in it; the list is public if it was given."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
+        """The list of classes, the number of each label in it, and a note if the list is not public."""
         found, codes, public_codes = _encoded(y, y_public)
-        self._leak_note = ""
-        if getattr(self, "classes", None) is None:
-            if self.uses_epsilon:
-                warnings.warn(
-                    "classes was not given: the list is taken from the protected labels, which leaks the classes that "
-                    "occur; pass classes=[...] from public knowledge",
-                    PrivacyLeakWarning,
-                    stacklevel=4,
-                )
-                self._leak_note = "list of classes taken from protected labels"
-            return found, codes, public_codes
+        if self.classes is None:
+            if not self.uses_epsilon:
+                return found, codes, public_codes, []
+            warnings.warn(
+                "classes was not given: the list is taken from the protected labels, which leaks the classes that "
+                "occur; pass classes=[...] from public knowledge",
+                PrivacyLeakWarning,
+                stacklevel=5,
+            )
+            return found, codes, public_codes, ["list of classes taken from protected labels"]
         known = np.unique(self.classes)
         unlisted = found[~np.isin(found, known)]
         if unlisted.size:
-            raise DataError(f"y has the class {unlisted[0]!r}, which is not in `classes`")
+            raise DataError("y has a class that is not in `classes`; list every class that may occur")
         place = np.searchsorted(known, found)
-        return known, place[codes], None if public_codes is None else place[public_codes]
+        return known, place[codes], None if public_codes is None else place[public_codes], []
 
     def _prepare(self, X: np.ndarray) -> np.ndarray:
         return X if self.domain is None else self._to_unit_cube(X)

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import DataError
-from lpbench.estimators.base import LocalClassifier, Rows
+from lpbench.estimators.base import LocalClassifier
+from lpbench.privacy import Users
 
 
 class BinaryClassifier(LocalClassifier):
     """Base of classifiers that know two classes only."""
 
-    def _check_fit(
-        self, X: np.ndarray, y: np.ndarray, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Any:
-        result = super()._check_fit(X, y, mask, X_public, y_public)
+    def _meet(self, users: Users) -> None:
+        super()._meet(users)
         n_classes = self.classes_.size
         if n_classes > 2:
             raise DataError(
@@ -25,7 +24,6 @@ class BinaryClassifier(LocalClassifier):
             )
         if n_classes < 2:
             raise DataError(f"two classes are needed, the labels hold one class only: {self.classes_[0]!r}")
-        return result
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

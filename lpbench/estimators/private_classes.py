@@ -1,14 +1,16 @@
-"""Device that sends its class, randomised among the public list of classes."""
+"""Device that sends its class, randomised among the public list of classes by any mechanism."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from lpbench.privacy import GRR, BitVector, Device, Records
-from lpbench.privacy.payload import Field, Integers
+from lpbench.errors import ConfigurationError
+from lpbench.privacy import GRR, Device, Laplace, Mechanism, PriorResponse, Records, prior_reports, ranked_classes
+from lpbench.privacy.payload import Field
 from lpbench.seeds import Streams
 
 
@@ -18,61 +20,97 @@ class ClassQuestion:
 
     Attributes
     ----------
-    mechanism : GRR or BitVector
-        One category, or one bit for each class.
+    mechanism : Mechanism
+        Randomizer of the class code; Laplace noise goes to the one-hot vector.
     purpose : str
         Stream of the users' randomness.
     axes : mapping of str to int
         Its axes.
+    n_classes : int
+        Where the mechanism does not say.
+    prior : ndarray of shape (n, n_classes), optional
+        Public prior of each asked user: the answer is among the user's most probable classes, and the budget is that
+        of the mechanism.
     """
 
-    mechanism: GRR | BitVector
-    purpose: str
+    mechanism: Mechanism
+    purpose: str = "class report"
     axes: Mapping[str, int] = field(default_factory=dict)
+    n_classes: int = 0
+    prior: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        listed = getattr(self.mechanism, "n_categories", None)
+        if listed is not None:
+            object.__setattr__(self, "n_classes", int(listed))
+
+    def take(self, users: Any) -> ClassQuestion:
+        """The question to some of the users."""
+        return self if self.prior is None else replace(self, prior=self.prior[users])
 
 
 class ClassDevice(Device[ClassQuestion]):
     """Randomise the own class code; features are not read."""
+
+    def mechanism(self, question: ClassQuestion) -> Mechanism:
+        """The mechanism of the question."""
+        return question.mechanism
+
+    def inputs(self, records: Records, question: ClassQuestion) -> np.ndarray:
+        """The class codes, or their one-hot vectors."""
+        codes = np.asarray(records.y)
+        return np.eye(question.n_classes)[codes] if isinstance(question.mechanism, Laplace) else codes
+
+    def columns(self, question: ClassQuestion) -> int:
+        """One number a class for Laplace noise."""
+        return question.n_classes if isinstance(question.mechanism, Laplace) else 1
 
     def draws(self, streams: Streams, n: int, question: ClassQuestion) -> np.random.Generator:
         """The generator of the users' uniforms."""
         return streams.generator(question.purpose, **question.axes)
 
     def report(self, records: Records, question: ClassQuestion, draws: np.random.Generator) -> np.ndarray:
-        """Categories of shape (n,), or bits of shape (n, n_classes)."""
-        return question.mechanism.randomize(records.y, draws)
+        """Classes (n,), members of subsets (n, w), bits or noisy numbers (n, n_classes)."""
+        if question.prior is None:
+            return super().report(records, question, draws)
+        order, size = ranked_classes(question.prior, question.mechanism.epsilon)
+        return prior_reports(np.asarray(records.y), order, size, question.mechanism.epsilon, draws)
 
-    def law(self, question: ClassQuestion, records: Records) -> tuple[GRR | BitVector, np.ndarray]:
-        """The mechanism on the class codes."""
-        return question.mechanism, np.asarray(records.y)
+    def law(self, question: ClassQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
+        """The mechanism on the codes; of users with a prior, who share it, its own."""
+        if question.prior is None:
+            return super().law(question, records)
+        if (question.prior != question.prior[0]).any():
+            raise ConfigurationError("records must share their prior; ask about users one by one")
+        return PriorResponse.for_prior(question.mechanism.epsilon, question.prior[0]), np.asarray(records.y)
 
     def fields(self, question: ClassQuestion) -> tuple[Field, ...]:
-        """One category, or bits."""
-        n_classes = question.mechanism.n_categories
-        return (Integers(2, n_classes),) if isinstance(question.mechanism, BitVector) else (Integers(n_classes),)
-
-    def budget(self, question: ClassQuestion) -> float:
-        """Exact epsilon of the report."""
-        return question.mechanism.epsilon
+        """Categories, bits, or real numbers."""
+        return question.mechanism.fields(self.columns(question))
 
     def addends(self, reports: np.ndarray, question: ClassQuestion) -> np.ndarray:
         """Indicators of the reported categories, or the bits: shape (n, n_classes)."""
         if isinstance(question.mechanism, GRR):
-            return np.eye(question.mechanism.n_categories)[reports]
+            return np.eye(question.n_classes)[reports]
         return super().addends(reports, question)
 
-    def estimate(self, sums: np.ndarray, question: ClassQuestion, n: int) -> np.ndarray:
+    def estimate(self, sums: np.ndarray, question: ClassQuestion, n: Any) -> np.ndarray:
         """Unbiased counts of the classes among ``n`` users."""
-        return question.mechanism.estimate(sums, n)
+        mechanism: Any = question.mechanism
+        return np.asarray(mechanism.estimate(sums, n))
 
-    def sums(self, records: Records, question: ClassQuestion, streams: Streams) -> np.ndarray:
-        """Draw the estimate from all users' reports by the law of their sums: shape (n_classes,)."""
-        counts = np.bincount(records.y, minlength=question.mechanism.n_categories)
-        return self.estimate(self.sum_of_reports(counts, question, streams), question, len(records))
-
-    def sum_of_reports(self, counts: np.ndarray, question: ClassQuestion, streams: Streams) -> np.ndarray:
-        """Draw the sums of the reports of groups of users, given the true counts (..., n_classes) of each group."""
-        return question.mechanism.sum_of_reports(counts, self.draws(streams, 0, question))
+    def draw_sums(
+        self, records: Records, question: ClassQuestion, streams: Streams, by: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Draw the unbiased counts of the classes, or those of each group, by the law of the sums."""
+        n_classes, draws = question.n_classes, self.draws(streams, 0, question)
+        mechanism: Any = question.mechanism
+        if by is None:
+            counts = np.bincount(records.y, minlength=n_classes)
+            return self.estimate(mechanism.sum_of_reports(counts, draws), question, len(records))
+        sizes = np.bincount(by)
+        counts = np.bincount(by * n_classes + records.y, minlength=sizes.size * n_classes).reshape(-1, n_classes)
+        return self.estimate(mechanism.sum_of_reports(counts, draws), question, sizes[:, None])
 
 
 CLASS = ClassDevice()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
-from lpbench.privacy.payload import Field, GridPoints, Reals, grid_reach
+from lpbench.privacy.payload import Field, Reals
 from lpbench.seeds import Streams
 
-#: Bits of one real number in a report.
-REAL_BITS = 64.0
 #: The grid of discrete labels has at least 2^LABEL_BITS steps in the public range.
 LABEL_BITS = 10
 #: Noise of labels.
@@ -47,6 +47,10 @@ class LabelQuestion:
     def __post_init__(self) -> None:
         check_choice("noise", self.noise, NOISES)
 
+    def take(self, users: Any) -> LabelQuestion:
+        """The question to some of the users."""
+        return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
+
     @property
     def scale(self) -> float | np.ndarray:
         """Scale of each user's noise."""
@@ -69,59 +73,60 @@ class LabelDevice(Device[LabelQuestion]):
     are compared on the same draws.
     """
 
+    draws_for_all = True
+
     def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.ndarray:
         """Standard Laplace noise of the users, shape (n,)."""
         return streams.generator("label").laplace(size=n)
 
+    def mechanism(self, question: LabelQuestion) -> Laplace | DiscreteLaplace:
+        """Laplace noise on the clipped label, at the budget of the user who divides it most often."""
+        width = question.y_range[1] - question.y_range[0]
+        # without a limit to the budget the range may be infinite, and of a public label it is empty
+        return question.on_grid or Laplace(float(np.max(question.scale)), width if 0 < width < math.inf else 1.0)
+
+    def inputs(self, records: Records, question: LabelQuestion) -> np.ndarray:
+        """The clipped labels, about the centre."""
+        return np.clip(records.y - question.centre, *question.y_range)
+
     def report(self, records: Records, question: LabelQuestion, draws: np.ndarray) -> np.ndarray:
         """Noisy labels of shape (n,), in units of the label, about the centre."""
-        labels = self._clipped(records, question)
+        labels = self.inputs(records, question)
         if question.on_grid is not None:
             return question.on_grid.randomize_by(labels, draws)
         return labels + question.scale * draws
-
-    def law(self, question: LabelQuestion, records: Records) -> tuple[Laplace | DiscreteLaplace, np.ndarray]:
-        """Laplace noise on the clipped label; ``split`` is the same for all records."""
-        lo, hi = question.y_range
-        mechanism = question.on_grid or Laplace(float(np.max(question.scale)), hi - lo or 1.0)
-        return mechanism, self._clipped(records, question)
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
         """One real number, or a point of the grid."""
         grid = question.on_grid
         if grid is None:
             return (Reals(1),)
-        return (GridPoints(grid.step, grid_reach(max(map(abs, question.y_range)) + grid.step, grid.scale, grid.step)),)
+        return grid.fields(largest=max(map(abs, question.y_range)) + grid.step)
 
     def budget(self, question: LabelQuestion) -> float:
         """epsilon / split of the user who divides least; 0 where the label is public."""
-        lo, hi = question.y_range
-        return float(question.epsilon / np.min(question.split)) if hi > lo else 0.0
+        return float(np.max(self._budgets(question)))
+
+    def budgets(self, records: Records, question: LabelQuestion) -> float | np.ndarray:
+        """epsilon / split of each user."""
+        return self._budgets(question)
+
+    def check(self, question: LabelQuestion) -> None:
+        """The budget must be a number > 0, also where the label is public."""
+        check_epsilon(question.epsilon)
+
+    def draw_many(self, records: Records, family: Sequence[LabelQuestion], streams: Streams) -> list[np.ndarray]:
+        """Noisy labels by several questions, all with the same unit noise."""
+        draws = self.draws(streams, len(records), family[0])
+        return [self.report(records, question, draws) for question in family]
 
     @staticmethod
-    def _clipped(records: Records, question: LabelQuestion) -> np.ndarray:
-        return np.clip(records.y - question.centre, *question.y_range)
+    def _budgets(question: LabelQuestion) -> float | np.ndarray:
+        lo, hi = question.y_range
+        return question.epsilon / question.split if hi > lo else 0.0
 
 
 LABEL = LabelDevice()
-
-
-def noisy_labels(y: np.ndarray, question: LabelQuestion, streams: Streams) -> np.ndarray:
-    """Ask all users for their labels.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    question : LabelQuestion
-    streams : Streams
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
-    # The label is all that this device reads of a record.
-    records = Records(np.empty((y.size, 0)), y)
-    return LABEL.report(records, question, LABEL.draws(streams, y.size, question))
 
 
 def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:
@@ -137,8 +142,3 @@ def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:
     """
     step = 2.0 ** (math.floor(math.log2(label_range)) - LABEL_BITS)
     return DiscreteLaplace.for_budget(budget, step, sensitivity=label_range)
-
-
-def public_message_bits(mask: np.ndarray) -> float:
-    """Return the bits of a private label and of the unprotected features, averaged over the users of ``mask``."""
-    return REAL_BITS * (1.0 + float((~mask).sum(axis=1).mean()))

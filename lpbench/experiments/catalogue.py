@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PLUGIN_GROUP", "clear", "compose", "experiment", "experiment_folders", "experiment_names", "experiments",
     "import_object", "mask", "mask_names", "masks", "method", "method_folders", "method_names", "methods",
-    "register",
+    "own_experiment_names", "own_method_names", "register",
 ]  # fmt: skip
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
@@ -73,6 +73,16 @@ def method_names() -> list[str]:
 def experiment_names() -> list[str]:
     """Names of all experiments (``paper/artefact``); ``single`` is the cell of the command line, not one of them."""
     return [name for name in _files("experiment") if name != "single"]
+
+
+def own_experiment_names() -> list[str]:
+    """Names of the experiments that stand outside the project, in a user's folders."""
+    return [name for name, path in _files("experiment").items() if CONF not in path.parents]
+
+
+def own_method_names() -> list[str]:
+    """Names of the methods that stand outside the project, in a user's folders."""
+    return [name for name, path in _files("method").items() if CONF not in path.parents]
 
 
 def mask_names() -> list[str]:
@@ -133,7 +143,7 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
             continue
         try:
             content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, OSError, ValueError, RecursionError):
             content = None  # composing it says what is wrong
         if not _is_plain(content, name, schema):
             content = vars(_objects(kind, [name], schema)[name])
@@ -200,7 +210,18 @@ def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
             raise ConfigurationError(f"{path}: key {key!r} is missing")
     if merged.name != name:
         raise ConfigurationError(f"{path}: name {merged.name!r} must equal the file name, {name!r}")
-    return OmegaConf.to_object(merged)
+    found = OmegaConf.to_object(merged)
+    if isinstance(found, Method):
+        from lpbench.experiments.schema import check_method  # imports numpy, which lists and help do without
+
+        check_method(found)
+    return found
+
+
+def check_chosen(kind: str, name: str, found: str) -> None:
+    """Refuse a file whose key ``name`` is not what it was chosen by."""
+    if name != found:
+        raise ConfigurationError(f"{_files(kind)[name]}: name {found!r} must equal the file name, {name!r}")
 
 
 def register() -> None:
@@ -217,17 +238,19 @@ def register() -> None:
         for name, path in _files(kind).items():
             if CONF not in path.parents:
                 folder, _, leaf = f"{kind}/{name}".rpartition("/")
-                store.store(group=folder, name=leaf, node=_read_yaml(path), package=kind)
+                paper = {"paper": name.partition("/")[0]} if kind == "experiment" else {}
+                store.store(group=folder, name=leaf, node=paper | _read_yaml(path), package=kind)
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
 
     try:
         content = OmegaConf.to_container(OmegaConf.load(path))
-    except YAMLError as error:
-        raise ConfigurationError(f"{path} is not valid YAML: {error}") from error
+    except (YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise ConfigurationError(f"{path} must hold a mapping of keys to values")
     return {str(key): value for key, value in content.items()}

@@ -74,7 +74,7 @@ def execute(block: Block) -> pa.Table:
             # classes and ranges are a data set's; features scaled by public rows leave their range, as is documented
             for category in (PrivacyLeakWarning, ClippingWarning):
                 warnings.simplefilter("ignore", category)
-            results = estimator.score_many(problems, block.budgets, points.listed, streams)
+            results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
         for r, problem, result in zip(wanted, problems, results, strict=True):
             tables.append(points.table(r, problem.metric, result, seconds))

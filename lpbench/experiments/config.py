@@ -21,7 +21,17 @@ SELECTIONS = ("oracle", "tuning_free", "private")
 
 @dataclass
 class Named(Frozen):
-    """A data set or a mask: its name and parameters."""
+    """A data set or a mask: its name and parameters.
+
+    Attributes
+    ----------
+    name : str
+        Name of its file without the ending.
+    title : str
+        Printed name.
+    params : dict
+        Parameter -> value.
+    """
 
     name: str = MISSING
     title: str = ""

@@ -9,6 +9,7 @@ from lpbench.datasets import describe
 from lpbench.errors import LpbenchError
 from lpbench.experiments.costs import Size, hidden_units
 from lpbench.experiments.job import Job
+from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.store import Store
 
@@ -66,12 +67,14 @@ def _stored(store: Store, key: str) -> tuple[Size, float] | None:
         metadata, rows = store.footer(key)
         config, seconds = metadata["config"], metadata["seconds"]
         facts = describe(config["dataset"], config["dataset_params"])
+        estimator = import_object(config["estimator"])
     except (LpbenchError, OSError, ValueError, KeyError):
         return None
     replications = config["replications"]
     numbers = replications * (facts.n_train or 0) * facts.n_features
     units = hidden_units(config["params"], config["grid"], facts.n_features) * len(config["budgets"])
-    return Size(config["estimator"].rpartition(".")[2], replications, numbers, rows, numbers * units), float(seconds)
+    size = Size(estimator.__name__, replications, numbers, rows, numbers * units, estimator.costs)
+    return size, float(seconds)
 
 
 def writing_seconds(job: Job) -> float:

@@ -54,22 +54,28 @@ class Experiment(Frozen):
     Attributes
     ----------
     name : str
-        ``paper/artefact``, the name of its YAML.
+        Folder and name of the YAML without its ending, such as ``own/first``.
     paper : str
-        Folder of the paper's experiments.
-    kind : {"table", "figure", "drawing", "timing", "single"}
+        The folder.
+    kind : {"table", "figure", "timing", "drawing", "single"}
+        A table has methods by data sets, a figure curves over ``x``, timing the seconds of a fit; a drawing is made by
+        the paper's code, without scores; ``single`` is the cell of the command line.
     title : str
+        Shown above it.
     replications : int
+        Random splits (or draws) of every data set.
     work_limit : float
         Work that a cell (one method on one scenario at one budget, all replications) may cost by
         :mod:`lpbench.experiments.costs`. What costs more is left out by plan, on every machine alike.
     groups : tuple of Group
+        What is run; needed unless it is a drawing.
     on_request : bool
         Whether it runs only where it is named in full, and not as one of many.
     notes : tuple of str
         Shown below the table or figure.
     settings : dict
-        Of drawings, and of the comparisons that are shown beside a table.
+        Of drawings, and of what a table shows besides: ``compared`` (method whose place on each kind of data sets is
+        given), ``data_sets`` (kind -> data sets), ``development_seed``.
     """
 
     name: str = MISSING

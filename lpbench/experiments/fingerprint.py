@@ -18,6 +18,8 @@ import lpbench
 from lpbench.paths import own_folders
 
 _PACKAGE = Path(lpbench.__file__).resolve().parent
+#: What a class states about its speed and rounding: nothing computes with it.
+FACTS = frozenset({"costs", "rounding"})
 
 
 def canonical_json(value: object) -> str:
@@ -34,7 +36,7 @@ def versions() -> dict[str, str]:
 def source_hash(module: str) -> str:
     """Hash of a module's code and of every module of ``lpbench`` and of the same owner it imports, directly or not.
 
-    Layout, comments and docstrings do not count: they cannot change a number.
+    Layout, comments, docstrings and :data:`FACTS` do not count: they cannot change a number.
     """
     digest = hashlib.sha256()
     for name in sorted(import_closure(module)):
@@ -48,13 +50,20 @@ def _code(module: str) -> str:
 
 @cache
 def _without_layout(source: str) -> str:
-    """The syntax tree of a source without docstrings, as text (methods share most of their modules)."""
+    """The syntax tree of a source without docstrings and facts, as text (methods share most of their modules)."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in _statements(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
+        if isinstance(node, ast.ClassDef):
+            node.body = [part for part in node.body if not _is_fact(part)]
     return ast.dump(tree)
+
+
+def _is_fact(node: ast.stmt) -> bool:
+    """Whether a statement of a class sets one of :data:`FACTS`."""
+    return isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id in FACTS for t in node.targets)
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:

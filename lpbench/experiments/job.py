@@ -5,6 +5,8 @@ Whatever is overridden takes effect in the job that is planned, run and recorded
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -15,6 +17,7 @@ from lpbench.experiments.config import ROOT_SEED, SELECTIONS, Config
 from lpbench.experiments.experiment import Experiment, Group, changes, deviations
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Plan, plan_experiment, registered_methods
+from lpbench.paths import RUNS
 from lpbench.selectors import Selector
 
 #: Keys that describe what was chosen by name; changing them would only make the name wrong.
@@ -28,6 +31,8 @@ _DESCRIPTIONS = {
 _CELL_KEYS = ("dataset", "mask", "method", "epsilon")
 #: Keys of an experiment that a drawing, which computes no scores, has no use for.
 _NOT_DRAWN = ("replications", "experiment.replications", "experiment.work_limit", "experiment.groups")
+#: Longest name of a folder that spells out what deviates; beyond it there is a hash.
+_LONGEST = 100
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,37 @@ def job_of(
     return Job(experiment, seed, tuple(found))
 
 
+def placed(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs of one call in the folders where they belong.
+
+    Where any of them deviates from what is registered, all of them go to one results folder within the results, named
+    after what deviates: ``runs/replications=2/<experiment>``. Nothing that was run as registered is overwritten.
+    """
+    changed: dict[str, str] = {}
+    for job in jobs:
+        for text in () if job.is_cell else job.deviations:
+            key, _, change = text.partition(": ")
+            changed[key] = change.rpartition(" → ")[2]
+    if not changed:
+        return list(jobs)
+    folder = f"{RUNS}/{_folder_name(changed)}"
+    return [job if job.is_cell else replace(job, folder=f"{folder}/{job.name}") for job in jobs]
+
+
+def _folder_name(changed: Mapping[str, str]) -> str:
+    """Name of a folder that tells what deviates; a value that cannot be spelt in a few letters is hashed."""
+    words = []
+    for key, value in sorted(changed.items()):
+        short = value if re.fullmatch(r"[\w.+-]{1,20}", value) else _hash(value)
+        words.append(f"{re.sub(r'[^0-9A-Za-z_.]+', '-', key).strip('-')}={short}")
+    name = ",".join(words)
+    return name if len(name) <= _LONGEST else f"{len(words)}-keys={_hash(name)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
 def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
     """Job of a composed configuration.
 
@@ -188,7 +224,7 @@ def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
         return ""
     if key.startswith(("experiment.groups", "experiment.settings")):
         return "a single cell is given by dataset, mask, method and epsilon; choose an experiment with experiment=NAME"
-    return _without_effect_on_method(config, key) if top == "method" else ""
+    return _without_effect_on_method(config, key) if top == "method" and rest else ""
 
 
 def _check_setting(experiment: Experiment, name: str) -> None:

@@ -25,27 +25,31 @@ class Method(Frozen):
 
     Attributes
     ----------
-    name, title : str
-        Key in configs and results; printed name.
+    name : str
+        Name of the YAML without its ending; key in configurations and results.
+    title : str
+        Printed name.
     task : {"regression", "classification"}
-    privacy : str
-        Privacy model, a key of :data:`lpbench.privacy.guarantee.MODELS`; empty where it is not stated.
     estimator : str
-        Dotted path of the class.
+        Dotted path of the class; modules beside ``methods/`` are found.
     params : dict
         Fixed constructor parameters.
     grid : dict
-        Parameter -> values.
+        Parameter -> list of values that are searched.
     grid_by_mask : dict
         Mask name -> grid entries merged in for that mask.
     tuning_free : dict or None
-        The one setting, fixed without test rows.
+        The one setting, fixed without test rows: for users who have none.
     selection : {"tuning_free", "private"}
         Under which selection that setting is shown; ``private``: it was chosen by reports that are paid for.
     variants : dict
-        Name -> {"params": ..., "grid": ...}, selected as ``method[variant=name]``.
+        Name -> mapping of ``params``, ``grid`` and ``tuning_free``, selected as ``method[variant=name]``.
+    privacy : {"ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none"}
+        Privacy model; empty where it is not stated.
     reference : str
         Paper, section.
+    audited : list of str
+        Further settings, as ``param=value,...``, at which the method is audited.
     """
 
     name: str = MISSING
@@ -60,6 +64,7 @@ class Method(Frozen):
     variants: dict[str, Any] = field(default_factory=dict)
     reference: str = ""
     privacy: str = ""
+    audited: list[str] = field(default_factory=list)
 
     @property
     def estimator_class(self) -> type[LocalEstimator]:

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lpbench.checks import check_whole
 from lpbench.datasets import describe
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
@@ -21,6 +20,7 @@ from lpbench.experiments.costs import Size, hidden_units
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.method import Method, import_object
+from lpbench.experiments.schema import check_experiment, check_parameters
 from lpbench.selectors import Selector
 
 
@@ -86,7 +86,8 @@ class Block:
         """What the cost of the block depends on."""
         numbers = self.replications * self.n_train * self.n_features
         units = hidden_units(self.params, self.grid, self.n_features) * len(self.budgets)
-        return Size(self.estimator.rpartition(".")[2], self.replications, numbers, self.fits, numbers * units)
+        name, costs = self.estimator.rpartition(".")[2], import_object(self.estimator).costs
+        return Size(name, self.replications, numbers, self.fits, numbers * units, costs)
 
     @property
     def work(self) -> float:
@@ -168,8 +169,10 @@ def plan_experiment(
     ConfigurationError
         Unknown names, impossible budgets or axes; the message names the key.
     """
-    check_whole("replications", experiment.replications, least=1)
     found = registered_methods(experiment.methods) if methods is None else methods
+    check_experiment(experiment, found)
+    for method in found.values():
+        check_parameters(method)
     return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, found)))
 
 
@@ -188,22 +191,14 @@ def by_name(methods: Mapping[str, Method]) -> dict[str, Method]:
 def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mapping[str, Method]) -> Iterator[Entry]:
     name = experiment.name
     epsilons = tuple(_budget(e) for e in group.epsilon)
-    if not epsilons:
-        raise ConfigurationError(f"experiment {name}: a group has no `epsilon`; give at least one budget")
     computed = tuple(_budget(e) for e in group.block_epsilon) or epsilons
     if not set(epsilons) <= set(computed):
         raise ConfigurationError(
             f"experiment {name}: block_epsilon={list(computed)} must contain the group's epsilon={list(epsilons)}"
         )
     kind, _, swept = (group.x or "").partition(".")
-    if group.x not in (None, "epsilon") and not (kind in {"dataset", "mask", "method"} and swept):
-        raise ConfigurationError(
-            f"experiment {name}: x={group.x!r} must be null, epsilon, dataset.<param>, mask.<param> or method.<param>"
-        )
-    if kind in {"dataset", "mask"} and not group.values:
-        raise ConfigurationError(f"experiment {name}: x={group.x!r} needs `values`, the list of swept values")
     values = group.values if kind in {"dataset", "mask"} else (None,)
-    for dataset, mask, method in itertools.product(group.dataset, group.mask or ("all_private",), group.method):
+    for dataset, mask, method in itertools.product(group.dataset, group.mask, group.method):
         for value in values:
             block, missing = _block(
                 Selector.parse(dataset).with_params(**({swept: value} if kind == "dataset" else {})),

@@ -79,6 +79,8 @@ def record_of(
         "missing": plan.missing,
         "workers": worker_count(runner),
     }
+    if job.folder != job.name:
+        record["folder"] = job.folder
     if job.is_cell:
         record["group"] = " ".join(job.folder.split("/")[1:])
     if scores is not None:

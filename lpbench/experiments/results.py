@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pyarrow import ArrowException
 
 from lpbench.analysis import SUMMARY_COLUMNS, Summary, read_csv
 from lpbench.analysis.scores import CELL
-from lpbench.errors import NotRunError
+from lpbench.errors import NotRunError, StoreError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS
 from lpbench.files import atomic_write
+from lpbench.paths import RUNS
 
 #: The record of a run, written last: an artefact without it is not finished.
 RECORD = "run.json"
@@ -66,6 +68,10 @@ class Results:
         for path in sorted((self.folder / "single").rglob(RECORD)):
             yield Artefact(path.parent, "single")
 
+    def runs(self) -> list[Results]:
+        """Results folders of the runs that deviate from the registered experiments."""
+        return [Results(path) for path in sorted((self.folder / RUNS).glob("*")) if path.is_dir()]
+
 
 class Artefact:
     """One experiment and what its folder holds; files are read on first use.
@@ -91,7 +97,12 @@ class Artefact:
     def record(self) -> dict[str, Any]:
         """Content of ``run.json``: configuration, environment, times; empty without a run."""
         path = self.folder / RECORD
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        except (ValueError, RecursionError) as error:
+            raise NotRunError(f"{path} is damaged ({error}); run {self.name} again") from error
+        if not isinstance(found, dict) or not isinstance(found.get("files", {}), dict):
+            raise NotRunError(f"{path} is no record of a run; run {self.name} again")
         return found
 
     @property
@@ -153,6 +164,11 @@ class Artefact:
         return bool(self.summary["mean"].notna().any())
 
     @property
+    def numbers(self) -> int:
+        """How much the folder shows: rows of the summary with a number, or the files of a drawing."""
+        return len(self.files) if self.summary is None else int(self.summary["mean"].notna().sum())
+
+    @property
     def has_scores(self) -> bool:
         """Whether the scores of every grid point and replication are at hand."""
         return (self.folder / "scores.parquet").is_file()
@@ -167,7 +183,7 @@ class Artefact:
         """
         if not self.has_scores:
             raise NotRunError(f"{self.name}: scores.parquet is not there, and scores by replication are needed")
-        return pd.read_parquet(self.folder / "scores.parquet", **options)
+        return read_parquet(self.folder / "scores.parquet", **options)
 
     @cached_property
     def full(self) -> Summary | None:
@@ -206,6 +222,8 @@ def read_summary(folder: Path) -> Summary | None:
     if chosen is None or not (folder / TABLE).is_file():
         return None
     table = _read(folder / TABLE)
+    if not {*SUMMARY_COLUMNS} <= {*table.columns}:  # kept by an earlier version
+        return None
     reasons = table.loc[table["reason"].notna(), [*_ROW, "reason"]].reset_index(drop=True)
     return Summary(table[SUMMARY_COLUMNS], chosen, reasons, table["marked_holm"])
 
@@ -221,11 +239,27 @@ def forget_summary(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
+def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a table of a results folder; options are those of :func:`pandas.read_parquet`.
+
+    Raises
+    ------
+    StoreError
+        The file is damaged.
+    """
+    try:
+        return pd.read_parquet(path, **options)
+    except (ArrowException, OSError) as error:
+        raise StoreError(
+            f"{path} is damaged ({' '.join(str(error).split())}); remove it and run its experiment again"
+        ) from error
+
+
 def _write(frame: pd.DataFrame, path: Path) -> None:
     with atomic_write(path) as file:
         frame.to_parquet(file, compression="zstd", index=False)
 
 
 def _read(path: Path) -> pd.DataFrame:
-    frame = pd.read_parquet(path)
+    frame = read_parquet(path)
     return frame.astype({c: object for c in _TEXT if c in frame.columns})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-
-from tqdm import tqdm
 
 from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
@@ -17,10 +15,12 @@ from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.experiment import WORK_LIMIT
 from lpbench.experiments.limits import SECONDS_OF_WORK
 from lpbench.experiments.plan import Block
+from lpbench.experiments.progress import Progress
+from lpbench.experiments.records import worker_count
 from lpbench.experiments.store import CorruptBlockError, Store
 
-#: Blocks differ too much for a rate: the bar shows the share of the expected time, the time taken and the time left.
-_BAR = "{percentage:3.0f} %|{bar}| {elapsed}, {remaining} left"
+#: Stored blocks that are read in about a second; to check more is named while it is done.
+_MANY = 200
 
 
 @dataclass
@@ -31,8 +31,6 @@ class RunReport:
     reused: int = 0
     recomputed: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    #: Expected seconds, in one worker, of the blocks that were not there.
-    work: float = 0.0
 
     @property
     def failed(self) -> list[Outcome]:
@@ -45,11 +43,6 @@ class RunReport:
         return sum(o.fits for o in self.outcomes if o.status == "ok")
 
 
-def progress_bar(total: float, done: float, shown: bool) -> tqdm:
-    """A bar of expected seconds, of which some are done; the time left is by the average since it was opened."""
-    return tqdm(total=total, initial=done, smoothing=0, bar_format=_BAR, disable=not shown or None, dynamic_ncols=True)
-
-
 def run_blocks(
     blocks: Sequence[Block],
     store: Store,
@@ -57,7 +50,7 @@ def run_blocks(
     *,
     progress: bool = True,
     timeouts: Mapping[str, float] | None = None,
-    afterwards: float = 0.0,
+    bar: Progress | None = None,
 ) -> RunReport:
     """Run the blocks that the store does not hold yet.
 
@@ -68,29 +61,28 @@ def run_blocks(
     runner : Runner, optional
         How they are executed.
     progress : bool
-        Show a progress bar with the time left and a line per block.
+        Show progress with the time left and a line per block.
     timeouts : mapping of str to float, optional
         Seconds after which a block is stopped and recorded as ``timeout``, by its key (default: those of the largest
         work limit for each of its budgets). Like one that failed, it is tried again by the next run.
-    afterwards : float
-        Expected seconds, in one worker, of what follows; the time left on the bar counts them.
+    bar : Progress, optional
+        That of a run which does more than computing blocks; it stays open (default: one of its own).
     """
     runner = runner or Runner()
     check_backend(runner.backend)
     start = time.perf_counter()
     limits = {b.key: SECONDS_OF_WORK * WORK_LIMIT * len(b.budgets) for b in blocks} | dict(timeouts or {})
-    report = RunReport()
-    pending = []
-    for block in blocks:
-        if _is_done(block, store, report):
-            report.reused += 1
-        else:
-            pending.append(block)
-    pending = _ordered(pending, runner.order)
-    report.work = sum(b.work for b in pending)
-    if pending:
-        with engine(runner.backend, runner.workers or os.cpu_count() or 1, runner.address) as mapping:
-            _Pending(pending, store, mapping, limits).run(report, progress, report.work + afterwards)
+    report, workers = RunReport(), worker_count(runner)
+    with nullcontext(bar) if bar else Progress(progress) as shown:
+        stored = store.keys()
+        if sum(block.key in stored for block in blocks) > _MANY:
+            shown.stage("checking the stored blocks")
+        pending = _ordered([block for block in blocks if not _is_done(block, store, report)], runner.order)
+        report.reused = len(blocks) - len(pending)
+        shown.expect(sum(b.work for b in pending) / workers)
+        if pending:
+            with engine(runner.backend, workers, runner.address) as mapping:
+                _Pending(pending, store, mapping, limits).run(report, shown, workers)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -124,15 +116,13 @@ class _Pending:
         #: Keys of waiting blocks that another process is computing.
         self._busy: set[str] = set()
 
-    def run(self, report: RunReport, progress: bool, total: float) -> None:
-        """Compute all of them; the bar ends at ``total`` expected seconds."""
-        with progress_bar(total, 0.0, progress) as bar:
-            while self.waiting:
-                for outcome in self._round():
-                    report.outcomes.append(outcome)
-                    bar.update(self.waiting.pop(outcome.key).work)
-                    if progress:
-                        bar.write(f"[{self._total - len(self.waiting)}/{self._total}] {outcome.line()}")
+    def run(self, report: RunReport, bar: Progress, workers: int) -> None:
+        """Compute all of them, some at once."""
+        while self.waiting:
+            for outcome in self._round():
+                report.outcomes.append(outcome)
+                bar.advance(self.waiting.pop(outcome.key).work / workers)
+                bar.write(f"[{self._total - len(self.waiting)}/{self._total}] {outcome.line()}")
 
     def _round(self) -> Iterator[Outcome]:
         yield from self._compute([b for b in self.waiting.values() if b.key not in self._busy])

@@ -33,6 +33,12 @@ BLOCK_SCHEMA = pa.schema(
 )
 
 
+def lock_of(root: Path, folder: str = "") -> Path:
+    """File to be locked while an artefact of a results folder is written, or (empty) while all of them are read."""
+    name = hashlib.sha256(folder.encode()).hexdigest()[:16] if folder else "all"
+    return root / "locks" / name
+
+
 class CorruptBlockError(StoreError):
     """A stored block does not parse or its checksum does not match."""
 
@@ -67,7 +73,8 @@ class Store:
     Parameters
     ----------
     root : path
-        Created if missing; must be writable.
+    writable : bool, default True
+        Create the folder if it is missing, and see that it can be written; False for whoever only looks.
 
     Raises
     ------
@@ -75,8 +82,13 @@ class Store:
         The folder cannot be created or written.
     """
 
-    def __init__(self, root: Path | str):
+    def __init__(self, root: Path | str, *, writable: bool = True):
         self.root = Path(root)
+        self.leases = Leases(self.root / "leases")
+        if writable:
+            self._prepare()
+
+    def _prepare(self) -> None:
         try:
             for folder in ("blocks", "failures", "leases"):
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
@@ -85,8 +97,7 @@ class Store:
             os.unlink(probe)
         except OSError as error:
             said = refusal(error, self.root) or f"cannot write to {self.root}: {error.strerror}; choose another folder"
-            raise StoreError(f"results_dir: {said}") from error
-        self.leases = Leases(self.root / "leases")
+            raise StoreError(f"results folder: {said}") from error
 
     def path(self, key: str) -> Path:
         """File of a block."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -51,10 +52,13 @@ class GridCells:
         """Number of the cube of each row of X, shape (n,); rows outside [0, 1]^d go to the nearest cube."""
         return cell_keys(grid_digits(X, self.bins), int(self.bins))
 
+    def digits(self) -> np.ndarray:
+        """Bins of all cubes in the order of their numbers: int ndarray of shape (size, d)."""
+        return np.arange(self.size)[:, None] // self.bins ** np.arange(self.d)[::-1] % self.bins
+
     def centres(self) -> np.ndarray:
         """Centres of all cubes in the order of their numbers: ndarray of shape (size, d)."""
-        digits = np.arange(self.size)[:, None] // self.bins ** np.arange(self.d)[::-1] % self.bins
-        return (digits + 0.5) / self.bins
+        return (self.digits() + 0.5) / self.bins
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +75,18 @@ class TreeCells:
     tree: TreePartition
     depth: int | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The tree and the depth, so that equal partitions have equal pickles."""
+        return {"tree": self.tree, "depth": self.depth}
+
     @cached_property
     def _index(self) -> np.ndarray:
         return self.tree.leaf_index(self.depth)
+
+    @property
+    def broadcast_bits(self) -> float:
+        """Feature and threshold of each cut."""
+        return (self.size - 1) * (64.0 + math.ceil(math.log2(max(self.tree.n_features, 2))))
 
     @property
     def size(self) -> int:

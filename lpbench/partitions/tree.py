@@ -8,7 +8,7 @@ prefix of every deeper one: truncation copies nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -88,6 +88,10 @@ class TreePartition:
             *check_bounds(bounds, tree.n_features),
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The tree without what is derived from it, so that equal trees have equal pickles."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes, leaves included."""
@@ -97,6 +101,11 @@ class TreePartition:
     def n_features(self) -> int:
         """Number of columns of the points."""
         return self.lower.size
+
+    @property
+    def broadcast_bits(self) -> float:
+        """Bits of the cuts when they are sent to users: a threshold and the number of a feature each."""
+        return np.count_nonzero(self.feature >= 0) * (64.0 + (max(self.n_features, 2) - 1).bit_length())
 
     @property
     def max_depth(self) -> int:

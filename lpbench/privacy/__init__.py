@@ -1,7 +1,7 @@
 """Mechanisms with exact privacy maps: randomizers of a user's device, and the curator's unbiased estimates."""
 
 from lpbench.privacy.counter import hashed_uniforms
-from lpbench.privacy.device import Device, Records
+from lpbench.privacy.device import Device, Release
 from lpbench.privacy.exponential import Exponential, exponential_choices
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
@@ -28,8 +28,10 @@ from lpbench.privacy.randomized_response import (
     grr_weights,
     rr_reports,
 )
+from lpbench.privacy.records import Records
 from lpbench.privacy.staircase import Staircase
 from lpbench.privacy.subset_selection import SubsetSelection, subset_reports
+from lpbench.privacy.users import PublicSample, SimulatedUsers, Users
 
 __all__ = [
     "GRR",
@@ -51,11 +53,15 @@ __all__ = [
     "Piecewise",
     "PriorResponse",
     "PrivUnitG",
+    "PublicSample",
     "RandomizedResponse",
     "Records",
+    "Release",
     "SignedPrivUnitG",
+    "SimulatedUsers",
     "Staircase",
     "SubsetSelection",
+    "Users",
     "cell_noise",
     "check_epsilon",
     "discrete_cell_noise",

@@ -1,20 +1,23 @@
 """Device: what runs on the users' side in one round of a method; it answers a question that the curator broadcast.
 
-There is one device for a method and round. ``fit`` asks it for all users, the audit for one user with planted values,
-the wire client for its owner, a stream chunk by chunk: nobody writes the client code a second time.
+There is one device for a method and round. The simulation asks it for all users, the audit for users with planted
+values, the wire for its owner, a stream chunk by chunk: the client's code exists once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.mechanism import Mechanism, check_epsilon
+from lpbench.privacy.mechanism import Mechanism
 from lpbench.privacy.payload import Field
+from lpbench.privacy.records import Records
 from lpbench.seeds import Streams
 
 Q = TypeVar("Q")
@@ -23,70 +26,78 @@ Q = TypeVar("Q")
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class Records:
-    """Records of n users, protected values included.
+def question_of(question: Any, users: Any) -> Any:
+    """Return the part of a question that concerns some of the users asked, by position.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Features as the partition or model takes them.
-    y : ndarray of shape (n,)
-        Labels, or class codes 0, ..., K - 1.
-    mask : boolean ndarray of shape (n, d), optional
-        True where the user protects the feature; None: all are protected.
+    A question with a part for each user has a method ``take``; any other is the same for all.
     """
-
-    X: np.ndarray
-    y: np.ndarray
-    mask: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def take(self, users: Any) -> Records:
-        """Return the records of some users, by an index, slice or mask."""
-        return Records(self.X[users], self.y[users], None if self.mask is None else self.mask[users])
-
-    def repeated(self, user: int, n: int) -> Records:
-        """Return ``n`` users who all hold the record of one."""
-        return self.take(np.full(n, user))
+    take = getattr(question, "take", None)
+    return question if take is None else take(users)
 
 
 @dataclass(frozen=True)
 class Device(ABC, Generic[Q]):
     """The client code of one method in one round; a question holds everything that the curator broadcast.
 
-    Parameters
-    ----------
-    round : int
-        1, 2, ...
+    A method writes :meth:`mechanism` and :meth:`inputs`; everything else follows. Devices are frozen and keep nothing
+    between questions, and :meth:`inputs` treats every record alike and by itself: the same under subsets, other orders
+    and other users' values, which the audit tests.
     """
 
-    round: int = 1
+    #: Stream of the users' randomness. Rounds, and questions to different groups, need streams of their own.
+    purpose: ClassVar[str] = "report"
+    #: Whether randomness is drawn for all users, of which those asked take theirs: it does not depend on who is asked
+    #: then, and several groups may be asked from one stream.
+    draws_for_all: ClassVar[bool] = False
 
     @abstractmethod
+    def mechanism(self, question: Q) -> Mechanism:
+        """Return the mechanism that randomises what :meth:`inputs` returns."""
+
+    @abstractmethod
+    def inputs(self, records: Records, question: Q) -> np.ndarray:
+        """Return what each record puts into the mechanism, one row a record."""
+
     def draws(self, streams: Streams, n: int, question: Q) -> Any:
-        """Return the randomness of ``n`` users, at unit scale: arrays whose last axis is the users, or a Generator."""
+        """Return the randomness of ``n`` users: a Generator, or arrays whose last axis is the users."""
+        return streams.generator(self.purpose)
 
-    @abstractmethod
     def report(self, records: Records, question: Q, draws: Any) -> np.ndarray:
         """Return the reports of all users: ndarray of shape (n,) or (n, k). This is what leaves the devices."""
+        mechanism, inputs = self.mechanism(question), self.inputs(records, question)
+        mechanism.check_inputs(inputs)
+        return mechanism.randomize(inputs, draws)
 
-    @abstractmethod
     def law(self, question: Q, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """Return the mechanism that randomises, and what each record puts into it, one row a record.
+        """Return a mechanism and inputs, one row a record, such that :meth:`report` has the mechanism's law at them.
 
-        The records share their public part; :meth:`report` must have the law of the mechanism at these inputs.
+        The records share their public part.
         """
+        return self.mechanism(question), self.inputs(records, question)
 
-    @abstractmethod
+    def to_law(self, reports: np.ndarray, question: Q, records: Records) -> np.ndarray:
+        """Return reports in the numbering of :meth:`law`'s mechanism; by default they are."""
+        return reports
+
+    def columns(self, question: Q) -> int:
+        """Entries of one report."""
+        return 1
+
     def fields(self, question: Q) -> tuple[Field, ...]:
         """Return the payload of one report; its length depends on the question alone."""
+        return self.mechanism(question).fields(self.columns(question))
 
-    @abstractmethod
     def budget(self, question: Q) -> float:
-        """Return the epsilon that answering spends, whatever the record."""
+        """Return the most epsilon that answering spends, whatever the record."""
+        return self.mechanism(question).epsilon
+
+    def delta(self, question: Q) -> float:
+        """Return the delta that answering spends."""
+        return self.mechanism(question).delta
+
+    def budgets(self, records: Records, question: Q) -> float | np.ndarray:
+        """Return the epsilon that each user spends, a function of the records' public part; by default the largest."""
+        return self.budget(question)
 
     def check(self, question: Q) -> None:
         """Refuse a question that no record could answer; protected values are never looked at.
@@ -96,24 +107,100 @@ class Device(ABC, Generic[Q]):
         ConfigurationError
             If the question is impossible or has no budget.
         """
-        check_epsilon(self.budget(question))
+        check_number("budget", self.budget(question), least=0, infinite=True)
+
+    def possible(self, reports: np.ndarray, records: Records, question: Q) -> np.ndarray:
+        """Tell which reports these users can have sent, boolean (n,); only the public part of records is read."""
+        return np.ones(len(reports), dtype=bool)
 
     def addends(self, reports: np.ndarray, question: Q) -> np.ndarray:
         """Return what the curator adds up of each report, shape (n, k); by default the reports."""
         return reports.reshape(len(reports), -1)
 
-    def estimate(self, sums: np.ndarray, question: Q, n: int) -> np.ndarray:
-        """Return the curator's unbiased reading of the sums of ``n`` users' reports; by default the sums."""
+    def estimate(self, sums: np.ndarray, question: Q, n: Any) -> np.ndarray:
+        """Return the curator's unbiased estimate from the sums of ``n`` users' reports; by default the sums."""
         return sums
+
+    # Exact shortcuts of the simulation. Each is tested in law against the reports user by user.
+
+    def draw_sums(self, records: Records, question: Q, streams: Streams, by: np.ndarray | None = None) -> np.ndarray:
+        """Draw the estimate from the sums of all users' reports, shape (k,); by default from the reports themselves.
+
+        Parameters
+        ----------
+        records, question
+        streams : Streams
+        by : int ndarray of shape (n,), optional
+            Public groups 0, ..., G - 1 of the users: one row of sums a group, shape (G, k).
+        """
+        draws = self.draws(streams, len(records), question)
+        if by is None:
+            return self.estimate(self.added_up(records, question, draws), question, len(records))
+        addends = self.addends(self.report(records, question, draws), question)
+        sizes = np.bincount(by)
+        sums = np.zeros((sizes.size, addends.shape[1]))
+        np.add.at(sums, by, addends)
+        return self.estimate(sums, question, sizes[:, None])
+
+    def draw_chain(self, records: Records, question: Q, streams: Streams) -> Q:
+        """Draw the question after the reports of all users in ``question.order``, see :meth:`.users.Users.chain`."""
+        raise ConfigurationError(f"{type(self).__name__} has no shortcut for a sequence; ask the users one by one")
+
+    def draw_many(self, records: Records, family: Any, streams: Streams) -> Any:
+        """Answer a family of questions with common random numbers, for a sweep; None of it is ever sent."""
+        raise ConfigurationError(f"{type(self).__name__} has no shortcut for many questions; ask them one by one")
+
+    def draw_together(self, several: Sequence[Records], family: Any, streams: Sequence[Streams]) -> Any:
+        """Answer a family of questions in several replications at once; by default one after the other."""
+        return [self.draw_many(records, family, own) for records, own in zip(several, streams, strict=True)]
 
     def added_up(self, records: Records, question: Q, draws: Any) -> np.ndarray:
         """Return the sums of all users' reports, shape (k,), a chunk of users at a time; ``draws`` is a Generator."""
         if not isinstance(draws, np.random.Generator):
-            raise ConfigurationError("draws must be a Generator, which is read on from chunk to chunk of the users")
+            return self.addends(self.report(records, question, draws), question).sum(axis=0)
         width = sum(field.columns for field in self.fields(question))
-        step = max(1, _CHUNK // width)
+        step = max(1, _CHUNK // max(width, 1))
         sums: Any = 0.0
         for start in range(0, len(records), step):
             part = records.take(slice(start, start + step))
             sums = sums + self.addends(self.report(part, question, draws), question).sum(axis=0)
         return np.asarray(sums)
+
+
+@dataclass(frozen=True)
+class Release(ABC, Generic[Q]):
+    """What a trusted curator releases about all records at once: the central model's counterpart of a device.
+
+    :meth:`statistic` is computed from the records, whose neighbours move it by no more than the mechanism hides.
+    """
+
+    #: Name of the stream of the curator's noise.
+    purpose: ClassVar[str] = "release"
+
+    @abstractmethod
+    def mechanism(self, question: Q) -> Mechanism:
+        """Return the mechanism, whose epsilon is that of the largest change by one neighbour."""
+
+    @abstractmethod
+    def statistic(self, records: Records, question: Q) -> np.ndarray:
+        """Return what is randomised."""
+
+    def law(self, question: Q, records: Records) -> tuple[Mechanism, np.ndarray]:
+        """Return a mechanism and inputs at which :meth:`to_law` of what is released has its law."""
+        return self.mechanism(question), self.statistic(records, question)
+
+    def to_law(self, released: np.ndarray, question: Q, records: Records) -> np.ndarray:
+        """Return what is released in the units of :meth:`law`, which may use what is public of the records."""
+        return released
+
+    def budget(self, question: Q) -> float:
+        """Return the exact epsilon of a record, or of a label where features are public."""
+        return self.mechanism(question).epsilon
+
+    def draws(self, streams: Streams, n: int, question: Q) -> Any:
+        """Return the curator's randomness."""
+        return streams.generator(self.purpose)
+
+    def release(self, records: Records, question: Q, draws: Any) -> np.ndarray:
+        """Return what is released."""
+        return self.mechanism(question).randomize(self.statistic(records, question), draws)

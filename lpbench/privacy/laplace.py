@@ -17,7 +17,14 @@ from scipy.stats import nbinom
 
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
+from lpbench.privacy.mechanism import (
+    ContinuousMechanism,
+    check_epsilon,
+    check_scale,
+    check_sensitivity,
+    check_spread,
+)
+from lpbench.privacy.payload import Field, GridPoints, grid_reach
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,10 @@ class Laplace(ContinuousMechanism):
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' numbers may differ by the sensitivity."""
+        check_spread(inputs, self.sensitivity, self)
 
     @property
     def bits(self) -> float:
@@ -174,6 +185,8 @@ class DiscreteLaplace(ContinuousMechanism):
         Largest distance of two users' values; public.
     """
 
+    discrete = True
+
     scale: float
     step: float
     sensitivity: float = 1.0
@@ -205,6 +218,14 @@ class DiscreteLaplace(ContinuousMechanism):
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' numbers may differ by the sensitivity."""
+        check_spread(inputs, self.sensitivity, self)
+
+    def fields(self, columns: int = 1, largest: float = 1.0) -> tuple[Field, ...]:
+        """Points of the grid, for values of size at most ``largest``."""
+        return (GridPoints(self.step, grid_reach(largest, self.scale, self.step), columns),)
 
     @property
     def bits(self) -> float:

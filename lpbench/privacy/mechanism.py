@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import DataError
+from lpbench.privacy.exact import draw_whole, log_law, whole_rows
+from lpbench.privacy.payload import Field, Integers, Reals
 
 
 def check_epsilon(epsilon: Any, name: str = "epsilon") -> float:
@@ -62,9 +65,14 @@ class Mechanism(ABC):
         Failure probability; 0 for pure mechanisms.
     bits : float
         Bits of one report (64 for each real number; of one entry where entries are randomised independently).
+    discrete : bool
+        Whether reports lie on a public list or grid whatever the value. The low-order bits of any other report, a
+        floating-point number with noise, can give its value away (Mironov 2012): its stated loss is that of real
+        arithmetic, for simulations, and no device may send it.
     """
 
     delta: float = 0.0
+    discrete: bool = False
 
     @property
     @abstractmethod
@@ -80,9 +88,21 @@ class Mechanism(ABC):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the users' reports; one row (or entry) per user, users independent of one another."""
 
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """Return the payload of a report with a number of entries; by default one real number for each."""
+        return (Reals(columns),)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:  # noqa: B027 - nothing to refuse, unless a mechanism says so
+        """Raise a DataError if inputs lie outside the domain on which the privacy map holds.
+
+        Users never learn whose input it is: the message names the domain alone.
+        """
+
 
 class FiniteMechanism(Mechanism):
     """A mechanism with finitely many inputs and reports, which can be enumerated."""
+
+    discrete = True
 
     @abstractmethod
     def log_channel(self) -> np.ndarray:
@@ -126,14 +146,20 @@ class Channel(FiniteMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the users' reports, int ndarray of the shape of ``values`` (rows of the table)."""
-        cumulative = np.cumsum(self.probabilities, axis=1)[np.asarray(values)]
-        cumulative /= cumulative[..., -1:]
-        return (rng.random(np.shape(values))[..., None] >= cumulative).sum(axis=-1)
+        return draw_whole(self._units, np.asarray(values), rng)
+
+    @cached_property
+    def _units(self) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return whole_rows(np.log(self.probabilities))
+
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """The number of a report."""
+        return (Integers(self.probabilities.shape[1], columns),)
 
     def log_channel(self) -> np.ndarray:
         """Log-probabilities of shape (n_values, n_reports), -inf where impossible."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.probabilities)
+        return log_law(self._units)
 
 
 @dataclass(frozen=True)
@@ -160,10 +186,21 @@ class CategoryMechanism(FiniteMechanism):
             raise DataError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
         return values.astype(np.int64)
 
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """A category."""
+        return (Integers(self.n_categories, columns),)
+
     @property
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
         return self.privacy_map()
+
+
+def check_spread(inputs: np.ndarray, sensitivity: float, mechanism: Mechanism) -> None:
+    """Raise a DataError if two users' numbers differ by more than the sensitivity that the noise is made for."""
+    values = np.asarray(inputs, dtype=float)
+    if values.ndim == 1 and values.size and not np.ptp(values) <= sensitivity * (1.0 + 1e-9):
+        raise DataError(f"inputs of {mechanism} spread over more than its sensitivity {sensitivity:g}; clip them first")
 
 
 class ContinuousMechanism(Mechanism):

@@ -18,7 +18,9 @@ from scipy.sparse import csr_matrix, eye_array, hstack, kron, vstack
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
+from lpbench.privacy.exact import draw_whole, log_law, whole_rows
 from lpbench.privacy.mechanism import FiniteMechanism, check_epsilon, exact_epsilon
+from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.piecewise import check_unit
 from lpbench.privacy.randomized_response import GRR
 
@@ -43,7 +45,9 @@ class NumberChannel(FiniteMechanism):
     outputs : tuple of float
         The curator's reading of each report.
     log_table : tuple of tuples of float
-        Log-probability of each report (column) given each input (row).
+        Log-probability of each report (column) given each input (row); reports are drawn with it rounded to multiples
+        of 2^-62, which :meth:`log_channel` and ``epsilon`` state exactly. A number between two inputs has a mixture of
+        their rows, whose loss is never larger, whatever the weights.
     rounding : {"random", "nearest"}
         To the two neighbouring inputs with the number as expectation, or to the nearest.
     """
@@ -73,14 +77,22 @@ class NumberChannel(FiniteMechanism):
         """Exact epsilon between any two users."""
         return exact_epsilon(self.log_channel())
 
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """The number of an output."""
+        return (Integers(len(self.outputs), columns),)
+
     @property
     def bits(self) -> float:
         """log2 of the number of reports."""
         return math.log2(len(self.outputs))
 
+    @cached_property
+    def _units(self) -> np.ndarray:
+        return whole_rows(np.array(self.log_table))
+
     def log_channel(self) -> np.ndarray:
-        """Log-probabilities of shape (inputs, outputs)."""
-        return np.array(self.log_table)
+        """Log-probabilities of shape (inputs, outputs), those of :meth:`randomize` to the last unit."""
+        return log_law(self._units)
 
     def _place(self, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Input below each number, and the part of the way to the next one."""
@@ -103,12 +115,7 @@ class NumberChannel(FiniteMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the reports of users who hold numbers in [-1, 1]: int64 ndarray of the shape of ``values``."""
         below, part = self._place(values)
-        rows = below + (rng.random(below.shape) < part)
-        cumulative = np.cumsum(self.channel(), axis=1)
-        # Each row of the table starts at its number, so that one sorted search serves all users.
-        flat = (cumulative / cumulative[:, -1:] + np.arange(len(cumulative))[:, None]).ravel()
-        found = np.searchsorted(flat, rng.random(rows.shape) + rows, side="right") - rows * len(self.outputs)
-        return np.minimum(found, len(self.outputs) - 1)
+        return draw_whole(self._units, below + (rng.random(below.shape) < part), rng)
 
     def estimate(self, reports: np.ndarray) -> np.ndarray:
         """Return the curator's reading of reports."""

@@ -13,10 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbench.privacy.laplace import DiscreteLaplace
-from lpbench.privacy.mechanism import Mechanism
-from lpbench.privacy.randomized_response import RandomizedResponse
-
 #: Bound of real numbers in reports: far beyond any honest one, small enough that one report cannot drown all others.
 LARGEST_REAL = 2.0**52
 
@@ -155,22 +151,6 @@ class GridPoints(Field):
 def grid_reach(largest: float, scale: float, step: float) -> int:
     """Steps that a value of size at most ``largest`` plus discrete Laplace noise exceeds with probability < 1e-18."""
     return math.ceil((largest + 42.0 * scale) / step)
-
-
-def table_fields(mechanism: Mechanism, entries: int) -> tuple[Field, ...]:
-    """Payload of a table of zeros and ones whose entries a mechanism hides (bits, or numbers with noise).
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    entries : int
-        Number of entries of the table.
-    """
-    if isinstance(mechanism, RandomizedResponse):
-        return (Integers(2, entries),)
-    if isinstance(mechanism, DiscreteLaplace):
-        return (GridPoints(mechanism.step, grid_reach(1.0, mechanism.scale, mechanism.step), entries),)
-    return (Reals(entries),)
 
 
 def payload_bits(fields: Sequence[Field]) -> int:

@@ -1,28 +1,37 @@
-"""Bounded unbiased reports of a number in [-1, 1]: the piecewise mechanism, and its mixture with two points.
+"""Unbiased reports of a number in [-1, 1] from a public list: the piecewise mechanism, and its mixture with two points.
 
 Source: Wang et al. (2019), Collecting and analyzing multidimensional data with local differential privacy. The
-two-point mechanism is that of Duchi, Jordan and Wainwright (2018).
+two-point mechanism is that of Duchi, Jordan and Wainwright (2018). Their piecewise reports fill an interval; the
+low-order bits of such a report, computed in doubles, exclude one of two numbers in half of all cases. Here the interval
+is a list of :data:`CELLS` points, whose probabilities are whole numbers over one denominator.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from lpbench.errors import DataError
+from lpbench.privacy.exact import UNITS, weight_pair
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon
 
 #: Budget up to which the two-point mechanism alone has the least worst-case variance.
 TWO_POINT_BUDGET = 0.61
+#: Points that a piecewise report can be.
+CELLS = 1024
 
 
 @dataclass(frozen=True)
 class Piecewise(ContinuousMechanism):
-    """Report a number near the own one with a density e^epsilon times that of the numbers farther off.
+    """Report a point near the own number e^epsilon times as often as any point farther off.
+
+    The number is rounded at random to one of the positions of a window of ``width`` neighbouring points, so that its
+    expectation stays; a point of the window has ``weights[0]`` units of probability, any other point ``weights[1]``.
+    A mixture of two positions loses no more than either, whatever the rounding of its weights.
 
     Parameters
     ----------
@@ -30,74 +39,134 @@ class Piecewise(ContinuousMechanism):
         Epsilon of the report; inf reports the number itself.
     """
 
+    discrete = True
+
     budget: float
 
     def __post_init__(self) -> None:
         check_epsilon(self.budget, "budget")
 
-    @property
-    def excess(self) -> float:
-        """C - 1, by which reports exceed the range of the numbers: 2 / (e^(budget/2) - 1)."""
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Numbers in [-1, 1]."""
+        check_unit(inputs)
+
+    @cached_property
+    def width(self) -> int:
+        """Points of a window: the share (C - 1) / (2 C) of the published mechanism, 1 / (1 + e^(budget/2)), of them."""
         half = math.exp(-self.budget / 2.0)
-        return 2.0 * half / -math.expm1(-self.budget / 2.0)
+        return max(1, round(CELLS * half / (1.0 + half)))
+
+    @cached_property
+    def weights(self) -> tuple[int, int]:
+        """Units of probability of a point inside and outside the window."""
+        return weight_pair(self.budget, self.width, CELLS - self.width)
+
+    @property
+    def total(self) -> int:
+        """Units of probability of all points."""
+        near, far = self.weights
+        return self.width * near + (CELLS - self.width) * far
+
+    @cached_property
+    def step(self) -> float:
+        """Distance of neighbouring points: the mean of a report is the position of its window, -1 to 1."""
+        near, far = self.weights
+        return 2.0 * (self.total / self.width / (near - far)) / (CELLS - self.width)
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """What can be reported, in increasing order."""
+        return self.step * (np.arange(CELLS) - (CELLS - 1) / 2.0)
 
     @property
     def bound(self) -> float:
-        """C: reports lie in [-C, C]."""
-        return 1.0 + self.excess
-
-    @property
-    def near(self) -> float:
-        """Probability that a report lies in the interval of length C - 1 about the number."""
-        return float(expit(self.budget / 2.0))
+        """Reports lie in [-bound, bound]."""
+        return float(self.points[-1])
 
     @property
     def epsilon(self) -> float:
-        """Exact epsilon between any two different numbers."""
-        return float(self.budget)
+        """Exact epsilon between any two numbers of different windows."""
+        if math.isinf(self.budget):
+            return math.inf
+        near, far = self.weights
+        return math.log(near / far)
 
     @property
     def bits(self) -> float:
-        """One real number."""
-        return 64.0
+        """log2 of the number of points."""
+        return math.log2(CELLS)
 
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
-        """Variance of the reports of users who hold the given numbers."""
-        half = math.exp(-self.budget / 2.0)
-        rest = -math.expm1(-self.budget / 2.0)
-        return np.square(values) * half / rest + (half + 3.0 * half**2) / (3.0 * rest**2)
+        """Variance of the reports of users who hold the given numbers, that of the rounding included."""
+        values = np.asarray(values, dtype=np.float64)
+        if math.isinf(self.budget):
+            return np.zeros(values.shape)
+        near, far = self.weights
+        squares = np.concatenate([[0.0], np.cumsum(self.points**2)])
+        inside = squares[self.width :] - squares[: -self.width]
+        second = (far * squares[-1] + (near - far) * inside) / self.total
+        first, part = self._place(values)
+        after = np.minimum(first + 1, second.size - 1)
+        return (1.0 - part) * second[first] + part * second[after] - np.square(values)
 
-    def _left(self, values: np.ndarray) -> np.ndarray:
-        """Lower end of the interval about each number."""
-        return values + self.excess * (values - 1.0) / 2.0
+    def _place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First point of the window below each number, and the part of the way to the next window."""
+        place = (np.asarray(values, dtype=np.float64) + 1.0) / 2.0 * (CELLS - self.width)
+        first = np.clip(np.floor(place), 0, CELLS - self.width - 1).astype(np.int64)
+        return first, np.clip(place - first, 0.0, 1.0)
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the reports of users who hold numbers in [-1, 1]; shape of ``values``."""
         values = check_unit(values)
-        left, excess = self._left(values), self.excess
-        near = rng.random(values.shape) < self.near
-        u = rng.random(values.shape)
-        # Outside the interval: first the part below it, then the part above.
-        far = -self.bound + (self.bound + 1.0) * u
-        return np.where(near, left + excess * u, np.where(far < left, far, far + excess))
+        if math.isinf(self.budget):
+            return values
+        first, part = self._place(values)
+        first = first + (rng.random(values.shape) < part)
+        near, far = self.weights
+        deciding = rng.integers(self.total, size=values.shape)
+        # Units of the window come first; then those of the points below it, and above.
+        beyond = deciding - self.width * near
+        outside = np.maximum(beyond, 0) // far
+        outside += self.width * (outside >= first)
+        return self.points[np.where(beyond < 0, first + deciding // near, outside)]
+
+    def index(self, reports: ArrayLike) -> np.ndarray:
+        """Number of the point nearest to each report."""
+        nearest: np.ndarray = np.rint(np.asarray(reports) / self.step + (CELLS - 1) / 2.0)
+        return nearest.astype(np.int64)
+
+    def chances(self, values: ArrayLike) -> np.ndarray:
+        """Probabilities of all points given numbers, shape (n, CELLS) (needs a finite budget)."""
+        first, part = self._place(np.ravel(np.asarray(values, dtype=np.float64)))
+        near, far = self.weights
+        place = np.arange(CELLS) - first[:, None]
+        here, after = (np.where((place >= k) & (place < k + self.width), near, far) / self.total for k in (0, 1))
+        return (1.0 - part[:, None]) * here + part[:, None] * after
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density of reports in [-C, C] given numbers (needs a finite budget)."""
-        left = self._left(np.asarray(values, dtype=np.float64))
-        inside = (np.asarray(reports) >= left) & (np.asarray(reports) <= left + self.excess)
-        log_near = -np.logaddexp(0.0, -self.budget / 2.0) - _log_excess(self.budget)
-        return np.where(inside, log_near, log_near - self.budget)
+        """Log-probability of reports among the points given numbers (needs a finite budget)."""
+        reports, values = np.broadcast_arrays(np.asarray(reports, dtype=np.float64), values)
+        first, part = self._place(values)
+        place = self.index(reports) - first
+        near, far = (weight / self.total for weight in self.weights)
+        here, after = (np.where((place >= k) & (place < k + self.width), near, far) for k in (0, 1))
+        return np.log((1.0 - part) * here + part * after)
 
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """The whole budget between any two different numbers."""
-        return float(self.budget) if np.any(np.not_equal(value, other)) else 0.0
+        """Largest log-ratio over all points."""
+        if not np.any(np.not_equal(value, other)):
+            return 0.0
+        if math.isinf(self.budget):
+            return math.inf
+        return float(np.log(self.chances(value) / self.chances(other)).max())
 
 
 @dataclass(frozen=True)
 class Hybrid(ContinuousMechanism):
     """Piecewise reports with probability 1 - e^(-budget/2), else one of two points; two points alone up to 0.61.
 
-    Densities are with respect to length plus one unit of mass on each of the two points.
+    For the two points the number is rounded at random to -1 or 1, which is told truthfully e^epsilon times as often as
+    not.
 
     Parameters
     ----------
@@ -105,14 +174,20 @@ class Hybrid(ContinuousMechanism):
         Epsilon of the report; inf reports the number itself.
     """
 
+    discrete = True
+
     budget: float
 
     def __post_init__(self) -> None:
         check_epsilon(self.budget, "budget")
 
-    @property
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Numbers in [-1, 1]."""
+        check_unit(inputs)
+
+    @cached_property
     def piecewise(self) -> Piecewise:
-        """The continuous part."""
+        """The part with many points."""
         return Piecewise(self.budget)
 
     @property
@@ -121,69 +196,88 @@ class Hybrid(ContinuousMechanism):
         return -math.expm1(-self.budget / 2.0) if self.budget > TWO_POINT_BUDGET else 0.0
 
     @property
+    def _rest(self) -> float:
+        """Probability of one of the two points."""
+        return math.exp(-self.budget / 2.0) if self.share > 0 else 1.0
+
+    @cached_property
+    def weights(self) -> tuple[int, int]:
+        """Units of probability of the true and of the other point."""
+        return weight_pair(self.budget, 1, 1)
+
+    @property
     def point(self) -> float:
         """The points are plus and minus (e^budget + 1) / (e^budget - 1)."""
-        return 1.0 / math.tanh(self.budget / 2.0)
+        if math.isinf(self.budget):
+            return 1.0
+        true, false = self.weights
+        return (true + false) / (true - false)
 
     @property
     def epsilon(self) -> float:
         """Exact epsilon between -1 and 1."""
-        return float(self.budget)
+        if math.isinf(self.budget):
+            return math.inf
+        true, false = self.weights
+        two = math.log(true / false)
+        return max(two, self.piecewise.epsilon) if self.share > 0 else two
 
     @property
     def bits(self) -> float:
-        """One real number."""
-        return 64.0
+        """log2 of the number of points."""
+        return math.log2(CELLS + 2) if self.share > 0 else 1.0
 
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
         """Variance of the reports of users who hold the given numbers."""
         two = self.point**2 - np.square(values)
         return self.share * self.piecewise.noise_variance(values) + (1.0 - self.share) * two
 
-    def _log_two(self, sign: ArrayLike, values: ArrayLike) -> np.ndarray:
-        """Log-probability of a point given the number: (1 + sign y tanh(budget / 2)) / 2."""
-        # In terms of e^-budget, so that the rarer point of an end of the range keeps its digits.
-        along = np.multiply(sign, values)
-        b = math.exp(-self.budget)
-        return np.log((1.0 + along) / 2.0 + b * (1.0 - along) / 2.0) - math.log1p(b)
+    def _two(self, sign: ArrayLike, values: ArrayLike) -> np.ndarray:
+        """Probability of a point given the number, among two."""
+        true, false = self.weights
+        along = (1.0 + np.multiply(sign, values)) / 2.0
+        return (along * true + (1.0 - along) * false) / (true + false)
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the reports of users who hold numbers in [-1, 1]; shape of ``values``."""
         values = check_unit(values)
-        smooth = self.piecewise.randomize(values, rng)
-        chosen, up = rng.random(values.shape), rng.random(values.shape)
-        points = np.where(up < (1.0 + values * math.tanh(self.budget / 2.0)) / 2.0, self.point, -self.point)
-        return np.where(chosen < self.share, smooth, points)
+        if math.isinf(self.budget):
+            return values
+        many = self.piecewise.randomize(values, rng)
+        chosen = rng.integers(UNITS, size=values.shape) < int(self.share * UNITS)
+        up = rng.random(values.shape) < (1.0 + values) / 2.0
+        true, false = self.weights
+        kept = rng.integers(true + false, size=values.shape) < true
+        return np.where(chosen, many, np.where(up == kept, self.point, -self.point))
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density of reports given numbers (needs a finite budget); -inf where impossible."""
+        """Log-probability of reports given numbers (needs a finite budget); -inf where impossible."""
         reports, values = np.broadcast_arrays(np.asarray(reports, dtype=np.float64), values)
         at_point = np.abs(reports) == self.point
-        found = np.full(reports.shape, -math.inf)
+        found = np.where(at_point, self._rest * self._two(np.sign(reports), values), 0.0)
         if self.share > 0:
-            found = np.where(at_point, found, math.log(self.share) + self.piecewise.log_density(reports, values))
-        if at_point.any():
-            log_rest = -self.budget / 2.0 if self.share > 0 else 0.0
-            found[at_point] = log_rest + self._log_two(np.sign(reports[at_point]), values[at_point])
-        return found
+            # At large budgets the two points are among the many.
+            index = np.clip(self.piecewise.index(reports), 0, CELLS - 1)
+            among = self.piecewise.points[index] == reports
+            many = self.share * np.exp(self.piecewise.log_density(self.piecewise.points[index], values))
+            found = found + np.where(among, many, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.log(found)
 
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """The whole budget where piecewise reports occur, else what the points tell."""
+        """Largest log-ratio over all points."""
         if not np.any(np.not_equal(value, other)):
             return 0.0
-        if self.share > 0:
-            return float(self.budget)
+        if math.isinf(self.budget):
+            return math.inf
         signs = np.array([-1.0, 1.0])
-        return float((self._log_two(signs, value) - self._log_two(signs, other)).max())
+        two = float(np.log(self._two(signs, value) / self._two(signs, other)).max())
+        return max(two, self.piecewise.log_density_ratio_sup(value, other)) if self.share > 0 else two
 
 
 def check_unit(values: ArrayLike) -> np.ndarray:
     """Return numbers in [-1, 1] as floats."""
     values = np.asarray(values, dtype=np.float64)
     if values.size and not (values.min() >= -1.0 and values.max() <= 1.0):
-        raise DataError(f"values lie in [{values.min():g}, {values.max():g}], outside [-1, 1]; clip or rescale them")
+        raise DataError("values lie outside [-1, 1]; clip or rescale them")
     return values
-
-
-def _log_excess(budget: float) -> float:
-    return math.log(2.0) - budget / 2.0 - math.log(-math.expm1(-budget / 2.0))

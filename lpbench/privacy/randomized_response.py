@@ -17,7 +17,12 @@ from scipy.special import expit, log_expit
 
 from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.privacy.exact import grid_keep
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
+from lpbench.privacy.payload import Field, Integers
+
+#: Odds of a false report below which doubles end.
+_LEAST = 1e-300
 
 
 def rr_reports(bits: np.ndarray, epsilon: Any, u_keep: np.ndarray) -> np.ndarray:
@@ -29,14 +34,22 @@ def rr_reports(bits: np.ndarray, epsilon: Any, u_keep: np.ndarray) -> np.ndarray
     epsilon : float or ndarray
         Budget per bit; broadcasts against ``bits``.
     u_keep : ndarray
-        Uniforms on [0, 1), one per bit: a bit is kept iff u < e^eps / (1 + e^eps). Sharing them across budgets keeps
-        at a larger budget every bit that a smaller one kept.
+        Uniforms on [0, 1), one per bit: a bit is kept iff u < e^eps / (1 + e^eps), rounded down to a multiple of 2^-53
+        (:func:`lpbench.privacy.exact.grid_keep`). Sharing them across budgets keeps at a larger budget every bit that a
+        smaller one kept.
 
     Returns
     -------
     boolean ndarray, the broadcast shape
     """
-    return np.asarray(bits, dtype=bool) ^ (np.asarray(u_keep) >= expit(epsilon))
+    return np.asarray(bits, dtype=bool) ^ (np.asarray(u_keep) >= grid_keep(_away(2, epsilon)))
+
+
+def _away(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+    """Probability of all m - 1 other reports; more than 0 at any finite budget, however large."""
+    m, epsilon = np.asarray(m), np.asarray(epsilon, dtype=np.float64)
+    odds = (m - 1) * np.maximum(np.exp(-epsilon), _LEAST)
+    return np.where(np.isfinite(epsilon), odds / (1.0 + odds), 0.0)
 
 
 def grr_probabilities(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -74,8 +87,9 @@ def grr_reports(
     epsilon : float or ndarray
         Budget of the report; broadcasts.
     u_keep, u_other : ndarray of shape (n,)
-        Uniforms on [0, 1): the truth is reported iff u_keep < p, else u_other chooses evenly among the others. Sharing
-        them across budgets keeps at a larger budget every truth that a smaller one kept.
+        Uniforms on [0, 1): the truth is reported iff u_keep < p, rounded down to a multiple of 2^-53, else u_other
+        chooses evenly among the others. Sharing them across budgets keeps at a larger budget every truth that a smaller
+        one kept.
 
     Returns
     -------
@@ -84,7 +98,7 @@ def grr_reports(
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    keep, _ = grr_probabilities(m, epsilon)
+    keep = grid_keep(_away(m, epsilon))
     other = np.floor(u_other * (m - 1)).astype(np.int64)
     return np.where(u_keep < keep, truth, other + (other >= truth))
 
@@ -126,6 +140,10 @@ class RandomizedResponse(FiniteMechanism):
     def bits(self) -> float:
         """One for each bit."""
         return 1.0
+
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """Bits."""
+        return (Integers(2, columns),)
 
     @property
     def keep(self) -> float:
@@ -176,6 +194,10 @@ class BitVector(CategoryMechanism):
     n_categories : int
         Number of categories K.
     """
+
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """One bit for each category."""
+        return (Integers(2, self.n_categories * columns),)
 
     @property
     def response(self) -> RandomizedResponse:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_sensitivity
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_sensitivity, check_spread
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
@@ -58,6 +58,10 @@ class Staircase(ContinuousMechanism):
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' numbers may differ by the sensitivity."""
+        check_spread(inputs, self.sensitivity, self)
 
     @property
     def bits(self) -> float:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
+from lpbench.privacy.exact import grid_keep
 from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
+from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.randomized_response import grr_reports
 
 #: Random numbers held at once.
@@ -52,7 +54,8 @@ def subset_reports(
     m, size : int
     epsilon : float
     u_keep : ndarray of shape (n,)
-        Uniforms on [0, 1); the subset contains the truth iff u < p. Budgets may share them.
+        Uniforms on [0, 1); the subset contains the truth iff u < p, rounded down to a multiple of 2^-53. Budgets may
+        share them.
     rng : numpy.random.Generator
         Chooses the other members.
 
@@ -64,7 +67,8 @@ def subset_reports(
     truth = np.asarray(truth, dtype=np.int64)
     if size == 1:
         return grr_reports(truth, m, epsilon, u_keep, rng.random(truth.size))[:, None]
-    keep, _ = subset_probabilities(m, size, epsilon)
+    odds = (m - size) / size * max(math.exp(-epsilon), 1e-300)
+    keep = grid_keep(odds / (1.0 + odds) if math.isfinite(epsilon) else 0.0)
     # The truth comes first or last; the order of the others is random.
     rank = np.where(u_keep < keep, -1.0, 2.0)
     members = np.empty((truth.size, size), dtype=np.int64)
@@ -103,6 +107,10 @@ class SubsetSelection(CategoryMechanism):
     def least_variance(cls, epsilon: float, n_categories: int) -> SubsetSelection:
         """Return the mechanism with the size that suits the budget and the number of categories."""
         return cls(epsilon, n_categories, best_size(n_categories, check_epsilon(epsilon)))
+
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """The members."""
+        return (Integers(self.n_categories, self.size * columns),)
 
     @property
     def bits(self) -> float:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, summarise, write_csv
+from lpbench.analysis.pairwise import pairwise
+from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -26,6 +28,9 @@ from lpbench.reporting.paper import paper_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
+
+#: Every pair of methods compared, in the folder of a user's own study.
+PAIRWISE = "pairwise.csv"
 
 
 def write_artefact(
@@ -80,6 +85,8 @@ def write_artefact(
     by_kind = compare_by_kind(experiment, summary, methods)
     if len(by_kind):
         write_csv(by_kind, folder / DEVELOPMENT_SETS)
+    if name in catalogue.own_experiment_names() and not measured:
+        write_csv(pairwise(summary), folder / PAIRWISE)
     if drawing_of(name) is not None:
         write_drawing(experiment, folder, seed)
     if further is not None:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, holm, is_ranked, rank_sums
-from lpbench.analysis.significance import signed_ranks
+from lpbench.analysis.significance import two_sided
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures.comparisons import Part, parts
@@ -90,8 +90,7 @@ def _two_sided(gains: np.ndarray) -> np.ndarray:
     known = ~np.isnan(flat).any(axis=1)
     result = np.full(len(flat), math.nan)
     if known.any():
-        columns = flat[known].T
-        result[known] = np.minimum(1.0, 2.0 * np.minimum(signed_ranks(columns), signed_ranks(-columns)))
+        result[known] = two_sided(flat[known].T)
     return result.reshape(gains.shape[:-1])
 
 

@@ -19,11 +19,15 @@ class Entry(Artefact):
     experiment : Experiment
     results_dir : Path
         Holds ``<experiment>/``.
+    within : str
+        Folder of the results in which the pages are, if they are not in that of the results.
     """
 
-    def __init__(self, experiment: Experiment, results_dir: Path):
+    def __init__(self, experiment: Experiment, results_dir: Path, within: str = ""):
         name: str = experiment.name
         super().__init__(Path(results_dir) / name, name)
+        #: Path from the pages to the artefact.
+        self.address: str = name.removeprefix(f"{within}/")
         self._experiment = experiment
         self.title: str = experiment.title or name
         self.paper: str = experiment.paper or name.partition("/")[0]

@@ -12,11 +12,12 @@ import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, better
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
+from lpbench.reporting.figures.comparisons import FLOORS
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.published import published_cells
 

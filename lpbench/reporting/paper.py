@@ -17,8 +17,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from lpbench.analysis.claims import Claim
+from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
-from lpbench.experiments.catalogue import import_object
+from lpbench.experiments import catalogue
 from lpbench.paths import own_folders
 from lpbench.reporting.ladders import Bound, Ladder, Total
 from lpbench.reporting.plain_table import PlainTable, RateGrid
@@ -275,7 +276,7 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     """Modules of the packages, with their papers in order."""
     found: dict[str, Paper] = {}
     for module in _packages(folders):
-        paper = import_object(f"{module}.PAPER")
+        paper = catalogue.import_object(f"{module}.PAPER")
         if not isinstance(paper, Paper) or paper.name != module.rpartition(".")[2]:
             raise ConfigurationError(f"{module}.PAPER must be a Paper whose name is that of its package")
         if any(paper.name == known.name for known in found.values()):
@@ -296,6 +297,13 @@ def paper_of(experiment: str) -> Paper:
     """Return the paper of an experiment's name; one without any knowledge where none is registered."""
     name = experiment.partition("/")[0]
     return next((p for p in papers() if p.name == name), Paper(name, name))
+
+
+def mark_words(experiment: str) -> str:
+    """What a mark in an experiment's table means: its paper's rule, in words where no paper prints it."""
+    if experiment in catalogue.own_experiment_names():
+        return RULE_WORDS[paper_of(experiment).rule]
+    return "marked by the paper's rule with raw tests"
 
 
 def page_of(experiment: str) -> str:

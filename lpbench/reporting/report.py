@@ -15,7 +15,7 @@ from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.reporting.cards import in_print, mask_name, method_title
 from lpbench.reporting.claim_files import read_claims, tabulate
-from lpbench.reporting.claims import TOO_FEW, decide_all
+from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.headlines import headlines, one_row_each, table_of
@@ -44,6 +44,8 @@ def write_report(
     folder: Path | None = None,
     *,
     judged: bool = True,
+    alone: bool = False,
+    within: str = "",
 ) -> Path:
     """Decide the claims and write ``claims.csv``, the files behind it, ``headlines.csv`` and ``report.md``.
 
@@ -61,6 +63,10 @@ def write_report(
         artefacts under the same names.
     judged : bool
         Whether claims are decided.
+    alone : bool
+        Whether the report is about these experiments and nothing else: claims about others are left out.
+    within : str
+        Folder of the results in which the report is, if it is in one that holds artefacts too.
 
     Returns
     -------
@@ -68,14 +74,19 @@ def write_report(
         The report.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    tabulate(decide_all(Evidence(results_dir)) if judged else []).write(folder)
-    entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
+    if alone:
+        decisions = decide_about([e.name for e in experiments], results_dir) if judged else []
+    else:
+        decisions = decide_all(Evidence(results_dir)) if judged else []
+    tabulate(decisions).write(folder)
+    entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
     found = headline(decided, entries)
     write_csv(table_of(found["near"]), folder / "headlines.csv")
     content = {
         "headline": found,
-        "papers": _papers(decided, entries),
+        "papers": _papers(decided, entries, "index.html" if alone else ""),
+        "judged": judged,
         "not_run": not_run_in_short(entries, missing),
         "files": sorted(p.name for p in folder.glob("*.csv")),
         # the machine is described on the checks page: this one is the same wherever it is written
@@ -127,8 +138,8 @@ def banner(claims: Sequence[Mapping]) -> str:
     return f"{len(few)} of {len(claims)} claims have no verdict: {TOO_FEW} were run." if few else ""
 
 
-def _papers(claims: Sequence[Mapping], entries: Sequence[Entry]) -> list[dict]:
-    """Title, page, claims by verdict and artefacts of every paper that has experiments."""
+def _papers(claims: Sequence[Mapping], entries: Sequence[Entry], page: str) -> list[dict]:
+    """Title, page (default: its own), claims by verdict and artefacts of every paper that has experiments."""
     known = {p.name: p for p in papers()}
     found = []
     for name in dict.fromkeys([*known, *(e.paper for e in entries)]):
@@ -137,7 +148,7 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[Entry]) -> list[dict]:
         if mine:
             ours = [c for c in claims if c["paper"] == letter]
             decided = {s: [c["claim"] for c in ours if c["status"] == s] for s in counted(ours)}
-            found.append({"title": title, "page": f"{name}.html", "artefacts": mine, "claims": decided})
+            found.append({"title": title, "page": page or f"{name}.html", "artefacts": mine, "claims": decided})
     return found
 
 

@@ -45,12 +45,12 @@ def test_three_by_three_by_hand():
     assert first["mean"] == 6 and first["n"] == 4
     assert first["std"] == pytest.approx(np.sqrt(20 / 3)) and first["se"] == pytest.approx(np.sqrt(20 / 3) / 2)
     assert first["ratio"] == pytest.approx(6 / 5)
-    assert first["rank"] == 1 and first["best"] and np.isnan(first["p_value"])
+    assert first["rank"] == 1 and first["best"] and np.isnan(first["p_best_is_better"])
     second = pick(summary, dataset="d2", method="b")
     # 3 base = 6 12 18 24 is worse than 3 5 7 9 in all of four replications: p = 1/16, so no star
     assert second["rank"] == 2 and not second["best"]
-    assert second["p_value"] == pytest.approx(1 / 16)
-    assert not first["significant"]
+    assert second["p_best_is_better"] == pytest.approx(1 / 16)
+    assert not first["marked"]
     reference = pick(summary, dataset="d2", method="dt")
     assert reference["ratio"] == 1 and np.isnan(reference["rank"]) and not reference["best"]
 
@@ -142,8 +142,8 @@ def test_accuracy_prefers_the_larger_value_and_bold_marks_equals():
     base = np.linspace(0.5, 0.6, 20)
     scores = table(cell("a", base, metric="accuracy"), cell("b", base + 0.1 + base / 50, metric="accuracy"))
     summary = summarise(scores, rule="bold")
-    assert pick(summary, method="b")["best"] and pick(summary, method="b")["significant"]
-    assert not pick(summary, method="a")["significant"]
+    assert pick(summary, method="b")["best"] and pick(summary, method="b")["marked"]
+    assert not pick(summary, method="a")["marked"]
 
 
 def test_bytes_do_not_depend_on_the_order_of_rows_or_on_categories(tmp_path):

@@ -2,24 +2,11 @@
 
 import pytest
 
-from lpbench.audit import method_checks, table
-from lpbench.audit.devices import audited_methods
+from lpbench.audit import table
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
+from lpbench.audit.mutants import MUTANTS, MutantRow
 from lpbench.cli import audit as command
 from lpbench.cli.main import main
-from lpbench.deployment import costs as measured
-
-
-@pytest.fixture(scope="module")
-def costs():
-    return measured.measure_protocols(1), measured.measure_methods(table.EPSILON, 1)
-
-
-@pytest.fixture(autouse=True)
-def measured_once(monkeypatch, costs):
-    """The costs do not depend on the subjects."""
-    monkeypatch.setattr(measured, "measure_protocols", lambda seed: costs[0])
-    monkeypatch.setattr(measured, "measure_methods", lambda epsilon, seed: costs[1])
 
 
 @pytest.fixture
@@ -30,6 +17,8 @@ def few(monkeypatch):
     monkeypatch.setattr(table, "subjects", lambda: chosen)
     # worker processes see all subjects, over which the probability of failure is divided
     monkeypatch.setattr(table, "failure_per_row", lambda: failure)
+    monkeypatch.setattr(table, "audited_methods", lambda: ["private_mean", "lpct_q"])
+    monkeypatch.setattr(table, "base_methods", lambda: ["private_mean"])
     return chosen
 
 
@@ -57,23 +46,21 @@ def test_command_line(tmp_path, few, capsys):
     assert main(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
     assert "4 rows audited" in capsys.readouterr().out
     assert (tmp_path / "reproduced" / "audit.md").is_file()
-    assert (tmp_path / "reproduced" / "audit_mutants.csv").read_text() == (
-        "method,mutant,caught_by\nprivate_mean,private_mean_noise_shared,device audit in fit; device audit in sweep\n"
-    )
+    header, *rows = (tmp_path / "reproduced" / "audit_mutants.csv").read_text().splitlines()
+    assert header == "method,mutant,caught_by" and len(rows) == len(MUTANTS)
+    assert all(row.startswith("private_mean,") and not row.endswith(",") for row in rows)
 
 
 def test_one_method_is_audited_as_in_the_table_and_nothing_is_written(tmp_path, capsys):
     arguments = ["--samples", "4000", "--seed", "1", "--results", str(tmp_path)]
     assert main(["audit", "--method", "private_mean", "--method", "krr", *arguments]) == 0
-    first, second, *mutants = capsys.readouterr().out.splitlines()
+    first, second, caught, *mutants = capsys.readouterr().out.splitlines()
     row = table.audit("method", "private_mean", samples=4000, seed=1)
-    assert first.startswith("private_mean (ldp): promises 1, spends 1,") and f"{row.lower_bound:.6g}" in first
-    assert mutants == [
-        "private_mean_noise_shared (private_mean): caught by device audit in fit; device audit in sweep",
-        "krr_label_not_split (krr): caught by accountant in fit; accountant in sweep",
-        "krr_features_share_noise (krr): caught by device audit in fit; device audit in sweep",
-    ]
-    assert second.startswith("krr ") and not any(tmp_path.iterdir())
+    assert first.startswith("private_mean (ldp): states 1, loses 1,") and f"{row.lower_bound:.6g}" in first
+    assert second.startswith("krr ") and "asked: " in second
+    n = 2 * len(MUTANTS)
+    assert caught == f"{n} of {n} mutants caught, 0 complaints about methods" and len(mutants) == n
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_unknown_method_is_refused_by_name(capsys):
@@ -89,15 +76,13 @@ def test_a_missed_mechanism_fails_the_command(tmp_path, monkeypatch, capsys):
 
 def test_everything_is_a_subject():
     named = table.subjects()
-    assert {name for kind, name in named if kind == "method"} == set(audited_methods())
+    assert {name for kind, name in named if kind == "method"} == set(table.audited_methods())
     assert {name for kind, name in named if kind == "bad"} == KNOWN_BAD.keys()
     assert {name for kind, name in named if kind == "good"} == KNOWN_GOOD.keys()
 
 
-def test_a_missed_known_bad_method_fails_the_audit_of_its_method(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(table, "subjects", lambda: [("method", "krr")])
-    monkeypatch.setattr(method_checks, "caught_by", lambda name: [])
-    assert main(["audit", "--results", str(tmp_path), "--samples", "2000", "--workers", "1"]) == 1
-    assert "krr: the known-bad method krr_label_not_split was not caught" in capsys.readouterr().out
-    text = (tmp_path / "reproduced" / "audit_mutants.csv").read_text()
-    assert text == "method,mutant,caught_by\nkrr,krr_label_not_split,\nkrr,krr_features_share_noise,\n"
+def test_a_mutant_that_is_missed_fails_the_audit(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "check_mutants", lambda names, workers: [MutantRow("krr", "less_noise", "")])
+    monkeypatch.setattr(command, "check_methods", lambda names, workers: [])
+    assert main(["audit", "--method", "krr", "--samples", "2000", "--results", str(tmp_path)]) == 1
+    assert "krr: the mutant less_noise was not caught" in capsys.readouterr().out

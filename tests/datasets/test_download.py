@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 
 import numpy as np
 import pytest
 
 from lpbench.datasets.__main__ import main
-from lpbench.datasets.download import DownloadError, Settings, fetch_file
+from lpbench.datasets.download import Settings, fetch_file
 from lpbench.datasets.sources import load_table
+from lpbench.errors import DataError, DownloadError
 from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
 from tests.datasets.server import Answer, serve, zipped
 
@@ -247,3 +250,97 @@ def test_addresses_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("LPBENCH_UCI_URL", "http://127.0.0.1:2")
     assert Settings().openml_url == "http://127.0.0.1:1"
     assert Settings().uci_url == "http://127.0.0.1:2"
+
+
+HOSTILE = ("../victim", "a/../../victim", "..", "", "C:/victim", "a\\..\\victim", "a\0b", "x" * 300)
+
+
+@pytest.mark.parametrize("kind", ["uci", "file"])
+@pytest.mark.parametrize("name", [*HOSTILE, "VICTIM"])
+def test_a_manifest_names_files_inside_the_cache_alone(server, workshop, tmp_path, capsys, kind, name):
+    """Neither written from the archive nor removed when the download fails, whatever a manifest asks for.
+
+    Every victim lies in the test's own folder: should the guard ever fail, nothing of the machine is lost.
+    """
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    name = str(victim) if name == "VICTIM" else name
+    source = {"kind": kind, "files": {"data": name}}
+    workshop.manifest(sources=[source | ({"id": 1, "archive": "a.zip"} if kind == "uci" else {})], fingerprint={})
+    server.add_uci(1, "a.zip", Answer(zipped(victim=b"overwritten")))
+    before = sorted(tmp_path.rglob("*"))
+    assert run(server) == 1
+    assert "files.data" in capsys.readouterr().out
+    assert victim.read_text() == "precious" and sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(DataError, match=r"files\.data"):
+        load_table("toy")
+
+
+@pytest.mark.parametrize("changes", [{"id": "../../victim"}, {"archive": "../../a.zip"}, {"id": -1}, {"id": True}])
+def test_ids_and_archives_of_a_manifest_lead_nowhere(workshop, changes):
+    workshop.manifest(sources=[{**MANIFEST["sources"][2], **changes}])
+    with pytest.raises(DataError, match="sources"):
+        load_table("toy")
+
+
+def test_links_inside_the_cache_lead_nowhere(server, workshop, tmp_path, capsys):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "toy.csv").write_text("precious")
+    (workshop.cache / "uci").mkdir()
+    (workshop.cache / "uci" / "70").symlink_to(victim)
+    workshop.manifest(sources=MANIFEST["sources"][2:])
+    server.add_uci(70, "toy.zip", Answer(zipped(toy__csv=CSV.encode())))
+    assert run(server) == 1
+    assert "by a link" in capsys.readouterr().out
+    assert (victim / "toy.csv").read_text() == "precious"
+
+
+def nested(depth: int) -> bytes:
+    body = zipped(toy__csv=CSV.encode())
+    for _ in range(depth):
+        body = zipped(inner__zip=body)
+    return body
+
+
+def bomb(megabytes: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("toy.csv", "w") as member:
+        for _ in range(megabytes):
+            member.write(bytes(1 << 20))
+    return buffer.getvalue()
+
+
+def encrypted() -> bytes:
+    """The flag says that a password is needed."""
+    body = bytearray(zipped(toy__csv=CSV.encode()))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        body[body.index(mark) + place] |= 1
+    return bytes(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (nested(1000), "nests archives more than 3 deep"),
+        (bomb(100), "inflates to more than 64 MiB"),
+        (zipped(inner__zip=bomb(100)), "inflates to more than 64 MiB"),
+        (encrypted(), "password required"),
+    ],
+    ids=["nested", "bomb", "nested-bomb", "encrypted"],
+)
+def test_archives_beyond_the_limits_are_refused(server, workshop, capsys, body, reason):
+    workshop.manifest(sources=MANIFEST["sources"][2:])
+    server.add_uci(70, "toy.zip", Answer(body))
+    assert run(server) == 1
+    assert reason in capsys.readouterr().out
+    assert no_leftovers(workshop.cache)
+
+
+def test_one_manifest_that_cannot_be_used_stops_no_other(server, workshop, capsys):
+    workshop.manifest("bad", sources=[{"kind": "uci", "id": "x"}])
+    workshop.manifest(sources=MANIFEST["sources"][2:])
+    server.add_uci(70, "toy.zip", Answer(zipped(toy__csv=CSV.encode())))
+    assert run(server, "bad", "toy") == 1
+    out = capsys.readouterr().out
+    assert "refused" in out and "downloaded from uci 70" in out

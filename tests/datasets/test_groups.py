@@ -97,10 +97,10 @@ def test_probabilities_are_scored_where_the_metric_asks_for_them():
         def predict_proba(self, X):
             return np.column_stack([1 - X[:, 0], X[:, 0]])
 
-        def sweep(self, *args):
+        def learn_grid(self, *args):
             raise AssertionError("a sweep knows no probabilities")
 
-    [result] = Slope().score_many([problem], [1.0], {}, [Streams(0)])
+    [result] = Slope().sweep_many([problem], [1.0], {}, [Streams(0)])
     assert result.values.tolist() == [[1.0]]
 
 

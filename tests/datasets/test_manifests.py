@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from lpbench.datasets import describe, list_datasets, load_manifest
@@ -105,12 +107,44 @@ def test_unknown_name_suggests():
         ({"synthetic": "a:b"}, "exactly one of `sources`"),
         ({"drop": ("title",)}, "'title' is missing"),
         ({"drop": ("sources",)}, "exactly one of `sources`"),
+        ({"title": ["a"]}, r"title=\['a'\] must be text"),
+        ({"y_range": [2, 1]}, "y_range=.* must be a pair"),
+        ({"y_range": [0, math.nan]}, "y_range=.* must be a pair .* of finite numbers"),
+        ({"features": [{"column": "a"}]}, r"features\[0\] must have exactly one of map, one_hot, date"),
+        ({"sources": [{"kind": "ftp"}]}, "unknown kind 'ftp': known: embedded, file"),
+        ({"sources": [{"kind": "uci", "id": 1, "files": {"data": "a"}}]}, "key 'archive' is missing"),
+        ({"sources": [{"kind": "embedded", "loader": "os:system"}]}, "loader='os:system' must be one of sklearn"),
+        ({"fingerprint": {"feature": 2}}, "fingerprint: unknown key 'feature'"),
+        ({"metric": "profit"}, "metric='profit' must be one of mse"),
     ],
 )
 def test_wrong_manifests_say_what_is_wrong(workshop, changes, reason):
     workshop.manifest(**changes)
     with pytest.raises(DataError, match=reason):
         load_manifest("toy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "title: &a [*a]\ntask: regression\nsources: [{kind: manual, instructions: x}]",
+        "".join(f"x{k}: &x{k} [{', '.join([f'*x{k - 1}'] * 10) if k else 1}]\n" for k in range(12)),
+        "params: " + "[" * 2000 + "]" * 2000,
+    ],
+    ids=["circle", "multiplied", "deep"],
+)
+def test_yaml_that_grows_is_refused(workshop, text):
+    (workshop.manifests / "toy.yaml").write_text(text)
+    with pytest.raises(DataError):
+        load_manifest("toy")
+
+
+def test_without_a_number_of_features_the_table_counts_or_the_key_is_named(workshop):
+    workshop.manifest(fingerprint={})
+    with pytest.raises(DataError, match=r"lacks `fingerprint: \{features: d\}`"):
+        describe("toy")
+    workshop.file()
+    assert describe("toy").n_features == 2
 
 
 def test_broken_yaml(workshop):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,3 +105,28 @@ def test_rows(step, ages):
 def test_errors_name_the_column_the_cell_and_what_was_expected(changes, reason):
     with pytest.raises(DataError, match=reason):
         table(**changes)
+
+
+def test_missing_cells_dates_and_a_cap_on_rows():
+    n = 40
+    raw = pd.DataFrame({"day": ["2024-01-02"] * n, "a": np.arange(n, dtype=float), "b": ["u", "v", "v", "v"] * 10})
+    raw["y"] = np.arange(n, dtype=float)
+    raw.loc[3, "a"], raw.loc[0, "b"] = np.nan, None
+    manifest = Manifest(
+        name="t",
+        title="T",
+        task="regression",
+        target="y",
+        rows=({"fill_missing": ["a", "b"]}, {"sample": {"size": 10, "seed": 1}}),
+        features=({"column": "day", "date": "%Y-%m-%d"}, "a", {"column": "b", "map": {"u": 0, "v": 1}}),
+    )
+    table = prepare(raw, manifest)
+    assert table.X.shape == (10, 3) and (np.diff(table.y) > 0).all(), "the rows keep their order"
+    assert (table.X[:, 0] == 19724).all()
+    whole = prepare(raw, dataclasses.replace(manifest, rows=manifest.rows[:1]))
+    assert whole.X[3, 1] == np.nanmedian(raw["a"]) and whole.X[0, 2] == 1
+    np.testing.assert_array_equal(table.X, whole.X[np.isin(whole.y, table.y)])
+    again = prepare(raw, manifest)
+    np.testing.assert_array_equal(again.X, table.X)
+    with pytest.raises(DataError, match=r"'day', row 0 holds '2024-01-02', expected a date"):
+        prepare(raw, dataclasses.replace(manifest, features=({"column": "day", "date": "%d.%m.%Y"},)))

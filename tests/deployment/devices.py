@@ -1,27 +1,150 @@
-"""The devices of all protocols, for tests that hold for each of them: records, and a campaign's broadcasts."""
+"""Devices of several methods, for tests that hold for each of them: records, and a campaign's broadcasts."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
-from lpbench.deployment.broadcast import Broadcast
-from lpbench.deployment.calibrated_score import CalibratedScoreClient, CalibratedScoreCurator
-from lpbench.deployment.histoftree import HistOfTreeClient, HistOfTreeCurator
-from lpbench.deployment.lpct import LPCTClient, LPCTCurator
-from lpbench.deployment.residual_gp import ResidualGPClient, ResidualGPCurator
+from lpbench.deployment.client import Client
+from lpbench.deployment.curator import RemoteUsers, learn_remotely
 from lpbench.deployment.wire import user_token
-from lpbench.estimators import LPCT, CalibratedScore, HistOfTree, ResidualGP
+from lpbench.estimators import (
+    LPCT,
+    CalibratedScore,
+    HistOfTree,
+    PrivateLabelsClassifier,
+    PrivateLabelsRegressor,
+    ResidualGP,
+)
+from lpbench.estimators.any_learner.numbers import NUMBER
+from lpbench.estimators.histoftree.cell_device import CELL
+from lpbench.estimators.lpct.votes import SLOW_VOTE, VOTE
+from lpbench.estimators.private_classes import CLASS
+from lpbench.estimators.private_labels import LABEL
+from lpbench.estimators.tuning_free.interview import RESIDUAL
+from lpbench.estimators.tuning_free.subset_device import SUBSET
+from lpbench.privacy import Device as UserDevice
+from lpbench.privacy import PublicSample, SimulatedUsers
+from lpbench.privacy.users import taken
 
 SECRET = b"0123456789abcdef"
 LIMIT, N_USERS, Y_RANGE = 2.0, 40, (-1.0, 2.0)
 CLASSES = [0, 1, 2]
+#: The code that users run.
+RUN = (LABEL, CELL, VOTE, SLOW_VOTE, RESIDUAL, SUBSET, NUMBER, CLASS)
+
+
+class OneOfMany:
+    """A generator that hands out one user's part of what is drawn for ``n`` users at once."""
+
+    def __init__(self, generator, n, place):
+        self._generator, self._n, self._place = generator, n, place
+
+    def _taken(self, draw, size):
+        shape = (size,) if np.ndim(size) == 0 else tuple(size)
+        return draw((self._n, *shape[1:]))[[self._place]]
+
+    def random(self, size):
+        return self._taken(self._generator.random, size)
+
+    def geometric(self, p, size):
+        return self._taken(lambda shape: self._generator.geometric(p, shape), size)
+
+    def integers(self, high, size):
+        return self._taken(lambda shape: self._generator.integers(high, size=shape), size)
+
+
+def one_of(draws, n, place):
+    """One user's part of the randomness of ``n`` users."""
+    if isinstance(draws, tuple):
+        return tuple(one_of(part, n, place) for part in draws)
+    if isinstance(draws, np.random.Generator):
+        return OneOfMany(draws, n, place)
+    return taken(draws, [place])
+
+
+def simulated_draws(streams, n, place):
+    """The randomness that user ``place`` of ``n`` has in a simulation in which everybody is asked."""
+    return lambda device, question: one_of(device.draws(streams, n, question), n, place)
+
+
+class OneByOne(SimulatedUsers):
+    """Simulated users whose sums are added up report by report instead of drawn by their law."""
+
+    def sums(self, device, question, by=None):
+        return device.estimate(device.addends(self.ask(device, question), question).sum(axis=0), question, self.n)
+
+
+def simulated(model, X, y, mask=None, X_public=None, y_public=None):
+    """Fit a method to simulated users, one by one."""
+    users = model._users(X, y, mask, X_public, y_public, model._streams())
+    users.__class__ = OneByOne
+    return type(model)(**model.get_params(deep=False)).learn_from(users)
+
+
+@dataclass
+class Wire:
+    """Clients of all users, and a transport that delivers reports in random order.
+
+    Attributes
+    ----------
+    model : LocalEstimator
+    X, y, mask
+        Records as the devices hold them.
+    streams : Streams, optional
+        Randomness of the simulation that the wire is to equal; None: fresh.
+    silent : callable (round) -> users who do not answer it
+    """
+
+    model: object
+    X: np.ndarray
+    y: np.ndarray
+    mask: np.ndarray | None = None
+    X_public: np.ndarray | None = None
+    y_public: np.ndarray | None = None
+    streams: object = None
+    seed: int = 0
+    shards: int = 2
+    run: tuple = RUN
+    silent: Callable = lambda number: ()
+    sent: list = field(default_factory=list)
+
+    def __post_init__(self):
+        n, d = self.X.shape
+        classes = getattr(self.model, "classes", None)
+        self.clients = [
+            Client(
+                i, user_token(SECRET, i), self.model.epsilon, self.run, self.X[i], self.y[i],
+                None if self.mask is None else self.mask[i], classes,
+                draws=None if self.streams is None else simulated_draws(self.streams, n, i),
+            )
+            for i in range(n)
+        ]  # fmt: skip
+        public = None
+        if self.X_public is not None:
+            public = PublicSample(self.X_public, np.searchsorted(classes, self.y_public))
+        self.rng, self.number = np.random.default_rng(self.seed), 0
+        self.users = RemoteUsers(
+            range(n), self.transport, SECRET, d, y_range=getattr(self.model, "y_range", None), classes=classes,
+            public=public, shards=self.shards,
+        )  # fmt: skip
+
+    def transport(self, contents):
+        self.number += 1
+        self.sent.append(dict(contents))
+        quiet = set(self.silent(self.number))
+        reports = [self.clients[user].answer(content) for user, content in contents.items() if user not in quiet]
+        return [reports[k] for k in self.rng.permutation(len(reports))]
+
+    def fit(self):
+        return learn_remotely(self.model, self.users)
 
 
 @dataclass(frozen=True)
 class Device:
-    """A protocol's device.
+    """A method's device.
 
     Attributes
     ----------
@@ -43,72 +166,103 @@ def record(user, protected, d=3):
     return x, secret.choice([0.0, 1.0, secret.random()])
 
 
-def histoftree_client(user, protected, **options):
+def regression_client(user, protected, **options):
     x, y = record(user, protected)
     # Labels outside the announced range, too.
-    return HistOfTreeClient(user, user_token(SECRET, user), LIMIT, x, 5 * y - 2, [True, False, False], **options)
+    y = 5 * y - 2
+    return Client(user, user_token(SECRET, user), LIMIT, RUN, x, y, [True, False, False], **options)
 
 
-def histoftree_broadcasts(mechanism):
-    model = HistOfTree(LIMIT, bins=2, depth=2, mechanism=mechanism, noise="discrete", y_range=Y_RANGE, random_state=0)
-    curator = HistOfTreeCurator(model, 3, SECRET)
-    first = curator.collector(1)
-    first.add(histoftree_client(user, user).answer(curator.first) for user in range(N_USERS))
-    return [curator.first, curator.close_labels(first)]
-
-
-def lpct_client(user, protected, **options):
-    rng = np.random.default_rng([3, protected])
-    return LPCTClient(
-        user, user_token(SECRET, user), LIMIT, 3 * rng.random(3) - 1, rng.choice(CLASSES), CLASSES, **options
-    )
-
-
-def lpct_broadcasts(**options):
-    rng = np.random.default_rng(4)
-    model = LPCT(LIMIT, depth=3, min_samples_leaf=0, random_state=0, **options)
-    return [LPCTCurator(model, rng.random((30, 3)), rng.choice(CLASSES, 30), CLASSES, SECRET).first]
-
-
-def residual_gp_client(user, protected, **options):
-    x, y = record(user, protected)
-    return ResidualGPClient(user, user_token(SECRET, user), LIMIT, x, 5 * y - 2, [True, False, False], **options)
-
-
-def residual_gp_broadcasts(**changes):
-    curator = ResidualGPCurator(ResidualGP(LIMIT, y_range=Y_RANGE, random_state=0), 3, SECRET)
-    first = curator.enrolment()
-    first.add(residual_gp_client(user, user).answer(curator.first) for user in range(N_USERS))
-    curator.close_enrolment(first)
-    contents, _ = next(curator.groups())
-    settings = Broadcast.decode(next(iter(contents.values()))).settings
-    return [curator.first, Broadcast({**settings, **changes}).encode()]
-
-
-def calibrated_score_client(user, protected, **options):
+def classification_client(user, protected, d=3, **options):
     rng = np.random.default_rng([3, protected])
     # Features beyond single precision, too.
-    x = rng.random(2) * rng.choice([1.0, -1.0, 1e300])
-    return CalibratedScoreClient(user, user_token(SECRET, user), LIMIT, x, rng.choice(CLASSES), CLASSES, **options)
+    x = (3 * rng.random(d) - 1) * rng.choice([1.0, -1.0, 1e300])
+    return Client(user, user_token(SECRET, user), LIMIT, RUN, x, rng.choice(CLASSES), None, CLASSES, **options)
 
 
-def calibrated_score_broadcasts(**options):
+def broadcasts(model, make, changes=None, d=3, public=None):
+    """What user 0 receives; ``changes`` are made to the last question."""
+    clients, received = [make(user, user) for user in range(N_USERS)], []
+
+    def transport(contents):
+        received.extend(contents[user] for user in contents if user == 0)
+        return [clients[user].answer(content) for user, content in contents.items()]
+
+    classes = getattr(model, "classes", None)
+    users = RemoteUsers(
+        range(N_USERS), transport, SECRET, d, y_range=getattr(model, "y_range", None), classes=classes, public=public
+    )
+    if changes is not None:
+        device, question = changes(users)
+        users.ask(device, question)
+    else:
+        learn_remotely(model, users)
+    return received
+
+
+def joint_question(users):
+    """A residual together with the bin of the protected feature, after effects of two features."""
+    from lpbench.estimators.tuning_free.interview import Question
+    from lpbench.estimators.tuning_free.level_reports import LevelReport
+
+    assert users.mask.shape == (N_USERS, 3)
+    n = users.n
+    effects = {0: np.array([0.2, -0.1]), 2: np.array([0.1])}
+    return RESIDUAL, Question(
+        np.arange(n), np.full(n, 0.5), np.full(n, 0.7), LevelReport(LIMIT, 4, 3), 3.0, 0, effects
+    )  # fmt: skip
+
+
+def public_rows(d, n=30):
     rng = np.random.default_rng(4)
-    model = CalibratedScore(LIMIT, random_state=0, **options)
-    return [CalibratedScoreCurator(model, rng.random((30, 2)), rng.choice(CLASSES, 30), CLASSES, 2000, SECRET).first]
+    return PublicSample(rng.random((n, d)), rng.choice(CLASSES, n))
+
+
+def hist(mechanism):
+    model = HistOfTree(LIMIT, bins=2, depth=2, mechanism=mechanism, noise="discrete", y_range=Y_RANGE, random_state=0)
+    return Device(regression_client, cache(lambda: broadcasts(model, regression_client)))
+
+
+def lpct(**options):
+    model = LPCT(LIMIT, depth=3, min_samples_leaf=0, random_state=0, classes=CLASSES, **options)
+    return Device(classification_client, cache(lambda: broadcasts(model, classification_client, public=public_rows(3))))
 
 
 DEVICES = {
-    "HistOfTree (grr)": Device(histoftree_client, cache(lambda: histoftree_broadcasts("grr"))),
-    "HistOfTree (rr)": Device(histoftree_client, cache(lambda: histoftree_broadcasts("rr"))),
-    "LPCT (discrete)": Device(lpct_client, cache(lambda: lpct_broadcasts(noise="discrete"))),
-    "ResidualGP": Device(residual_gp_client, cache(residual_gp_broadcasts)),
-    "ResidualGP (joint)": Device(
-        residual_gp_client,
-        cache(lambda: residual_gp_broadcasts(levels=4, bins=3, column=0, effects=[[0, [0.2, -0.1]], [2, [0.1]]])),
+    "HistOfTree (grr)": hist("grr"),
+    "HistOfTree (rr)": hist("rr"),
+    "LPCT (discrete)": lpct(noise="discrete"),
+    "ResidualGP": Device(
+        regression_client,
+        cache(lambda: broadcasts(ResidualGP(LIMIT, y_range=Y_RANGE, random_state=0), regression_client)),
     ),
-    "CalibratedScore": Device(calibrated_score_client, cache(calibrated_score_broadcasts)),
-    "LPCT (rr)": Device(lpct_client, cache(lambda: lpct_broadcasts(mechanism="rr"))),
+    "ResidualGP (joint)": Device(
+        regression_client,
+        cache(lambda: broadcasts(ResidualGP(LIMIT, y_range=Y_RANGE), regression_client, joint_question)),
+    ),
+    "CalibratedScore": Device(
+        classification_client,
+        cache(
+            lambda: broadcasts(
+                CalibratedScore(LIMIT, random_state=0, classes=CLASSES), classification_client, public=public_rows(3)
+            )
+        ),
+    ),
+    "LPCT (rr)": lpct(mechanism="rr"),
+    "PrivateLabelsRegressor": Device(
+        regression_client,
+        cache(
+            lambda: broadcasts(
+                PrivateLabelsRegressor(LIMIT, randomizer="levels", y_range=Y_RANGE, random_state=0), regression_client
+            )
+        ),
+    ),
+    "PrivateLabelsClassifier": Device(
+        classification_client,
+        cache(
+            lambda: broadcasts(PrivateLabelsClassifier(LIMIT, classes=CLASSES, random_state=0), classification_client)
+        ),
+    ),
 }
 
 
@@ -118,3 +272,6 @@ def ready(device, user, protected, number, **options):
     for content in device.broadcasts()[: number - 1]:
         client.answer(content)
     return client
+
+
+__all__ = ["DEVICES", "LIMIT", "SECRET", "UserDevice", "Wire", "dataclasses", "ready", "simulated"]

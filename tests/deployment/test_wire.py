@@ -1,5 +1,6 @@
 """Reports survive the wire unchanged, take exactly the bits they promise, and every field refuses what does not fit."""
 
+import json
 import math
 
 import numpy as np
@@ -8,9 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpbench.deployment.broadcast import Broadcast, decode_tree, encode_tree
+from lpbench.deployment.codec import from_json, to_json
 from lpbench.deployment.collector import ProtocolError
 from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES, open_envelope, seal, user_token
-from lpbench.partitions import grow_max_edge
+from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion
+from lpbench.estimators.tuning_free.interview import RESIDUAL, Question
+from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.partitions import TreeCells, grow_max_edge
 from lpbench.privacy import DiscreteLaplace
 from lpbench.privacy.payload import (
     LARGEST_REAL,
@@ -122,17 +127,59 @@ def test_broadcasts_keep_the_partition():
     X = np.random.default_rng(0).random((500, 3))
     for seed in range(5):
         tree = random_tree(seed)
-        back = Broadcast.decode(Broadcast({"round": 2}, tree).encode())
-        assert back.settings == {"round": 2}
-        np.testing.assert_array_equal(back.tree.apply(X[:, : tree.n_features]), tree.apply(X[:, : tree.n_features]))
-        size = 6 + 2 * tree.n_nodes + 8 * (tree.feature >= 0).sum()
-        assert len(encode_tree(tree)) == size
+        content = encode_tree(tree)
+        back = decode_tree(content)
+        np.testing.assert_array_equal(back.apply(X[:, : tree.n_features]), tree.apply(X[:, : tree.n_features]))
+        assert len(content) == 6 + 2 * tree.n_nodes + 8 * (tree.feature >= 0).sum()
+    assert Broadcast.decode(Broadcast({"round": 2}).encode()).settings == {"round": 2}
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x00\x00\x05{}", b"\x00\x00\x00\x02{}\x00\x02", b"\xff\xff\xff\xff{}"])
+def test_questions_survive_the_wire():
+    """Numbers to the last bit, types and nested parts included."""
+    budget, tree = 0.1 + 0.2, random_tree(1)
+    votes = VoteQuestion(TreeCells(tree, 1), 3, VoteMechanism(budget, "rr"), {"depth": 1})
+    back = from_json(json.loads(json.dumps(to_json(votes))), VOTE)
+    assert (back.mechanism, back.n_classes, back.axes) == (votes.mechanism, 3, {"depth": 1})
+    X = np.random.default_rng(0).random((50, 3))
+    np.testing.assert_array_equal(back.cells.locate(X), votes.cells.locate(X))
+    effects = {2: np.array([budget, -0.0])}
+    asked = Question(np.array([7]), np.array([budget]), np.array([1e-300]), LevelReport(budget, 3), 3.0, -1, effects)
+    back = from_json(json.loads(json.dumps(to_json(asked))), RESIDUAL)
+    assert back.report == asked.report and back.centre.tobytes() == asked.centre.tobytes()
+    assert back.effects[2].tobytes() == effects[2].tobytes() and back.users.dtype == asked.users.dtype
+
+
+@pytest.mark.parametrize("value", [object(), np.array([None]), float("inf"), np.nan, {1: object()}])
+def test_what_cannot_be_sent(value):
+    with pytest.raises(ProtocolError, match=r"cannot be sent|finite"):
+        to_json(value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": Infinity}', b"\xff\xff\xff\xff{}"])
 def test_unreadable_broadcasts(content):
     with pytest.raises(ProtocolError, match="cannot be read"):
         Broadcast.decode(content)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"made": "Path", "fields": {}},
+        {"made": "LabelDevice", "fields": {}},
+        {"made": "VoteQuestion", "fields": {"cells": 1}},
+        {"made": "VoteMechanism", "fields": {"budget": True}},
+        {"made": "VoteMechanism", "fields": {"budget": 1.0, "kind": 3}},
+        {"made": "VoteMechanism", "fields": {"budget": 1.0, "more": 3}},
+        {"array": "<f8", "shape": [1 << 20, 1 << 20], "content": ""},
+        {"array": "|O", "shape": [1], "content": ""},
+        {"array": "<f8", "shape": [2], "content": "AAAAAAAAAAA="},
+        {"something": "else"},
+        [[[[[[[[[[[[[[1]]]]]]]]]]]]]],
+    ],
+)
+def test_what_is_no_question(value):
+    with pytest.raises((ProtocolError, TypeError, ValueError)):
+        from_json(value, VOTE)
 
 
 def test_a_partition_whose_arrays_do_not_fit_is_refused():

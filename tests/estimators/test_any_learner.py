@@ -14,21 +14,22 @@ from sklearn.preprocessing import StandardScaler
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateLabelsClassifier, PrivateLabelsRegressor
-from lpbench.estimators.any_learner.classes import MECHANISMS, CodeQuestion, soft_labels
+from lpbench.estimators.any_learner.classes import MECHANISMS, soft_labels
 from lpbench.estimators.any_learner.learners import CLASSIFIERS, REGRESSORS
 from lpbench.estimators.any_learner.numbers import (
     GRID,
+    NUMBER,
     NUMBER_RANDOMIZERS,
     UNBIASED,
     NumberQuestion,
-    ask_numbers,
     bell,
     estimated_prior,
     on_simplex,
     posterior_readings,
     prior_question,
 )
-from lpbench.privacy import Laplace
+from lpbench.estimators.private_classes import ClassQuestion
+from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 from tests.privacy.laws import assert_mean
 
@@ -40,12 +41,18 @@ CODES = (X[:, 0] > 0.5).astype(int) + (X[:, 1] > 0.8)
 OPEN = np.zeros(X.shape, dtype=bool)
 
 
+def reports_of(labels, question, streams):
+    """What users with the given labels send."""
+    records = Records(np.zeros((len(labels), 1)), np.asarray(labels), None)
+    return SimulatedUsers(records, streams, y_range=question.y_range).ask(NUMBER, question)
+
+
 @pytest.mark.parametrize("learner", REGRESSORS)
 @pytest.mark.parametrize("randomizer", NUMBER_RANDOMIZERS)
 def test_every_randomizer_goes_with_every_regressor_and_learns(randomizer, learner):
     model = PrivateLabelsRegressor(8.0, randomizer, learner, y_range=Y_RANGE, random_state=1).fit(X, Y, mask=OPEN)
     assert np.mean((model.predict(X) - Y) ** 2) < 0.6 * Y.var()
-    assert 8.0 - 1e-6 < model.guarantee_.epsilon <= 8.0 and model.guarantee_.model == "semi_feature_ldp"
+    assert 8.0 - 1e-6 < model.guarantee_.epsilon <= 8.0 and model.guarantee_.model == "label_ldp"
 
 
 @pytest.mark.parametrize("learner", CLASSIFIERS)
@@ -64,7 +71,7 @@ def test_every_randomizer_goes_with_every_classifier_and_learns(randomizer, lear
 def test_readings_are_unbiased_in_units_of_the_label(randomizer, epsilon):
     question = NumberQuestion(Y_RANGE, UNBIASED[randomizer](epsilon))
     for label in (-1.0, 0.3, 3.0):
-        reports = ask_numbers(np.full(20_000, label), np.arange(20_000), question, Streams(3))
+        reports = reports_of(np.full(20_000, label), question, Streams(3))
         readings = question.readings(reports)
         assert_mean(readings, label, readings.std())
 
@@ -77,7 +84,7 @@ def test_the_prior_is_a_bell_without_users_and_the_truth_with_many():
     def distance(n, epsilon):
         question = prior_question((-1.0, 1.0), epsilon)
         labels = np.linspace(-1, 1, GRID)[rng.choice(GRID, n, p=truth)]
-        prior = estimated_prior(ask_numbers(labels, np.arange(n), question, Streams(n)), question)
+        prior = estimated_prior(reports_of(labels, question, Streams(n)), question)
         assert prior.min() >= 0 and prior.sum() == pytest.approx(1)
         return np.abs(prior - truth).sum()
 
@@ -96,7 +103,7 @@ def test_a_bell_lies_about_its_mean_and_in_the_range(mean):
 def test_small_budgets_tell_the_mean_of_a_skewed_label():
     question = prior_question((0.0, 89.0), 0.5)
     labels = np.random.default_rng(0).exponential(6.0, 3000).clip(0, 89)
-    prior = estimated_prior(ask_numbers(labels, np.arange(3000), question, Streams(1)), question)
+    prior = estimated_prior(reports_of(labels, question, Streams(1)), question)
     centre = 44.5 * (1 + prior @ np.linspace(-1, 1, GRID))
     assert abs(centre - labels.mean()) < 0.5 * abs(44.5 - labels.mean())
 
@@ -178,7 +185,7 @@ def test_alibi_gives_the_posterior_for_the_prior_of_the_vectors():
     prior = on_simplex(reports.mean(axis=0))
     density = np.exp(-np.abs(reports[:, None, :] - np.eye(3)).sum(axis=2) / mechanism.scale)
     expected = prior * density / (prior * density).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(soft_labels(CodeQuestion(mechanism, 3), reports), expected)
+    np.testing.assert_allclose(soft_labels(ClassQuestion(mechanism, n_classes=3), reports), expected)
 
 
 def test_learned_probabilities_are_corrected_by_the_known_channel():

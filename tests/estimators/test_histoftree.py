@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError, PrivacyLeakWarning
 from lpbench.estimators import AdHistOfTree, HistOfTree
-from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.estimators.histoftree.rounds import Rounds
-from lpbench.estimators.private_labels import LabelQuestion
+from lpbench.estimators.base import expand_grid
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import grid_digits
+from lpbench.privacy import Records, SimulatedUsers
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -29,6 +30,11 @@ def sample(n=200, d=5, mask="personalized", seed=0, **mask_params):
 def problem(mask="personalized", n=120, m=60, **mask_params):
     X, y, _ = sample(n + m, seed=1)
     return Problem(X[:n], y[:n], X[n:], y[n:], sample(n, mask=mask, **mask_params)[2], y_range=RANGE)
+
+
+def loop(model, scenario, budgets, grid, streams):
+    """Scores of one fit for every budget and point."""
+    return model.refitted(model.task(scenario, streams), budgets, grid).values
 
 
 @pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
@@ -100,9 +106,7 @@ def grid_for(estimator, mask):
 def test_a_sweep_is_the_loop_over_its_points(estimator, mask, mechanism, rule):
     model = estimator(rule=rule, mechanism=mechanism, y_range=RANGE)
     arguments = (problem(mask), [0.7, 4.0, math.inf], grid_for(model, mask), Streams(3))
-    assert np.allclose(
-        model.sweep(*arguments).values, LocalEstimator.sweep(model, *arguments).values, rtol=1e-9, atol=1e-9
-    )
+    assert np.allclose(model.sweep(*arguments).values, loop(model, *arguments), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("partly", [False, True])
@@ -116,7 +120,7 @@ def test_a_sweep_shares_cells_that_are_equal(rule, partly):
     scenario = replace(scenario, mask=mask)
     grid = {"depth": [0, 2, 4], "bins": [1, 2, 3], "n_grid_features": [0, 1, 2, 3]}
     arguments = (scenario, [0.7, 4.0], grid, Streams(3))
-    expected = LocalEstimator.sweep(model, *arguments).values
+    expected = loop(model, *arguments)
     assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
     by_point = expected.reshape(2, 3, 3, 4)  # budget, bins, depth, n_grid_features
     assert (by_point[:, :, :, 0] == by_point[:, :1, :, 0]).all(), "without grid features there is one cell"
@@ -129,7 +133,7 @@ def test_a_cell_of_the_tree_holds_enough_users(rule, mask):
     grid = {"min_samples_leaf": [1, 20, 10_000], "depth": [0, 4], "bins": [1, 2]}
     arguments = (scenario, [2.0], grid, Streams(3))
     swept = model.sweep(*arguments).values
-    assert np.allclose(swept, LocalEstimator.sweep(model, *arguments).values, rtol=1e-9, atol=1e-9)
+    assert np.allclose(swept, loop(model, *arguments), rtol=1e-9, atol=1e-9)
     of = {tuple(point[name] for name in grid): value for point, value in zip(expand_grid(grid), swept[0], strict=True)}
     assert all(of[10_000, 4, bins] == of[10_000, 0, bins] for bins in (1, 2)), "more users than there are: no cut"
     for least in (1, 20):
@@ -142,7 +146,7 @@ def test_a_grid_over_any_other_parameter_is_swept_too():
     grid = [{"mechanism": "rr", "bins": 3}, {"rule": "cart"}, {"split_score": "algorithm1"}, {"clip": False}]
     model, scenario = HistOfTree(y_range=RANGE), problem("power_law")
     swept = model.sweep(scenario, [2.0], grid, Streams(0)).values
-    assert np.allclose(swept, LocalEstimator.sweep(model, scenario, [2.0], grid, Streams(0)).values)
+    assert np.allclose(swept, loop(model, scenario, [2.0], grid, Streams(0)))
     assert np.allclose(model.sweep(scenario, [2.0], grid[:3], Streams(0)).values, swept[:, :3])
 
 
@@ -150,7 +154,7 @@ def test_a_grid_over_any_other_parameter_is_swept_too():
 def test_a_sweep_with_discrete_labels_is_the_loop(rule):
     scenario, model = problem("power_law"), HistOfTree(rule=rule, noise="discrete", y_range=RANGE)
     arguments = (scenario, [0.7, 4.0], {"depth": [0, 2], "bins": [1, 2], "label_share": [0.5, 0.9]}, Streams(3))
-    expected = LocalEstimator.sweep(model, *arguments).values
+    expected = loop(model, *arguments)
     assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
     both = model.sweep(scenario, [4.0], [{"noise": "laplace"}, {"noise": "discrete"}], Streams(3)).values[0]
     assert both[0] != both[1] and np.allclose(*both, rtol=0.05), "the draws are shared; the grid is fine"
@@ -158,10 +162,10 @@ def test_a_sweep_with_discrete_labels_is_the_loop(rule):
 
 def test_discrete_labels_lie_on_the_grid():
     X, y, mask = sample()
-    rounds = Rounds(X, y, mask, Streams(1))
-    labels = rounds.labels(LabelQuestion(RANGE, 0.5, noise="discrete"))
+    users = SimulatedUsers(Records(X, y, mask), Streams(1))
+    labels = users.ask(LABEL, LabelQuestion(RANGE, 0.5, noise="discrete"))
     np.testing.assert_array_equal(labels % 2.0**-7, 0.0)
-    step = rounds.labels(LabelQuestion(RANGE, 0.5)) - labels
+    step = users.fresh().ask(LABEL, LabelQuestion(RANGE, 0.5)) - labels
     assert np.abs(step).max() <= 2 * 2.0**-7
     with pytest.raises(ConfigurationError, match="noise='gaussian'"):
         HistOfTree(noise="gaussian", y_range=RANGE).fit(X, y)
@@ -220,9 +224,10 @@ def test_the_guarantee_is_what_was_spent(mask, settings, spent, model_name):
 def test_bits_count_the_label_the_public_features_and_the_cell():
     X, y, mask = sample(mask="aligned", n_protected=2)
     fitted = HistOfTree(2.0, bins=4, depth=2, y_range=RANGE).fit(X, y, mask=mask)
-    assert fitted.guarantee_.bits_up == 64 * (1 + 3) + math.log2(16)
-    assert fitted.set_params(mechanism="rr").fit(X, y, mask=mask).guarantee_.bits_up == 64 * 4 + 16
-    assert fitted.guarantee_.bits_down == 3 * (64 + 2)
+    assert fitted.guarantee_.bits_up == 64 * (1 + 3) + 2 * 2 + 2  # two bins of four, and one of four leaves
+    cuts = fitted.guarantee_.bits_down - clone(fitted).set_params(depth=0).fit(X, y, mask=mask).guarantee_.bits_down
+    assert cuts == 3 * (64 + 2)
+    assert fitted.set_params(mechanism="rr").fit(X, y, mask=mask).guarantee_.bits_up == 64 * 4 + 4**2 * 4
 
 
 @pytest.mark.parametrize(("mask", "settings"), [("aligned", {"bins": 2}), ("power_law", {"bins": 1, "depth": 3})])
@@ -258,7 +263,7 @@ def test_tight_constants_are_swept():
     for model in (HistOfTree(y_range=RANGE), AdHistOfTree(y_range=RANGE)):
         points = grid if isinstance(model, HistOfTree) else {"bins_offset": [-9, 0], "constants": ["paper", "tight"]}
         arguments = (scenario, [0.7, 4.0], points, Streams(3))
-        assert np.allclose(model.sweep(*arguments).values, LocalEstimator.sweep(model, *arguments).values)
+        assert np.allclose(model.sweep(*arguments).values, loop(model, *arguments))
 
 
 def test_labels_carry_laplace_noise_of_their_share_of_the_budget():

@@ -2,14 +2,20 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums, bit_reports, category_reports
-from lpbench.estimators.histoftree.user_cells import ReportDraws, UserGrid, UserLeaves
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.histoftree import cell_shortcut, rounds
+from lpbench.estimators.histoftree.cell_device import CELL, CellQuestion, ReportDraws
+from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_reports
+from lpbench.estimators.histoftree.cell_shortcut import CellFamily
+from lpbench.estimators.histoftree.rounds import ask_cells
+from lpbench.estimators.histoftree.user_cells import UserGrid
 from lpbench.partitions import cell_keys, grid_digits, grow_max_edge
-from lpbench.privacy import exact_epsilon
+from lpbench.privacy import Records, SimulatedUsers, exact_epsilon, payload
 from lpbench.seeds import Streams
 
 N, S, BINS, DEPTH = 60, 2, 3, 3
@@ -25,23 +31,35 @@ def users():
     return X, mask, tree
 
 
-def sides(X, mask, tree, bin_uniforms, leaf_uniforms, bins=BINS):
-    grid = UserGrid(X[:, :S], mask[:, :S], bins, bin_uniforms)
-    [leaves] = UserLeaves.at_depths(tree, [DEPTH], X[:, S:], mask[:, S:], leaf_uniforms)
-    return grid, leaves
+def question_of(tree, budget=1.0, mechanism="grr"):
+    return CellQuestion(tree, DEPTH, np.arange(S), np.arange(S, 5), BINS, mechanism, budget)
 
 
-def all_cells(grid, tree, bins=BINS):
+def records_of(X, mask):
+    return Records(X, np.zeros(len(X)), mask)
+
+
+def cells_of(X, mask, tree):
+    """What public features tell; protected entries are not numbers."""
+    return question_of(tree).compatible(np.where(mask, 0.0, X), mask)
+
+
+def numbers(rows, tree):
+    """Numbers of cells that are given by their bins and leaves."""
+    return cell_keys(rows[:, :S], BINS) * tree.n_leaves(DEPTH) + rows[:, S]
+
+
+def all_cells(grid, tree):
     """Every cell of grid x tree as a query: digits of shape (t^s L, s) and leaves."""
-    digits = np.array(list(itertools.product(range(bins), repeat=S)))
+    digits = np.array(list(itertools.product(range(BINS), repeat=S)))
     n_leaves = tree.n_leaves(DEPTH)
-    query = grid.locate((np.repeat(digits, n_leaves, axis=0) + 0.5) / bins)
+    query = grid.locate((np.repeat(digits, n_leaves, axis=0) + 0.5) / BINS)
     return query, np.tile(np.arange(n_leaves), len(digits))
 
 
-def compatible_cells(X, mask, tree, query, leaves, bins=BINS):
+def compatible_cells(X, mask, tree, query, leaves):
     """V from its definition, one user and one cell at a time: boolean ndarray (n, cells)."""
-    digits, leaf_ok = grid_digits(X[:, :S], bins), tree.compatible(X[:, S:], mask[:, S:], DEPTH)
+    digits, leaf_ok = grid_digits(X[:, :S], BINS), tree.compatible(X[:, S:], mask[:, S:], DEPTH)
     result = np.zeros((len(X), leaves.size), dtype=bool)
     for i in range(len(X)):
         for j in range(leaves.size):
@@ -50,54 +68,53 @@ def compatible_cells(X, mask, tree, query, leaves, bins=BINS):
     return result
 
 
-def test_numbers_of_choices_are_those_of_the_definition(users):
+def test_compatible_cells_are_those_of_the_definition(users):
     X, mask, tree = users
-    grid, leaves = sides(X, mask, tree, np.zeros((N, S)), np.zeros(N))
-    possible = compatible_cells(X, mask, tree, *all_cells(grid, tree))
-    assert (grid.choices * leaves.choices == possible.sum(axis=1)).all()
-    assert possible.sum(axis=1).min() == 1 and possible.sum(axis=1).max() > 20
+    cells = cells_of(X, mask, tree)
+    expected = compatible_cells(X, mask, tree, *all_cells(cells.grid, tree))
+    np.testing.assert_array_equal(cells.possible(), expected)
+    np.testing.assert_array_equal(cells.possible(slice(7, 31)), expected[7:31])
+    assert (cells.choices == expected.sum(axis=1)).all()
+    assert expected.sum(axis=1).min() == 1 and expected.sum(axis=1).max() > 20
 
 
 def channel(X, mask, tree, i, budget):
     """Probability of every report of user i given every truth in V: ndarray (|V|, |V|), by enumeration of the draws."""
     hidden_bins = [l for l in range(S) if mask[i, l]]
-    [first] = UserLeaves.at_depths(tree, [DEPTH], X[[i], S:], mask[[i], S:], np.zeros(1))
-    n_leaves = first.choices[0]
-    draws = list(itertools.product(*([range(BINS)] * len(hidden_bins)), range(n_leaves)))
+    leaves = cells_of(X[[i]], mask[[i]], tree).leaves.leaves
+    draws = list(itertools.product(*([range(BINS)] * len(hidden_bins)), range(leaves.size)))
     truths = []
     for *bins, leaf in draws:  # move the user to each compatible cell in turn
         x = X[i].copy()
         x[hidden_bins] = (np.array(bins) + 0.5) / BINS
-        lower, upper = tree.bounds(tree.leaves(DEPTH)[first.leaves[leaf]])
+        lower, upper = tree.bounds(tree.leaves(DEPTH)[leaves[leaf]])
         x[S:] = np.where(mask[i, S:], (lower + upper) / 2, x[S:])
         truths.append(x)
-    rows, k = np.array(truths), len(draws)
+    k = len(draws)
     uniforms = np.zeros((k * k, S))
     for l, column in enumerate(hidden_bins):
         uniforms[:, column] = np.tile((np.array([d[l] for d in draws]) + 0.5) / BINS, k)
-    leaf_uniforms = np.tile((np.array([d[-1] for d in draws]) + 0.5) / n_leaves, k)
-    grid, leaves = sides(np.repeat(rows, k, axis=0), np.repeat(mask[[i]], k * k, axis=0), tree, uniforms, leaf_uniforms)
+    leaf_uniforms = np.tile((np.array([d[-1] for d in draws]) + 0.5) / leaves.size, k)
+    records = records_of(np.repeat(np.array(truths), k, axis=0), np.repeat(mask[[i]], k * k, axis=0))
+    question = question_of(tree, budget)
+    truth = numbers(CELL.inputs(records, question), tree)
 
-    def honest(u):
-        codes, leaf = category_reports(grid, leaves, budget, np.full(k * k, u))
-        return bool(((codes == grid.truth) & (leaf == leaves.truth)).all())
+    def report(u):
+        given = ReportDraws(np.full(k * k, u), leaf_uniforms, uniforms, 0, np.arange(k * k))
+        return numbers(CELL.report(records, question, given), tree)
 
     low, high = 0.0, 1.0
     while high - low > 1e-15:  # the report is the truth iff the uniform is below one threshold
         middle = (low + high) / 2
-        low, high = (middle, high) if honest(middle) else (low, middle)
-    codes, leaf = category_reports(grid, leaves, budget, np.full(k * k, 1.0))
-    blind = (codes * 100 + leaf).reshape(k, k)
-    cells = (grid.truth * 100 + leaves.truth).reshape(k, k)[:, 0]
-    law = (blind[:, :, None] == cells).mean(axis=1)
+        low, high = (middle, high) if (report(middle) == truth).all() else (low, middle)
+    law = (report(1.0).reshape(k, k)[:, :, None] == truth.reshape(k, k)[:, 0]).mean(axis=1)
     return low * np.eye(k) + (1 - low) * law
 
 
 @pytest.mark.parametrize("budget", [0.1, 1.0, 4.0])
 def test_a_category_report_spends_exactly_its_budget_whatever_the_mask(users, budget):
     X, mask, tree = users
-    grid, leaves = sides(X, mask, tree, np.zeros((N, S)), np.zeros(N))
-    sizes = (grid.choices * leaves.choices).astype(int)
+    sizes = cells_of(X, mask, tree).choices.astype(int)
     for size in np.unique(sizes):
         law = channel(X, mask, tree, np.flatnonzero(sizes == size)[0], budget)
         assert law.shape == (size, size)
@@ -111,18 +128,18 @@ def test_category_reports_are_unbiased_for_the_true_cell(users, budget):
     i = int(np.flatnonzero(mask[:, :S].all(axis=1) & mask[:, S:].any(axis=1))[0])
     law = channel(X, mask, tree, i, budget)
     one = slice(i, i + 1)
-    grid, leaves = sides(X[one], mask[one], tree, np.zeros((1, S)), np.zeros(1))
-    query, query_leaves = all_cells(grid, tree)
+    cells = cells_of(X[one], mask[one], tree)
+    query, query_leaves = all_cells(cells.grid, tree)
     possible = compatible_cells(X[one], mask[one], tree, query, query_leaves)[0]
-    # Large enough a grid for nothing to be sparse: codes are the digits' keys.
-    codes, truth = cell_keys(query.digits, BINS), np.zeros(possible.size)
-    truth[(codes == grid.truth[0]) & (query_leaves == leaves.truth[0])] = 1
+    truth = np.zeros(possible.size)
+    truth[numbers(CELL.inputs(records_of(X[one], mask[one]), question_of(tree)), tree)] = 1
     row = law[np.argmax(law.diagonal())]
     probability = np.where(truth[possible] == 1, row.max(), row.min())
     expected_count, expected_total = np.zeros(possible.size), np.zeros(possible.size)
-    for p, code, leaf in zip(probability, codes[possible], query_leaves[possible], strict=True):
-        report = (np.array([code]), np.array([leaf]))
-        count, total = CategorySums(report, grid, leaves, np.array([3.5]), budget).estimate(query, query_leaves)
+    for p, cell in zip(probability, np.flatnonzero(possible), strict=True):
+        report = query.digits[[cell]], query_leaves[[cell]]
+        sums = CategorySums.of_reports(*report, cells, np.array([3.5]), budget)
+        count, total = sums.estimate(query, query_leaves)
         assert (count[~possible] == 0).all() and (total[~possible] == 0).all()
         expected_count += p * count
         expected_total += p * total
@@ -130,21 +147,28 @@ def test_category_reports_are_unbiased_for_the_true_cell(users, budget):
     assert np.allclose(expected_total, 3.5 * truth, atol=1e-12)
 
 
+def sealed(X, mask, seed=1):
+    return SimulatedUsers(records_of(X, mask), Streams(seed))
+
+
 @pytest.mark.parametrize("budget", [0.5, 3.0, 1000.0, math.inf])
 def test_category_sums_equal_the_definition(users, budget):
     X, mask, tree = users
-    draws, labels = ReportDraws(Streams(1), N), np.random.default_rng(1).normal(size=N)
-    grid, leaves = sides(X, mask, tree, draws.bins([0, 1]), draws.leaf)
-    reports = category_reports(grid, leaves, budget, draws.keep)
-    query, query_leaves = all_cells(grid, tree)
+    labels, cells, question = (
+        np.random.default_rng(1).normal(size=N),
+        cells_of(X, mask, tree),
+        question_of(tree, budget),
+    )
+    reports = sealed(X, mask).ask(CELL, question)
+    query, query_leaves = all_cells(cells.grid, tree)
     possible = compatible_cells(X, mask, tree, query, query_leaves)
     m = possible.sum(axis=1)[:, None]
-    shown = (reports[0][:, None] == cell_keys(query.digits, BINS)) & (reports[1][:, None] == query_leaves)
+    shown = numbers(reports, tree)[:, None] == np.arange(query_leaves.size)
     assert (shown.sum(axis=1) == 1).all() and not (shown & ~possible).any()
     grown = math.exp(min(budget, 700.0))
     p, q = grown / (grown + m - 1), 1 / (grown + m - 1)
     indicators = np.where(m == 1, shown, (shown - q) / (p - q)) * possible
-    count, total = CategorySums(reports, grid, leaves, labels, budget).estimate(query, query_leaves)
+    count, total = ask_cells(sealed(X, mask), question, cells, labels)[0].estimate(query, query_leaves)
     assert np.allclose(count, indicators.sum(axis=0), atol=1e-10)
     assert np.allclose(total, labels @ indicators, atol=1e-10)
 
@@ -152,33 +176,86 @@ def test_category_sums_equal_the_definition(users, budget):
 @pytest.mark.parametrize("budget", [0.5, 3.0, math.inf])
 def test_bit_sums_equal_the_definition(users, budget):
     X, mask, tree = users
-    labels = np.random.default_rng(1).normal(size=N)
-    grid, leaves = sides(X, mask, tree, np.zeros((N, S)), np.zeros(N))
-    query, query_leaves = all_cells(grid, tree)
+    labels, cells = np.random.default_rng(1).normal(size=N), cells_of(X, mask, tree)
+    query, query_leaves = all_cells(cells.grid, tree)
     possible = compatible_cells(X, mask, tree, query, query_leaves)
-    truth = (grid.truth[:, None] == query.codes) & (leaves.truth[:, None] == query_leaves)
-    names = np.column_stack([query_leaves, query.digits])
-    bits = np.array([bit_reports(t, budget, 9, np.full(len(t), i), names) for i, t in enumerate(truth)])
+    question = question_of(tree, budget, "rr")
+    truth = numbers(CELL.inputs(records_of(X, mask), question), tree)[:, None] == np.arange(query_leaves.size)
+    names, seed = np.column_stack([query_leaves, query.digits]), Streams(1).child("report", draw="bits").seed
+    bits = np.array([bit_reports(t, budget, seed, np.full(len(t), i), names) for i, t in enumerate(truth)])
+    alone = possible.sum(axis=1)[:, None] == 1
+    bits = np.where(alone, truth, bits & possible)
+    np.testing.assert_array_equal(sealed(X, mask).ask(CELL, question), bits)
     p = 1 / (1 + math.exp(-budget / 2))
-    indicators = np.where(possible.sum(axis=1)[:, None] == 1, truth, (bits - (1 - p)) / (2 * p - 1)) * possible
-    sums = BitSums(9, grid, leaves, labels, budget)
+    indicators = np.where(alone, truth, (bits - (1 - p)) / (2 * p - 1)) * possible
+    sums, _, _ = ask_cells(sealed(X, mask), question, cells, labels)
     count, total = sums.estimate(query, query_leaves)
     assert np.allclose(count, indicators.sum(axis=0), atol=1e-10)
     assert np.allclose(total, labels @ indicators, atol=1e-10)
 
     pick = np.random.default_rng(2).integers(0, query_leaves.size, 40)  # some cells, repeated and out of order
-    again = sums.estimate(grid.locate((query.digits[pick] + 0.5) / BINS), query_leaves[pick])
+    again = sums.estimate(cells.grid.locate((query.digits[pick] + 0.5) / BINS), query_leaves[pick])
     assert np.allclose(again[0], count[pick]) and np.allclose(again[1], total[pick])
+
+
+def family_of(cells, tree, budget, labels, query, leaves, *mechanisms):
+    columns, grids = (np.arange(S), np.arange(S, 5)), [(cells.grid, query, name) for name in mechanisms]
+    return CellFamily(tree, DEPTH, DEPTH, True, *columns, budget, labels, cells.leaves, leaves, grids)
+
+
+@pytest.mark.parametrize("budget", [0.5, 3.0, math.inf])
+def test_the_shortcut_of_sweeps_counts_what_users_report(users, budget):
+    X, mask, tree = users
+    labels, cells = np.random.default_rng(1).normal(size=N), cells_of(X, mask, tree)
+    query, leaves = all_cells(cells.grid, tree)
+    swept = sealed(X, mask).sums_of_many(CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
+    for mechanism, sums in zip(("grr", "rr"), swept, strict=True):
+        asked, _, _ = ask_cells(sealed(X, mask), question_of(tree, budget, mechanism), cells, labels)
+        assert np.allclose(sums, asked.estimate(query, leaves), rtol=1e-12, atol=1e-12)
 
 
 def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
     X, mask, tree = users
-    grid, leaves = sides(X, mask, tree, np.zeros((N, S)), np.zeros(N))
-    query, query_leaves = all_cells(grid, tree)
-    sums = BitSums(9, grid, leaves, np.arange(N) / N, 1.0)
-    whole = sums.estimate(query, query_leaves)
-    monkeypatch.setattr("lpbench.estimators.histoftree.cell_reports._CHUNK", 40)
-    assert np.allclose(sums.estimate(query, query_leaves), whole, atol=1e-12)
+    cells, labels, question = cells_of(X, mask, tree), np.arange(N) / N, question_of(tree, 1.0, "rr")
+    query, leaves = all_cells(cells.grid, tree)
+    family = family_of(cells, tree, 1.0, labels, query, leaves, "rr")
+    whole = ask_cells(sealed(X, mask), question, cells, labels)[0].estimate(query, leaves)
+    monkeypatch.setattr(cell_shortcut, "_CHUNK", 40)
+    monkeypatch.setattr(rounds, "_CHUNK", 10 * question.n_cells)
+    assert np.allclose(sealed(X, mask).sums_of_many(CELL, family)[0], whole, atol=1e-12)
+    asked = sealed(X, mask)
+    assert np.allclose(ask_cells(asked, question, cells, labels)[0].estimate(query, leaves), whole, atol=1e-12)
+    assert asked.spent.epsilon == 1.0, "every user answers once"
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "rr"])
+def test_a_user_reports_the_same_whoever_else_is_asked(users, mechanism):
+    X, mask, tree = users
+    records, question = records_of(X, mask), question_of(tree, 1.0, mechanism)
+    draws = CELL.draws(Streams(1), N, question)
+    whole = CELL.report(records, question, draws)
+    for who in (np.arange(N)[::-1], np.array([3]), np.flatnonzero(mask[:, 0])):
+        np.testing.assert_array_equal(CELL.report(records.take(who), question, draws.take(who)), whole[who])
+    fields = CELL.fields(question)
+    sent, legal = payload.unpack(fields, payload.pack(fields, whole))
+    np.testing.assert_array_equal(sent, whole)
+    assert legal.all()
+
+
+def test_only_users_whose_cell_is_randomised_spend(users):
+    X, mask, tree = users
+    possible = cells_of(X, mask, tree).possible().sum(axis=1)
+    budgets = CELL.budgets(records_of(X, mask), question_of(tree, 0.75))
+    np.testing.assert_array_equal(budgets, np.where(possible > 1, 0.75, 0.0))
+
+
+def test_without_a_budget_nothing_is_asked(users):
+    X, mask, tree = users
+    asked = sealed(X, mask)
+    with pytest.raises(ConfigurationError, match="label_share=1"):
+        ask_cells(asked, question_of(tree, 0.0), cells_of(X, mask, tree), np.zeros(N))
+    with pytest.raises(ConfigurationError, match="label_share=1"):
+        asked.ask(CELL, question_of(tree, 0.0))
 
 
 @pytest.mark.parametrize("budget", [0.5, 2.0])
@@ -198,42 +275,40 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
     # User 1 protects everything: 60 000 blind reports over about 50 cells, each count within 6 standard errors of even
     # except with probability < 1e-6 (union over the cells).
     X, mask, tree = users
-    n = 60_000
-    everywhere = np.repeat(X[[1]], n, axis=0)
-    draws = ReportDraws(Streams(3), n)
-    grid, leaves = sides(everywhere, np.repeat(mask[[1]], n, axis=0), tree, draws.bins([0, 1]), draws.leaf)
-    counts = np.bincount(grid.blind * leaves.n_leaves + leaves.blind)
-    m = int(grid.choices[0] * leaves.choices[0])
+    n, question = 60_000, question_of(tree)
+    everywhere = records_of(np.repeat(X[[1]], n, axis=0), np.repeat(mask[[1]], n, axis=0))
+    blind = replace(CELL.draws(Streams(3), n, question), keep=np.ones(n))
+    counts = np.bincount(numbers(CELL.report(everywhere, question, blind), tree))
+    m = int(cells_of(X[[1]], mask[[1]], tree).choices[0])
     assert counts.size == m
     assert (np.abs(counts - n / m) < 6 * math.sqrt(n / m)).all()
 
 
 def test_a_public_cell_is_never_randomised(users):
     X, mask, tree = users
-    draws = ReportDraws(Streams(0), N)
-    grid, leaves = sides(X, mask, tree, draws.bins([0, 1]), draws.leaf)
-    codes, leaf = category_reports(grid, leaves, 0.01, np.ones(N))
-    public = grid.choices * leaves.choices == 1
+    records, question = records_of(X, mask), question_of(tree, 0.01)
+    blind = replace(CELL.draws(Streams(0), N, question), keep=np.ones(N))
+    public = cells_of(X, mask, tree).choices == 1
     assert public.any()
-    assert (codes[public] == grid.truth[public]).all() and (leaf[public] == leaves.truth[public]).all()
+    reports, own = CELL.report(records, question, blind), CELL.inputs(records, question)
+    np.testing.assert_array_equal(reports[public], own[public])
 
 
 def test_the_order_of_the_reports_does_not_matter(users):
     X, mask, tree = users
-    draws, labels, order = ReportDraws(Streams(0), N), np.arange(N) / N, np.random.default_rng(0).permutation(N)
-    results = []
+    labels, order = np.arange(N) / N, np.random.default_rng(0).permutation(N)
+    reports, results = sealed(X, mask).ask(CELL, question_of(tree)), []
     for rows in (np.arange(N), order):
-        grid, leaves = sides(X[rows], mask[rows], tree, draws.bins([0, 1])[rows], draws.leaf[rows])
-        reports = category_reports(grid, leaves, 1.0, draws.keep[rows])
-        sums = CategorySums(reports, grid, leaves, labels[rows], 1.0)
-        results.append(np.concatenate([*sums.estimate(*all_cells(grid, tree)), leaves.means(labels[rows])]))
+        cells = cells_of(X[rows], mask[rows], tree)
+        sums = CategorySums.of_reports(reports[rows, :S], reports[rows, S], cells, labels[rows], 1.0)
+        results.append(np.concatenate([*sums.estimate(*all_cells(cells.grid, tree)), cells.leaves.means(labels[rows])]))
     assert np.allclose(*results, atol=1e-12)
 
 
 def test_leaf_means_share_each_label_among_the_compatible_leaves(users):
     X, mask, tree = users
     labels = np.random.default_rng(0).normal(size=N)
-    _, leaves = sides(X, mask, tree, np.zeros((N, S)), np.zeros(N))
+    leaves = cells_of(X, mask, tree).leaves
     weight = tree.compatible(X[:, S:], mask[:, S:], DEPTH).astype(float)
     weight /= weight.sum(axis=1, keepdims=True)
     assert np.allclose(leaves.means(labels), labels @ weight / weight.sum(axis=0))
@@ -242,8 +317,8 @@ def test_leaf_means_share_each_label_among_the_compatible_leaves(users):
 def test_a_grid_of_astronomically_many_cells_is_never_enumerated():
     rng = np.random.default_rng(0)
     X, s = rng.random((50, 90)), 90
-    grid = UserGrid(X, np.ones((50, s), dtype=bool), 3, rng.random((50, s)))
+    grid = UserGrid(X, np.ones((50, s), dtype=bool), 3)
     assert grid.choices[0] == pytest.approx(3.0**90)
     query = grid.locate(np.vstack([X, rng.random((5, s))]))
-    assert (query.codes[:50] == grid.truth).all() and (query.codes[50:] == grid.n_codes).all()
+    assert (query.codes[:50] == cell_keys(grid_digits(X, 3), 3)).all() and np.unique(query.codes).size == 55
     assert (query.shown[0] == grid.shown[0]).all()

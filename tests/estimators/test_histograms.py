@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
 from scipy.stats import binned_statistic_dd, ks_2samp
 
 from lpbench.estimators import PHIST, Hist
-from lpbench.estimators.baselines.hist import GridSums, grid_bits
-from lpbench.privacy import Laplace
+from lpbench.estimators.baselines import grid_sums
+from lpbench.estimators.baselines.grid_sums import NamedCells, NoisyGrid
+from lpbench.estimators.baselines.hist import CELL, CellQuestion, cell_questions
+from lpbench.estimators.baselines.phist import VOTE
+from lpbench.estimators.lpct.votes import VoteMechanism, VoteQuestion
+from lpbench.partitions import GridCells
+from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
+from tests.privacy.laws import assert_same_law
 
 RNG = np.random.default_rng(2)
 X = RNG.random((300, 2))
@@ -45,9 +52,13 @@ def test_queries_may_come_in_any_order_and_number():
 def test_summed_noise_has_the_law_of_the_sum_over_users():
     """Two-sample Kolmogorov-Smirnov test at level 1e-6, and the variance 2 n of a sum of n unit Laplace draws."""
     n = 5
-    sums = GridSums(RNG.random((n, 2)), 100, np.ones((2, n)), Streams(1))
-    centres = (np.stack(np.meshgrid(np.arange(100), np.arange(100)), axis=-1).reshape(-1, 2) + 0.5) / 100
-    _, noise = sums.lookup(centres)
+    users, cells = SimulatedUsers(Records(RNG.random((n, 2)), np.zeros(n)), Streams(1)), GridCells(100, 2)
+    asked = [
+        (CellQuestion(cells, mechanism), CellQuestion(cells, mechanism, (-1.0, 1.0)))
+        for mechanism in (Laplace(1.0), Laplace(0.0))
+    ]
+    noisy, true = users.sums_of_many(CELL, NamedCells(asked, cells.centres()))
+    noise = noisy - true
     per_user = np.random.default_rng(3).laplace(size=(n, 20000)).sum(axis=0)
     assert ks_2samp(noise.ravel(), per_user).pvalue > 1e-6
     # Excess kurtosis 3 / n: the variance of 20000 draws has a relative standard deviation of 0.013.
@@ -56,14 +67,14 @@ def test_summed_noise_has_the_law_of_the_sum_over_users():
 
 
 def test_partitions_have_noise_of_their_own():
-    noise = [hist(bins=t).histogram_.source.lookup(TEST)[1] for t in (2, 3)]
+    noise = [(hist(bins=t).histogram_.at(TEST) - hist(math.inf, bins=t).histogram_.at(TEST)) for t in (2, 3)]
     assert not np.isclose(*noise).any()
 
 
 def test_scales_spend_half_the_budget_each():
     """The worst pair of users differs in its cell and has labels at both ends: its loss is epsilon, not less."""
     epsilon, half_width = 1.3, 1.5
-    marginal, joint = hist(epsilon)._scales()
+    marginal, joint = (q.mechanism.scale for q in cell_questions(GridCells(2, 2), epsilon, Y_RANGE))
     assert (marginal, joint) == (4 / epsilon, 4 * half_width / epsilon)
     cells = Laplace(marginal, 2.0).log_density_ratio_sup([1, 0], [0, 1])
     labels = Laplace(joint, 2 * half_width).log_density_ratio_sup([half_width, 0], [0, -half_width])
@@ -71,11 +82,55 @@ def test_scales_spend_half_the_budget_each():
     assert Laplace(joint * 1.01, 2 * half_width).log_density_ratio_sup([half_width, 0], [0, -half_width]) < epsilon / 2
 
 
+@pytest.mark.parametrize("noise", ["laplace", "discrete"])
+@pytest.mark.parametrize("kind", ["cell", "label", "vote"])
+def test_drawn_sums_have_the_law_of_the_reports_added_up(kind, noise):
+    """Sums of one cell over 3000 replications, drawn and added up user by user."""
+    records, cells = Records(X[:6], np.arange(6) % 2.0), GridCells(2, 2)
+    if kind == "vote":
+        records = Records(records.X, records.y.astype(int))
+        device, question = VOTE, VoteQuestion(cells, 2, VoteMechanism(1.0, noise), {"bins": 2})
+    else:
+        device, question = CELL, cell_questions(cells, 1.0, (0.0, 1.0), noise)[kind == "label"]
+    drawn = [device.draw_sums(records, question, Streams(r)) for r in range(3000)]
+    draws = [device.draws(Streams(r).child("reports"), 6, question) for r in range(3000)]
+    added = [device.report(records, question, own).sum(axis=0) for own in draws]
+    assert drawn[0].shape == added[0].shape
+    for entry in range(drawn[0].size):
+        assert_same_law(np.array(drawn)[:, entry], np.array(added)[:, entry])
+
+
+def arrays(value):
+    """All arrays that an object holds."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = value if isinstance(value, (tuple, list)) else vars(value).values() if hasattr(value, "__dict__") else ()
+    return [array for part in parts for array in arrays(part)]
+
+
+def test_cells_that_are_not_stored_are_those_of_the_table(monkeypatch):
+    """A look-up behind the door gives the bits of the table, and so does its pickle."""
+    table = hist(bins=4).histogram_
+    monkeypatch.setattr(grid_sums, "TABLE_CELLS", 15)
+    hidden = hist(bins=4).histogram_
+    np.testing.assert_array_equal(hidden.at(TEST), table.at(TEST))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(hidden)).at(TEST), table.at(TEST))
+    assert table._hidden == [] and isinstance(table, NoisyGrid)
+    sizes = [array.shape[-1] for part in hidden._hidden for array in arrays(part)]
+    assert sizes and 300 not in sizes, "sums of cells, and nothing of single users"
+
+
+@pytest.mark.parametrize("bins", [2, 8])
+def test_what_a_model_keeps_of_a_histogram_that_is_stored_is_its_noisy_sums(bins):
+    kept = vars(hist(bins=bins).histogram_)
+    assert set(kept) == {"cells", "n", "bins", "_hidden", "_table"}
+    assert kept["_table"].shape == (2, bins**2)
+
+
 def test_guarantees_are_exact():
     assert hist(2.0, bins=3).guarantee_.epsilon == 2.0
     assert hist(2.0, bins=1).guarantee_.epsilon == 1.0, "one cell: the one-hot vector is constant"
     assert hist(2.0, bins=3).guarantee_.bits_up == 64 * 2 * 9
-    assert grid_bits(6, 3000, 2) == math.inf
 
 
 def test_only_clipping_is_between_the_variants():

@@ -7,6 +7,8 @@ import pytest
 
 from lpbench.audit.losses import message_losses
 from lpbench.estimators import PHIST, Hist
+from lpbench.estimators.baselines.hist import cell_questions
+from lpbench.partitions import GridCells
 from lpbench.privacy import DiscreteLaplace, discrete_cell_noise
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -21,9 +23,7 @@ CODES = (X[:, 0] > 0.5).astype(int)
 @pytest.mark.parametrize("y_range", [Y_RANGE, (0.0, 1.0), (-3e5, 1e6), (0.0, 1e-7), (0.1, 0.1 + 3e-13)])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
 def test_budgets_are_met_exactly_rounding_included(epsilon, y_range):
-    model = Hist(epsilon, noise="discrete")
-    model.y_range_ = y_range
-    marginal, joint = model._on_grid()
+    marginal, joint = (q.mechanism for q in cell_questions(GridCells(2, 2), epsilon, y_range, "discrete"))
     half = (y_range[1] - y_range[0]) / 2
     labels = np.append(np.linspace(-half, half, 7), [-half, half])
     users = np.concatenate([labels[:, None] * [1, 0], labels[:, None] * [0, 1]])

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import KRR
-from lpbench.estimators.private_labels import LabelQuestion, noisy_labels
-from lpbench.privacy import GRR, Laplace
+from lpbench.estimators.baselines.krr import FEATURES, FeatureQuestion
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.privacy import GRR, Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 
 RNG = np.random.default_rng(1)
@@ -20,9 +21,14 @@ MASK = RNG.random((N, 3)) < [1.0, 0.5, 0.0]
 
 
 def messages(epsilon=2.0, mask=MASK, **params):
-    model = KRR(epsilon=epsilon, y_range=(-1.0, 1.0), **params)
-    model.y_range_, model._leak_note = (-1.0, 1.0), ""
-    return model._messages(X, Y, mask, Streams(7))
+    users = SimulatedUsers(Records(X, Y, mask), Streams(7), y_range=(-1.0, 1.0))
+    model = KRR(epsilon=epsilon, **params)
+    model._meet(users)
+    return *model._messages(users), users.spent
+
+
+def noisy_labels(y, question, streams):
+    return SimulatedUsers(Records(X, y), streams).ask(LABEL, question)
 
 
 def test_without_noise_protected_entries_are_bin_centres():
@@ -93,3 +99,29 @@ def test_bins_and_budgets_share_their_uniforms():
 def test_bad_parameters_are_named(params):
     with pytest.raises(ValueError, match=next(iter(params))):
         KRR(y_range=(-1.0, 1.0), **params).fit(X, Y, mask=MASK)
+
+
+@pytest.mark.parametrize("budget", ["composed", "halves", "per_attribute"])
+def test_every_user_pays_for_the_features_that_she_protects(budget):
+    users = SimulatedUsers(Records(X, Y, MASK), Streams(7), y_range=(-1.0, 1.0))
+    model = KRR(epsilon=2.0, budget=budget)
+    model._meet(users)
+    model._messages(users)
+    protected = MASK.sum(axis=1)
+    expected = {"composed": 2.0, "halves": np.where(protected > 0, 2.0, 1.0), "per_attribute": 2.0 * (1 + protected)}
+    np.testing.assert_allclose(users._door.spending.of_users(), np.broadcast_to(expected[budget], N))
+    assert users.spent.rounds == 2
+
+
+def test_reports_of_features_have_the_stated_law_and_tell_nothing_of_what_is_shown():
+    """Frequencies of 4000 reports of one user within 6 standard deviations of the law, feature by feature."""
+    question = FeatureQuestion(3, 3, 2.0, 2)
+    records = Records(X, Y, np.array([[True, False, True]])).repeated(0, N)
+    mechanism, inputs = FEATURES.law(question, records)
+    reports = FEATURES.report(records, question, FEATURES.draws(Streams(2), N, question))
+    assert mechanism.epsilon == pytest.approx(2.0) == FEATURES.budgets(records, question)[0]
+    np.testing.assert_array_equal(reports[:, 1], 0)
+    for column in (0, 2):
+        expected = GRR(1.0, 3).channel()[inputs[0, column]]
+        found = np.bincount(reports[:, column], minlength=3) / N
+        assert (abs(found - expected) < 6 * np.sqrt(expected * (1 - expected) / N)).all()

@@ -129,7 +129,7 @@ def test_declared_classes_are_all_there_even_if_unseen():
     assert list(model.classes_) == ["a", "b", "c", "d"]
     assert model.predict_proba(X).shape == (8, 4) and model.guarantee_.note == ""
     assert "classes" in LabelLDPVote(random_state=0).fit(X, y).guarantee_.note
-    with pytest.raises(ValueError, match="'c'"):
+    with pytest.raises(ValueError, match="not in `classes`"):
         LabelLDPVote(classes=["a", "b"]).fit(X, y)
 
 
@@ -233,7 +233,17 @@ def test_heavy_tails_under_full_ldp_are_clipped_at_a_level_that_ignores_the_labe
         y[0] = largest
         levels.append(LDPMean(1.0, moment=3, label_bound=2.0, random_state=0).fit(X, y).truncation_)
     assert levels[0] == levels[1] > 0
-    assert LDPMean(math.inf, moment=3, bins=2, random_state=0).fit(X, y).truncation_ == 1e6
+
+
+def test_without_a_budget_limit_a_bounded_moment_clips_nothing_and_no_label_is_read_for_it():
+    """The cells predict their plain means, whatever the largest label."""
+    X = np.random.default_rng(0).random((400, 1))
+    y = np.random.default_rng(1).standard_t(3, 400)
+    y[0] = 1e6
+    model = LDPMean(math.inf, moment=3, bins=2, random_state=0).fit(X, y)
+    assert model.truncation_ == math.inf
+    right = X[:, 0] >= 0.5
+    np.testing.assert_allclose(model.predict([[0.1], [0.9]]), [y[~right].mean(), y[right].mean()])
 
 
 @pytest.mark.slow

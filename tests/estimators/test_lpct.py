@@ -8,7 +8,7 @@ import pytest
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import LPCT, LPCTPrune
-from lpbench.estimators.base import LocalEstimator, expand_grid
+from lpbench.estimators.base import expand_grid
 from lpbench.estimators.lpct import partition as lpct_partition
 from lpbench.estimators.lpct.partition import PublicTree, rate_depth
 from lpbench.estimators.lpct.votes import VoteMechanism
@@ -16,6 +16,7 @@ from lpbench.experiments import catalogue as registry
 from lpbench.partitions.candidates import CandidateCuts
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+from tests.estimators.loops import loop_of_fits
 
 BUDGETS = [0.5, 4.0, math.inf]
 
@@ -167,7 +168,7 @@ def test_sweep_is_the_loop_over_fits(model, grid):
     problem, streams = drift(), Streams(9)
     swept = model.sweep(problem, BUDGETS, grid, streams).values
     assert swept.shape == (len(BUDGETS), len(expand_grid(grid)))
-    np.testing.assert_array_equal(swept, LocalEstimator.sweep(model, problem, BUDGETS, grid, streams).values)
+    np.testing.assert_array_equal(swept, loop_of_fits(model, problem, BUDGETS, grid, streams))
 
 
 def test_sweep_with_three_classes_points_outside_and_a_label_seen_in_no_sample():
@@ -175,7 +176,7 @@ def test_sweep_with_three_classes_points_outside_and_a_label_seen_in_no_sample()
     problem.y_test[:5] = "unseen"
     grid = {"depth": [2, 5], "public_weight": [0.1, 10.0], "outside": ["route", "zero"]}
     swept = LPCT().sweep(problem, BUDGETS, grid, Streams(2)).values
-    np.testing.assert_array_equal(swept, LocalEstimator.sweep(LPCT(), problem, BUDGETS, grid, Streams(2)).values)
+    np.testing.assert_array_equal(swept, loop_of_fits(LPCT(), problem, BUDGETS, grid, Streams(2)))
 
 
 def test_sweep_of_another_metric():
@@ -364,3 +365,15 @@ def test_without_public_rows_the_released_search_has_nothing_to_look_at():
     problem = drift()
     trees = [LPCT(2.0, 3, search=s, random_state=0).fit(problem.X_train, problem.y_train) for s in ("all", "released")]
     assert (trees[0].predict(problem.X_test) == trees[1].predict(problem.X_test)).all()
+
+
+def test_points_that_seal_users_differently_keep_their_places():
+    """As a mapping and as a list of points, in any order; a parameter without a value is named."""
+    problem, streams, grid = three_classes(outside=True), Streams(3), {"depth": [3, 1], "domain": [(0.0, 2.0), None]}
+    points = expand_grid(grid)
+    mapped = LPCT().sweep(problem, BUDGETS, grid, streams).values
+    np.testing.assert_array_equal(mapped, loop_of_fits(LPCT(), problem, BUDGETS, grid, streams))
+    listed = LPCT().sweep(problem, BUDGETS, points[::-1], streams).values
+    np.testing.assert_array_equal(listed[:, ::-1], mapped)
+    with pytest.raises(ValueError, match="'domain' has no value"):
+        LPCT().sweep(problem, BUDGETS, {**grid, "domain": []}, streams)

@@ -9,13 +9,14 @@ from scipy.optimize import minimize_scalar
 from lpbench.datasets import make_problem
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCTPrune
-from lpbench.estimators.base import LocalEstimator, expand_grid
+from lpbench.estimators.base import expand_grid
 from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
 from lpbench.experiments import catalogue as registry
 from lpbench.seeds import Streams
+from tests.estimators.loops import loop_of_fits
 
 
 def drift(n_public=60, n_private=3000, seed=0, **params):
@@ -25,6 +26,19 @@ def drift(n_public=60, n_private=3000, seed=0, **params):
 
 def fitted(model, problem):
     return model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+
+
+def answered(model, problem, streams, deepest, size):
+    """Tables of the public sample, and the answer of users who are asked through their door."""
+    users = model.task(problem, streams).users
+    model._meet(users)
+    tables = Tables(model, users.public, streams, deepest, size)
+    return tables, Pruning(tables, users).answer(model)
+
+
+def votes_of(problem, tree, leaves):
+    """True votes of the private users in some nodes."""
+    return tree.votes(problem.X_train, problem.y_train, 2)[:, leaves]
 
 
 class Sums:
@@ -129,9 +143,9 @@ def test_from_depth_1_the_authors_code_climbs_to_the_root_and_the_printed_loop_d
     for seed in range(20):
         problem, streams = drift(40, 3000, seed=seed), Streams(seed)
         model = LPCTPrune(2.0, 1, constants=constants, random_state=streams)
-        samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
-        answer = Pruning(Tables(model, samples, streams, 1, 1), streams).answer(model)
-        noisy = noisy_votes(answer.table.private[:, answer.leaves], 3000, VoteMechanism(2.0), streams, depth=1)
+        _, answer = answered(model, problem, streams, 1, 1)
+        true = votes_of(problem, answer.table.tree, answer.leaves)
+        noisy = noisy_votes(true, 3000, VoteMechanism(2.0), streams, depth=1)
         public = answer.table.public[:, answer.leaves]
         votes = {v: (*noisy[:, i], *public[:, i]) for i, v in enumerate(answer.leaves)}
         expected, _ = algorithm_2(answer.table.tree.tree, votes, 1, least, constants, 3000, 40, 2.0)
@@ -150,20 +164,20 @@ def test_pruning_is_algorithm_2(constants, n_public, n_private, rule, size):
         for least, terminate in ((1, False), (3, False), (1, True)):
             settings = {"depth": 5, "min_depth": least, "min_samples_leaf": size, "terminate": terminate}
             model = LPCTPrune(epsilon, constants=constants, rule=rule, random_state=streams, **settings)
-            samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
-            tables = Tables(model, samples, streams, max(5, model._private_depth(samples)), size)
-            answer = Pruning(tables, streams).answer(model)
+            deepest = max(5, private_depth(n_private, 2, epsilon))
+            tables, answer = answered(model, problem, streams, deepest, size)
 
             budget = epsilon / 2 if terminate else epsilon
             table = tables.at(5, size)
             leaves = table.tree.leaves(5, size)
-            noisy = noisy_votes(table.private[:, leaves], n_private, VoteMechanism(budget), streams, depth=5)
+            true = votes_of(problem, table.tree, leaves)
+            noisy = noisy_votes(true, n_private, VoteMechanism(budget), streams, depth=5)
             votes = {v: (*noisy[:, i], *table.public[:, v]) for i, v in enumerate(leaves)}
             flag_at = private_depth(n_private, 2, epsilon) if terminate else None
             expected, flag = algorithm_2(
                 table.tree.tree, votes, 5, least, constants, n_private, n_public, budget, flag_at
             )
-            assert (len(answer.asked) > 1) == flag
+            assert answer.flagged == flag
             flags.add(flag)
             if not flag:
                 assert np.array_equal(answer.leaves, leaves)
@@ -241,16 +255,15 @@ def test_second_query_is_a_plain_private_tree():
     """Flagged, without noise: every cell of depth private_depth predicts the private majority."""
     problem = drift(n_public=2000, n_private=500)
     model = LPCTPrune(epsilon=1.0, constants="paper", terminate=True, random_state=1)
-    samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
     streams = Streams(1)
-    tables = Tables(model, samples, streams, 9, 1)
-    answer = Pruning(tables, streams).answer(model)
-    assert len(answer.asked) == 2
+    _, answer = answered(model, problem, streams, 9, 1)
+    assert answer.flagged
     depth = private_depth(500, 2, 1.0)
     leaves = answer.table.tree.leaves(depth, 1)
-    noisy = noisy_votes(answer.table.private[:, leaves], 500, VoteMechanism(0.5), streams, depth=depth, query=2)
+    true = votes_of(problem, answer.table.tree, leaves)
+    noisy = noisy_votes(true, 500, VoteMechanism(0.5), streams, depth=depth, query=2)
     np.testing.assert_allclose(answer.eta, noisy[1] / noisy[0])
-    first = noisy_votes(answer.table.private[:, leaves], 500, VoteMechanism(0.5), streams, depth=depth)
+    first = noisy_votes(true, 500, VoteMechanism(0.5), streams, depth=depth)
     assert not np.allclose(noisy, first)
 
 
@@ -268,7 +281,7 @@ def test_second_query_is_a_plain_private_tree():
 def test_sweep_is_the_loop_over_fits(model, grid):
     problem, streams, budgets = drift(), Streams(9), [0.5, 8.0, math.inf]
     swept = model.sweep(problem, budgets, grid, streams).values
-    np.testing.assert_array_equal(swept, LocalEstimator.sweep(model, problem, budgets, grid, streams).values)
+    np.testing.assert_array_equal(swept, loop_of_fits(model, problem, budgets, grid, streams))
 
 
 @pytest.mark.parametrize("constants", ["paper", "tight", "exact"])

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from lpbench.errors import PrivacyError
+from lpbench.estimators.lpct.family import VoteFamily
+from lpbench.estimators.lpct.partition import PublicTree
 from lpbench.estimators.lpct.votes import (
     VOTE,
     VoteMechanism,
@@ -19,8 +22,8 @@ from lpbench.estimators.lpct.votes import (
     regression_function,
     unit_noise,
 )
-from lpbench.partitions import GridCells
-from lpbench.privacy import Records, exact_epsilon
+from lpbench.partitions import GridCells, TreeCells
+from lpbench.privacy import Records, SimulatedUsers, exact_epsilon
 from lpbench.seeds import Streams
 
 KINDS = ["laplace", "rr"]
@@ -123,6 +126,70 @@ def test_noise_is_shared_across_budgets_and_partitions():
     assert np.array_equal(few, low[:, :3])
     assert not np.allclose(low, noisy_votes(votes, 100, VoteMechanism(1.0), streams, depth=4))
     assert unit_noise(10, 4, 3, np.random.default_rng(0)).shape == (3, 4)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "discrete"])
+def test_a_family_is_answered_as_its_questions_one_by_one(kind):
+    """Two sizes of trees at three depths, three budgets: the bits of every single question."""
+    rng = np.random.default_rng(5)
+    records, public = (
+        Records(rng.random((80, 2)), rng.integers(0, 3, 80)),
+        (rng.random((40, 2)), rng.integers(0, 3, 40)),
+    )
+    shape = {"n_features": 2, "n_classes": 3, "rule": "max_edge", "criterion": "gini", "depth": 5}
+    trees = [PublicTree.grow([public], [Streams(0)], min_samples_leaf=size, **shape)[0] for size in (1, 8)]
+    mechanisms = [VoteMechanism(epsilon, kind) for epsilon in (0.5, 3.0, math.inf)]
+    asked = [(tree, depth) for tree in trees for depth in (1, 2, 5)]
+    leaves = [(tree, tree.leaves(depth)) for tree, depth in asked]
+    start = np.cumsum([0, *(nodes.size for _, nodes in leaves)])
+    family = VoteFamily(leaves, start, [{"depth": depth} for _, depth in asked], mechanisms, 3)
+    users = SimulatedUsers(records, Streams(4))
+    together = users.sums_of_many(VOTE, family)
+    assert users.spent.epsilon == 0.0  # a simulation enters no account
+    assert together.shape == (3, 3, start[-1])
+    for b, mechanism in enumerate(mechanisms):
+        for t, (tree, depth) in enumerate(asked):
+            question = VoteQuestion(TreeCells(tree.tree, depth), 3, mechanism, {"depth": depth})
+            alone = SimulatedUsers(records, Streams(4)).sums(VOTE, question)
+            np.testing.assert_array_equal(together[b, :, start[t] : start[t + 1]].ravel(), alone)
+
+
+def test_a_question_is_charged_exactly():
+    records = Records(np.array([[0.1], [0.4], [0.9]]), np.array([0, 1, 1]))
+    for n_cells, n_classes, differing in ((1, 2, 1), (3, 2, 4), (1, 1, 0)):
+        for kind in (*KINDS, "discrete"):
+            users = SimulatedUsers(records, Streams(0))
+            question = VoteQuestion(GridCells(n_cells, 1), n_classes, VoteMechanism(1.0, kind))
+            if n_classes == 2:
+                users.sums(VOTE, question)
+                assert users.spent.epsilon == pytest.approx(differing / 4, rel=1e-12)
+                assert VOTE.mechanism(question).epsilon == users.spent.epsilon
+            else:
+                assert VOTE.budget(question) == 0.0
+
+
+def test_equal_partitions_are_equal_questions_whatever_was_derived_from_them():
+    """A curator who grows the tree anew asks the same question: its answer is a replay, and free."""
+    public = np.random.default_rng(0).random((40, 1)), np.arange(40) % 2
+    shape = {
+        "n_features": 1,
+        "n_classes": 2,
+        "rule": "max_edge",
+        "criterion": "gini",
+        "depth": 3,
+        "min_samples_leaf": 1,
+    }
+    users = SimulatedUsers(Records(np.array([[0.1], [0.4], [0.9]]), np.array([0, 1, 1])), Streams(0))
+    answers = []
+    for _ in range(2):
+        (tree,) = PublicTree.grow([public], [Streams(0)], **shape)
+        question = VoteQuestion(TreeCells(tree.tree, 2), 2, VoteMechanism(1.0), {"depth": 2})
+        answers.append(users.sums(VOTE, question))
+        tree.tree.leaf_index(), tree.tree.parent
+    np.testing.assert_array_equal(*answers)
+    assert users.spent.epsilon == 1.0
+    with pytest.raises(PrivacyError, match="another question"):
+        users.sums(VOTE, VoteQuestion(TreeCells(tree.tree, 1), 2, VoteMechanism(1.0), {"depth": 2}))
 
 
 def test_unknown_mechanism():

@@ -7,14 +7,29 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import ks_2samp
 
 from lpbench.estimators import PSGD
 from lpbench.estimators.binary import with_constant
+from lpbench.estimators.psgd.device import GRADIENT, GradientQuestion
 from lpbench.estimators.psgd.neural import Layers, NeuralPass, OuterSums
 from lpbench.estimators.psgd.noise import HiddenNoise, product_root
-from lpbench.estimators.psgd.passes import LinearPass, Runs, Users
+from lpbench.estimators.psgd.passes import Linear, LinearPass, Runs, Visits
+from lpbench.estimators.psgd.psgd import WARM_RATES
 from lpbench.estimators.psgd.warm_start import curvature_rate, initial_layers, linear_start, neural_start
-from lpbench.privacy import PrivUnitG, privunit_reports, report_coefficients, unit_vectors
+from lpbench.privacy import (
+    PrivUnitG,
+    Records,
+    SignedPrivUnitG,
+    SimulatedUsers,
+    Users,
+    privunit_reports,
+    report_coefficients,
+    unit_vectors,
+)
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+from tests.estimators.loops import loop_of_fits
 
 
 def setting(n=40, D=5, replications=2, parameters=5, seed=0):
@@ -25,7 +40,7 @@ def setting(n=40, D=5, replications=2, parameters=5, seed=0):
     uniforms = rng.random((3, replications, n))
     mechanisms = [PrivUnitG(e, parameters) for e in (1.0, 6.0)]
     along = np.stack([m.along(*uniforms[1:]) for m in mechanisms for _ in range(2)], axis=1)
-    users = Users(X, y, uniforms[0], along, [np.random.default_rng([seed, r]) for r in range(replications)])
+    users = Visits(X, y, uniforms[0], along, [np.random.default_rng([seed, r]) for r in range(replications)])
     spread = np.repeat([m.spread for m in mechanisms], 2)
     return users, Runs(np.array([0.005, 0.05, 0.005, 0.05]), spread, np.array([0, 1, 0, 1]))
 
@@ -141,7 +156,7 @@ def test_the_noise_of_users_who_are_alike_does_not_depend_on_the_last_bits():
     drawn = []
     for shake in (0.0, 1e-15, -2e-15):
         shaken = X * (1.0 + shake * rng.choice([-1.0, 0.0, 1.0], X.shape))
-        users = Users(shaken, np.zeros((1, 12)), np.zeros((1, 12)), np.zeros((1, 1, 12)), [np.random.default_rng(1)])
+        users = Visits(shaken, np.zeros((1, 12)), np.zeros((1, 12)), np.zeros((1, 1, 12)), [np.random.default_rng(1)])
         noise = HiddenNoise(users, 4)
         drawn.append(np.concatenate([*noise.visit(shaken), noise.total @ shaken.swapaxes(1, 2)], axis=None))
     np.testing.assert_allclose(drawn[1:], [drawn[0]] * 2, rtol=1e-9, atol=1e-8)
@@ -256,3 +271,57 @@ def test_one_vector_spends_the_whole_budget(hidden_ratio, parameters):
 def test_bad_parameters_are_named(params):
     with pytest.raises(ValueError, match=next(iter(params))):
         PSGD(**params).fit(X, Y)
+
+
+def network(d, h, seed=3):
+    rng = np.random.default_rng(seed)
+    return Layers(rng.standard_normal((h, d + 1)), rng.standard_normal(h + 1))
+
+
+@pytest.mark.parametrize(("model", "parameters"), [(Linear(np.array([0.4, -1.0, 0.3])), 3), (network(2, 2), 9)])
+@pytest.mark.parametrize("budget", [2.0, math.inf])
+def test_a_pass_has_the_law_of_users_asked_one_after_the_other(model, parameters, budget):
+    """Kolmogorov-Smirnov on 1500 last models of either kind, at three rows and on their mean; each at 5e-8."""
+    records, rows = Records(X[:4, :2], Y[:4]), np.array([[0.2, 0.9, 1.0], [-1.0, 0.5, 1.0], [0.0, 0.0, 1.0]])
+    question = GradientQuestion(model, SignedPrivUnitG(budget, parameters), 0.3, np.array([2, 0, 3, 1]))
+    drawn = {"pass": [], "one by one": []}
+    for k in range(1500):
+        users = [SimulatedUsers(records, Streams(2 * k + i)) for i in (0, 1)]
+        drawn["pass"].append(users[0].chain(GRADIENT, question).model.scores(rows))
+        drawn["one by one"].append(Users.chain(users[1], GRADIENT, question).model.scores(rows))
+    shortcut, slow = (np.column_stack([scores, np.mean(scores, axis=1)]) for scores in drawn.values())
+    for got, expected in zip(shortcut.T, slow.T, strict=True):
+        assert ks_2samp(np.round(got, 9), np.round(expected, 9)).pvalue > 5e-8
+
+
+def test_a_pass_and_users_asked_one_by_one_spend_the_same():
+    question = GradientQuestion(Linear(np.zeros(3)), SignedPrivUnitG(1.5, 3), 0.1, np.array([3, 1, 0, 2]))
+    spent = []
+    for chain in (SimulatedUsers.chain, Users.chain):
+        users = SimulatedUsers(Records(X[:4, :2], Y[:4]), Streams(0))
+        assert chain(users, GRADIENT, question).step == 4
+        spent.append(users.spent)
+    assert spent[0] == spent[1]
+    assert (spent[0].epsilon, spent[0].rounds, spent[0].bits_up) == (1.5, 1, 192.0)
+
+
+@pytest.mark.parametrize("model", [Linear(np.array([0.4, -1.0, 0.3, 2.0])), network(3, 2)])
+def test_the_device_sends_the_gradient_of_the_logistic_loss(model):
+    """Against central differences of the loss over every weight."""
+    parameters = 4 if isinstance(model, Linear) else 11
+    question = GradientQuestion(model, SignedPrivUnitG(1.0, parameters), -1.0, np.arange(5))
+    records, rows = Records(X[:5], Y[:5]), with_constant(X[:5])
+    found = GRADIENT.inputs(records, question)
+    for k, step in enumerate(1e-6 * np.eye(parameters)):
+        up, down = (question.after(sign * step).model.scores(rows) for sign in (1, -1))
+        losses = [np.logaddexp(0, -(2 * Y[:5] - 1) * scores) for scores in (up, down)]
+        np.testing.assert_allclose(found[:, k], (losses[0] - losses[1]) / 2e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("hidden_ratio", [0, 1])
+def test_sweep_is_the_loop_over_fits(hidden_ratio):
+    model, grid = PSGD(hidden_ratio=hidden_ratio), {"learning_rate": [0.01, 0.1], "warm_rate": list(WARM_RATES)}
+    train, test, public = (np.s_[:200], np.s_[200:400], np.s_[400:450])
+    problem = Problem(X[train], Y[train], X[test], Y[test], X_public=X[public], y_public=Y[public], metric="accuracy")
+    swept = model.sweep(problem, [1.0, math.inf], grid, Streams(4)).values
+    np.testing.assert_array_equal(swept, loop_of_fits(model, problem, [1.0, math.inf], grid, Streams(4)))

@@ -13,15 +13,13 @@ from sklearn.tree._tree import Tree
 
 import lpbench.estimators
 from lpbench import estimators as models
-from lpbench.audit.leaks import Fitting, find_leak, record
-from lpbench.audit.report_sources import REPORT_SOURCES
-from lpbench.audit.samples import CHANGES, QUERIES, Y_RANGE, first_sample, other_sample
-from lpbench.cli.contract import problem_for
+from lpbench.audit.methods import sealed_door
+from lpbench.audit.recording import Recording
+from lpbench.audit.worlds import CHANGES, Y_RANGE, world_for
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
-from lpbench.estimators.histoftree import cell_device
-from lpbench.estimators.private_labels import LabelDevice
 from lpbench.estimators.public_scaler import PublicScaler
 from lpbench.seeds import Streams
+from lpbench.testing import problem_for
 
 #: A grid of more cells than are numbered densely.
 SPARSE = models.HistOfTree(n_grid_features=3, bins=200, depth=1)
@@ -80,13 +78,15 @@ def test_a_pickle_predicts_alike_and_holds_no_protected_column(model):
         assert np.isin(column, np.concatenate([*kept, [np.nan]])).mean() < 0.1
 
 
-class Pickling(Fitting):
-    """Fit, and return all numbers inside the pickle of the fitted model."""
-
-    def __call__(self, sample):
-        restored = pickle.loads(pickle.dumps(clone(self.model).fit(**sample)))
-        found = [np.ravel(a).astype(float) for a in arrays(restored, {}) if a.dtype.kind in "fiub"]
-        return np.concatenate([*found, np.array(numbers(restored, {}))])
+def pickled_numbers(model, world, replayed=None):
+    """All numbers inside the pickle of a model that learns from sealed users, and what passed their door."""
+    recording = Recording(replayed=replayed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(model).learn_from(sealed_door(world, 11, recording))
+    restored = pickle.loads(pickle.dumps(fitted))
+    found = [np.ravel(a).astype(float) for a in arrays(restored, {}) if a.dtype.kind in "fiub"]
+    return np.concatenate([*found, np.array(numbers(restored, {}))]), recording
 
 
 def numbers(value, seen):
@@ -104,27 +104,17 @@ def numbers(value, seen):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("model", [model for model in PRIVATE if model is not SPARSE], ids=repr)
+@pytest.mark.parametrize("model", PRIVATE, ids=repr)
 def test_a_pickle_depends_on_protected_values_through_reports_alone(model, change):
     """Values, indices and sizes: with the reports of one sample the pickle of another's model is the same."""
     public = {"random_state": 7, "y_range": Y_RANGE, "classes": [0, 1]}
     model = clone(model).set_params(**{name: value for name, value in public.items() if name in model.get_params()})
-    sources, first = REPORT_SOURCES[type(model)](model), first_sample(model)
-    run, fitted = Pickling(model, QUERIES), clone(model).fit(**first)
-    expected, tape = record(sources, run, first, again=False)
+    world = world_for(model, "partial" if model.uses_mask else "all")
+    expected, recording = pickled_numbers(model, world)
     assert expected.size > 2
-    second = other_sample(first, fitted.guarantee_.model, change)
-    assert find_leak(sources, run, tape, expected, second, fitted) == ""
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_of_reports_that_tell_nothing_a_pickle_tells_nothing(change, monkeypatch):
-    """Of a grid too large to be numbered densely: reports cannot be replayed, so noise and cells at random are sent."""
-    monkeypatch.setattr(LabelDevice, "report", lambda self, records, question, draws: draws)
-    monkeypatch.setattr(cell_device, "category_reports", lambda grid, leaves, budget, keep: (grid.blind, leaves.blind))
-    run = Pickling(clone(SPARSE).set_params(random_state=7, y_range=Y_RANGE), QUERIES)
-    first = first_sample(SPARSE)
-    np.testing.assert_array_equal(run(first), run(other_sample(first, "semi_feature_ldp", change)))
+    found, again = pickled_numbers(model, world.changed(change), replayed=recording)
+    np.testing.assert_array_equal(found, expected)
+    assert again.questions() == recording.questions()
 
 
 @pytest.mark.parametrize("model", PRIVATE, ids=repr)
@@ -160,16 +150,15 @@ def test_a_table_that_is_too_large_to_be_written_out_is_not_pickled():
     )
 
 
-def test_bits_of_more_cells_than_are_written_out_are_not_pickled():
+def test_bits_of_more_cells_than_are_written_out_are_not_asked_for():
     rng = np.random.default_rng(0)
     X, mask = rng.random((50, 4)), np.tile([True, True, True, False], (50, 1))
-    fitted = models.HistOfTree(4.0, n_grid_features=3, bins=128, depth=1, mechanism="rr", y_range=(0, 1))
-    fitted.set_params(random_state=0).fit(X, X[:, 0], mask=mask)
-    with pytest.raises(pickle.PicklingError) as refused:
-        pickle.dumps(fitted)
+    model = models.HistOfTree(4.0, n_grid_features=3, bins=128, depth=1, mechanism="rr", y_range=(0, 1))
+    with pytest.raises(ConfigurationError) as refused:
+        model.set_params(random_state=0).fit(X, X[:, 0], mask=mask)
     assert str(refused.value) == (
-        "the partition has 128^3 x 2 cells, more than 1048576: sums of bits are simulated from the users' true cells "
-        "when they are looked up, and cannot be pickled or copied; use fewer bins or mechanism='grr'"
+        "4194304 cells are more than the 65536 that a report of mechanism='rr' may name; use fewer bins, a smaller "
+        "n_grid_features or depth, or mechanism='grr'"
     )
 
 

@@ -52,8 +52,7 @@ def test_every_user_sends_one_report_at_the_whole_budget(epsilon, report, monkey
     users = np.concatenate([question.users for question in asked])
     np.testing.assert_array_equal(np.sort(users), np.arange(y.size))
     for question in asked:
-        channel = question.report if report == "laplace" else question.report.mechanism
-        assert channel.epsilon == pytest.approx(epsilon, abs=1e-9)
+        assert question.report.epsilon == pytest.approx(epsilon, abs=1e-9)
     assert model.guarantee_.epsilon == epsilon and model.guarantee_.rounds == 1
     assert len(asked) == 3
     assert (asked[-1].column == 0) == (report == "levels" and epsilon >= 4.0)

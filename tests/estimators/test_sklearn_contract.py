@@ -14,11 +14,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 
 import lpbench.estimators
-from lpbench.cli.contract import METHOD_CHECKS, check_with_scikit_learn, problem_for
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.privacy import Guarantee
+from lpbench.testing import METHOD_CHECKS, check_with_scikit_learn, problem_for
 
 #: Estimators beside their defaults whose other half is another method.
 PRESETS = {"PSGD": [{"hidden_ratio": 1.0}], "LPCT": [{"mechanism": "rr"}], "HistOfTree": [{"rule": "cart"}]}

@@ -12,8 +12,8 @@ from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
 from lpbench.estimators.baselines.ct_growth import cut_class_trees
 from lpbench.estimators.baselines.tree_growth import grow_trees
-from lpbench.estimators.private_labels import LabelQuestion, noisy_labels, public_message_bits
-from lpbench.privacy import Laplace
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 
 RNG = np.random.default_rng(0)
@@ -26,6 +26,10 @@ TEST = RNG.random((50, 4))
 
 def fit(cls, mask=MASK, X=X, **params):
     return cls(y_range=Y_RANGE, random_state=4, **params).fit(X, Y, mask=mask)
+
+
+def noisy_labels(y, question, streams):
+    return SimulatedUsers(Records(X[: len(y)], y), streams).ask(LABEL, question)
 
 
 def test_label_noise_spends_the_budget_and_no_less():
@@ -95,7 +99,11 @@ def test_guarantees():
     assert fit(ParDT, epsilon=2.0).guarantee_.model == "semi_feature_ldp"
     assert fit(LabelDT, epsilon=2.0).guarantee_.model == "label_ldp"
     assert fit(DT).guarantee_.epsilon == math.inf
-    assert public_message_bits(np.array([[True, True], [True, False]])) == 64 * 1.5
+    # the label, and the features of the user who shows most; without any, nothing but the label leaves
+    assert fit(ParDT).guarantee_.bits_up == 64 * (1 + (~MASK).sum(axis=1).max())
+    nothing_shown = fit(ParDT, mask=None).guarantee_
+    assert (nothing_shown.model, nothing_shown.bits_up) == ("ldp", 64)
+    assert fit(ParDT, mask=np.zeros_like(MASK)).guarantee_.model == "label_ldp"
     assert "protected labels" in LabelDT().fit(X, Y).guarantee_.note
 
 

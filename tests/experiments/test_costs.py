@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from lpbench import estimators
 from lpbench.experiments.costs import Size
 from lpbench.experiments.estimate import Costs, seconds_to_write
-from lpbench.experiments.run import progress_bar
 
 WORKERS = 2
 #: Blocks of all data sets of the first papers on a quiet machine; of all experiments on one that had other work.
@@ -29,7 +29,8 @@ def blocks_of(name: str) -> list[tuple[Size, float]]:
     found = []
     for row in rows_of(name):
         numbers = [int(row[k]) for k in ("replications", "numbers", "fits")]
-        size = Size(row["estimator"], *numbers, float(row.get("weights", 0)))
+        costs = getattr(estimators, row["estimator"]).costs
+        size = Size(row["estimator"], *numbers, float(row.get("weights", 0)), costs)
         found.append((size, float(row["seconds"])))
     return found
 
@@ -56,24 +57,23 @@ def ends_of(tasks: list[tuple[float, float]], start: float) -> list[tuple[float,
     return sorted(ends)
 
 
-def forecasts(ends: list[tuple[float, float]], start: float, later: float) -> Iterator[tuple[float, float]]:
-    """What a bar that was opened at the start makes of the whole run whenever a task ends: (time, forecast)."""
-    rest, done = sum(expected for _, expected in ends) + later, 0.0
+def forecasts(ends: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """What the bar makes of the whole run whenever a task ends: (time, forecast)."""
+    rest, done = sum(expected for _, expected in ends), 0.0
     for end, expected in ends:
         done += expected
-        yield end, end + (end - start) * (rest - done) / done
+        yield end, end + end * (rest - done) / done
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_the_bar_is_within_a_factor_two_from_the_first_third_on(run, written):
-    """Writing counts from the beginning; its own bar goes by its own speed."""
+    """One bar from the first block to the last artefact."""
     blocks = sorted(((size.seconds, seconds) for size, seconds in blocks_of(run)), reverse=True)
     computing = ends_of(blocks, 0.0)
     start = max(end for end, _ in computing)
     writing = ends_of(written, start)
     total = max(end for end, _ in writing)
-    later = sum(expected for expected, _ in written)
-    seen = [*forecasts(computing, 0.0, later), *forecasts(writing, start, 0.0)]
+    seen = forecasts([*computing, *writing])
     assert all(total / 2 <= forecast <= 2 * total for time, forecast in seen if time >= total / 3)
 
 
@@ -96,8 +96,3 @@ def test_a_slow_machine_is_known_by_what_it_stored(recorded):
 def test_an_estimator_that_nobody_measured_costs_more_on_more_data():
     size = Size("Unheard", 10, 1000, 5)
     assert replace(size, numbers=10**6).seconds > size.seconds > 0
-
-
-def test_the_bar_of_writing_goes_on_where_that_of_the_blocks_ended():
-    with progress_bar(30.0, 20.0, False) as bar:
-        assert (bar.n, bar.total) == (20.0, 30.0)

@@ -27,7 +27,7 @@ def summary(tmp_path, backend: str) -> bytes:
     results = tmp_path / backend
     options = ["--replications", "2", "--tracking", "none", "--workers", "2", "--results", str(results)]
     assert main(["reproduce", "label_dp/budget", *options, "--backend", backend]) == 0
-    return (results / "label_dp" / "budget" / "summary.csv").read_bytes()
+    return (results / "runs" / "replications=2" / "label_dp" / "budget" / "summary.csv").read_bytes()
 
 
 @pytest.mark.slow

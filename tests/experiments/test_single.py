@@ -23,6 +23,7 @@ def test_parameters_of_a_selector_may_stand_in_any_order(tmp_path):
         folder = tmp_path / order.partition("=")[0]
         arguments = ["experiment=extensions/embedded_classification", group % order, "replications=2", "tracking=none"]
         assert main([*arguments, f"results_dir={folder}", "runner=serial"]) == 0
-        found.append((folder / "extensions/embedded_classification/summary.csv").read_text(encoding="utf-8"))
+        (summary,) = folder.glob("runs/*/extensions/embedded_classification/summary.csv")
+        found.append(summary.read_text(encoding="utf-8"))
     assert found[0] == found[1]
     assert ",tuning_free," in found[0]

@@ -61,5 +61,5 @@ def test_no_temporary_file_is_left(stored):
 def test_unwritable_folder_is_a_clear_error(tmp_path):
     blocker = tmp_path / "file"
     blocker.write_text("")
-    with pytest.raises(StoreError, match="results_dir: cannot write"):
+    with pytest.raises(StoreError, match="results folder: cannot write"):
         Store(blocker / "store")

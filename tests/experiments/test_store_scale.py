@@ -68,5 +68,5 @@ def test_unwritable_results_are_a_clean_error(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr("lpbench.experiments.store.tempfile.mkstemp", refuse)
-    with pytest.raises(StoreError, match="results_dir: cannot write to"):
+    with pytest.raises(StoreError, match="results folder: cannot write to"):
         Store(tmp_path)

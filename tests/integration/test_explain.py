@@ -102,7 +102,7 @@ def test_a_report_of_nothing_is_refused(tmp_path, capsys):
 def test_show_falls_back_to_the_published_table_and_says_what_next(tmp_path, capsys):
     table = tmp_path / "reproduced" / "lpct" / "table2" / "summary.csv"
     table.parent.mkdir(parents=True)
-    head = "panel,dataset,mask,method,epsilon,x,selection,mean,se,significant"
+    head = "panel,dataset,mask,method,epsilon,x,selection,mean,se,marked"
     table.write_text(f"{head}\n,email,all_private,lpdt,2.0,,oracle,0.75,0.01,true\n")
     assert main(["show", "lpct/table2", "--results", str(tmp_path)]) == 0
     out = capsys.readouterr().out

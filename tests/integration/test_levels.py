@@ -41,7 +41,7 @@ def home(tmp_path_factory):
     """A folder with a small experiment of its own, run once with the published seed."""
     folder = tmp_path_factory.mktemp("levels")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LPBENCH_PATH", str(folder))
+        patch.setenv("LPBENCH_PLUGINS", str(folder))
         registry.clear()
         path = folder / "experiments" / "own" / "small.yaml"
         path.parent.mkdir(parents=True)
@@ -53,14 +53,14 @@ def home(tmp_path_factory):
 
 
 def verify(home: Path, level: str, results: str, *options: str, against: str = "published") -> int:
-    where = ["--results", str(home / results), "--against", str(home / against / "reproduced"), "--workers", "1"]
+    where = ["--results", str(home / results), "--against", str(home / against), "--workers", "1"]
     return main(["verify", level, "own/small", *where, *options])
 
 
 def planted(home: Path, name: str, column: str, shift: float) -> str:
     """A copy of the published results in which one cell is shifted."""
-    shutil.copytree(home / "published" / "reproduced", home / name / "reproduced")
-    path = home / name / "reproduced" / "own" / "small" / "summary.csv"
+    shutil.copytree(home / "published", home / name)
+    path = home / name / "own" / "small" / "summary.csv"
     table = pd.read_csv(path)
     table.loc[3, column] += shift
     table.to_csv(path, index=False)
@@ -99,15 +99,15 @@ def test_a_sample_finds_a_planted_digit_and_says_how_large_it_is(home, capsys):
 
 def test_other_tables_of_a_whole_run_are_compared(home, capsys):
     name = planted(home, "derived", "mean", 0.0)
-    shutil.copy(home / "published/reproduced/own/small/summary.csv", home / name / "reproduced/own/small/summary.csv")
-    table = home / name / "reproduced/own/small/comparison.csv"
+    shutil.copy(home / "published/own/small/summary.csv", home / name / "own/small/summary.csv")
+    table = home / name / "own/small/comparison.csv"
     table.write_bytes(table.read_bytes() + b"9")
     assert verify(home, "bitwise", "again", "--all", against=name) == 1
     assert "comparison.csv: not the same bytes" in capsys.readouterr().out
 
 
 def test_numeric_allows_the_last_digit_only(home, capsys):
-    value = pd.read_csv(home / "published/reproduced/own/small/summary.csv").loc[3, "mean"]
+    value = pd.read_csv(home / "published/own/small/summary.csv").loc[3, "mean"]
     assert verify(home, "numeric", "sampled", against=planted(home, "last", "mean", 1e-6 * value)) == 0
     assert verify(home, "numeric", "sampled", against=planted(home, "sixth", "mean", 1e-5 * value)) == 1
     assert "numeric: does not hold" in capsys.readouterr().out
@@ -160,7 +160,7 @@ def test_conceptual_other_data(home, capsys):
     ],
 )
 def test_what_cannot_be_verified_is_refused(home, capsys, words, said):
-    where = ["--results", str(home / "refused"), "--against", str(home / "published" / "reproduced")]
+    where = ["--results", str(home / "refused"), "--against", str(home / "published")]
     assert main(["verify", *words.split(), *where]) == 2
     assert said in capsys.readouterr().err
 

@@ -140,7 +140,7 @@ def test_a_run_with_some_data_says_what_is_missing_before_it_begins(tmp_path, wi
     said = capsys.readouterr()
     assert said.err.startswith(f"{MISSING}{SET_IT}error: nothing can be run without these data\n")
     (row,) = (line.split() for line in said.out.splitlines() if line.split()[-3:-2] == ["±"] or " ±" in line)
-    assert row[:5] == ["diabetes_progression", "aligned", "private_mean", "2", "mse"]
+    assert row[:6] == ["diabetes_progression", "aligned", "private_mean", "ldp", "2", "mse"]
 
 
 def test_a_list_of_data_sets_gives_the_rows_of_the_whole_file(capsys):
@@ -189,12 +189,12 @@ def test_an_experiment_ends_with_table_claims_and_its_page(tmp_path, capsys):
     argv = ["experiment=histoftree/figure2c", "replications=2", f"results_dir={tmp_path}", *QUIET]
     assert main(argv) == 0
     *answer, last = capsys.readouterr().out.splitlines()
-    page = tmp_path / "histoftree-figure2c.html"
+    page = tmp_path / "runs" / "replications=2" / "histoftree-figure2c.html"
     assert last == f"page: {page}"
     assert "not as registered: replications: 50 → 2" in answer
     assert any(line.startswith("The paper's claims") for line in answer)
     text = page.read_text(encoding="utf-8")
-    assert all((tmp_path / link).is_file() for link in re.findall(r'(?:href|src)="([^"#:]+)"', text))
+    assert all((page.parent / link).is_file() for link in re.findall(r'(?:href|src)="([^"#:]+)"', text))
     assert "replications: 50 → 2" in text
     # a page that is newer than its results is left alone
     stamp = page.stat().st_mtime_ns

@@ -94,7 +94,7 @@ Check = Callable[[Ran], bool]
 
 #: Line, override -> whether plan, run and record agree; a text: it is refused with these words.
 CASES: list[tuple[list[str], str, Check | str]] = [
-    (EXPERIMENT, "experiment=own/small", lambda r: r.record["deviations"] == []),
+    (EXPERIMENT[1:], "experiment=own/small", lambda r: r.record["deviations"] == []),
     (EXPERIMENT, "experiment.name=own/other", "experiment.name"),
     (EXPERIMENT, "experiment.paper=lpct", "experiment.paper"),
     (EXPERIMENT, "experiment.kind=figure", "experiment.kind"),
@@ -155,6 +155,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
             ("method.variants", "{}"),
             ("method.reference", "x"),
             ("method.privacy", "x"),
+            ("method.audited", "[x]"),
             ("epsilon", "3"),
             ("selection", "tuning_free"),
         ]
@@ -252,7 +253,7 @@ def own(tmp_path_factory):
     """The small experiment in a user's folder."""
     folder = tmp_path_factory.mktemp("overrides")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LPBENCH_PATH", str(folder))
+        patch.setenv("LPBENCH_PLUGINS", str(folder))
         catalogue.clear()
         path = folder / "experiments" / "own" / "small.yaml"
         path.parent.mkdir(parents=True)

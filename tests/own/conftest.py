@@ -7,6 +7,7 @@ import sys
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
+from lpbench import paths
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments import fingerprint
@@ -17,7 +18,7 @@ def forget():
     """What has been read about methods and experiments is forgotten: each command is a process of its own."""
 
     def clear():
-        read = (fingerprint._imports, fingerprint.import_closure, fingerprint.source_hash)
+        read = (fingerprint._imports, fingerprint.import_closure, fingerprint.source_hash, paths._refuse_others)
         registry.clear()
         for cached in read:
             cached.cache_clear()
@@ -41,7 +42,7 @@ def home(tmp_path, monkeypatch, forget):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LPBENCH_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
-    for name in ("LPBENCH_PATH", "LPBENCH_DATASETS", "LPBENCH_DATA_MIRROR"):
+    for name in ("LPBENCH_PLUGINS", "LPBENCH_DATASETS", "LPBENCH_DATA_MIRROR"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from lpbench.cli import contract
+from lpbench import testing as contract
 from lpbench.cli.new_dataset import new_dataset
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.errors import LpbenchError
@@ -107,7 +108,7 @@ def test_rows_with_missing_cells_are_dropped_and_counted(home, marker):
     values = [marker if i in (4, 9) else str(i % 7) for i in range(ROWS)]
     _, said = profiled(frame(gap=values))
     assert load_table("mine").X.shape == (ROWS - 2, 3)
-    assert "2 with missing cells are dropped (most of them miss gap)" in said
+    assert "2 cells are missing (gap 2): 2 rows are dropped" in said
     assert (f"{marker} means missing" in said) == (marker in ("?", "-"))
 
 
@@ -120,7 +121,75 @@ def test_two_values_are_classes(home, labels, positive):
     assert manifest["task"] == "classification" and manifest["target"]["positive"] == [positive]
     np.testing.assert_array_equal(load_table("mine").y, np.resize([0, 1], ROWS))
     assert manifest["public"]["sample"] == 20 == make_problem("mine").X_public.shape[0]
-    assert "classification" in said and "20 rows, drawn once, are the public sample" in said
+    assert "classification" in said and "20 rows (33%), drawn once, are the public sample" in said
+
+
+def test_three_whole_numbers_are_classes_unless_they_are_measured(home):
+    y = np.resize([0, 1, 2], ROWS)
+    with pytest.raises(LpbenchError, match=r"3 values \(0, 1, 2\): --positive VALUE .* --task regression"):
+        profiled(frame(y=y))
+    manifest, _ = profiled(frame(y=y), name="one", positive="2")
+    assert manifest["target"] == {"column": "y", "positive": ["2"], "negative": ["0", "1"]}
+    manifest, _ = profiled(frame(y=y), name="two", task="regression")
+    assert manifest["task"] == "regression" and manifest["target"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("%Y-%m-%d", ""), ("%d.%m.%Y", ""), ("%m/%d/%Y", "; %d/%m/%Y would fit too"), ("%Y/%m/%d", "")],
+)
+def test_dates_are_days(home, written, shown):
+    days = pd.Timestamp("1970-01-01") + pd.to_timedelta(np.arange(ROWS) * 37 % 300, unit="D")
+    if shown:
+        days = days.map(lambda day: day.replace(day=day.month))
+    manifest, said = profiled(frame(day=days.strftime(written)))
+    assert {"column": "day", "date": written} in manifest["features"]
+    assert f"day: days since 1970, read as {written}{shown}" in said
+    table = load_table("mine")
+    np.testing.assert_array_equal(table.X[:, table.columns.index("day")], (days - pd.Timestamp(0)).days)
+
+
+def heavy() -> np.ndarray:
+    return np.where(np.arange(ROWS * 4) == 7, 9576.0, 52 + np.arange(ROWS * 4) % 340.0)
+
+
+def long(**columns) -> pd.DataFrame:
+    return pd.DataFrame({"a": np.random.default_rng(1).random(ROWS * 4), **columns})
+
+
+def test_outliers_of_the_target_are_named_with_two_ways_out(home):
+    _, said = profiled(long(y=heavy()))
+    assert re.search(
+        r"outliers +99% of the labels lie below 28\d.*, but the range ends at 9576.*: consider --log, or --clip", said
+    )
+    manifest, said = profiled(long(y=heavy()), name="logs", log=True)
+    assert "outliers" not in said and manifest["y_range"] == [np.log(52), np.log(9576)]
+    np.testing.assert_allclose(load_table("logs").y, np.log(heavy()))
+    manifest, said = profiled(long(y=heavy()), name="clipped", clip=(52, 400))
+    assert "0.4% of them" in said and manifest["y_range"] == [52, 400]
+    np.testing.assert_array_equal(load_table("clipped").y, np.minimum(heavy(), 400))
+    manifest, said = profiled(long(y=heavy() - 52), name="zeros", log=True)
+    assert "1 + the label" in said and load_table("zeros").y.min() == 0
+    _, said = profiled(long(y=-heavy()), name="below")
+    assert "lie above -28" in said and "--log" not in said and "--clip" in said
+    _, said = profiled(frame(), name="plain")
+    assert "outliers" not in said
+
+
+@pytest.mark.parametrize("y", [None, np.resize(["no", "yes"], ROWS)])
+def test_rows_are_capped_and_missing_cells_filled_and_a_sample_made_public_for_numbers_and_classes(home, y):
+    gap = np.where(np.arange(ROWS) % 10 == 3, np.nan, np.arange(ROWS) * 7 % 11)
+    table = frame(gap=gap, city=np.where(np.arange(ROWS) == 5, None, np.resize(["a", "b", "b"], ROWS)))
+    table["y"] = table["y"] if y is None else y
+    _, said = profiled(table, rows=40, missing="fill", public=0.25)
+    loaded = load_table("mine")
+    assert loaded.y.size == 40 and loaded.public.sum() == 10
+    assert "7 cells are missing (gap 6, city 1): filled" in said and "40 of 60, drawn once (--rows)" in said
+    assert "10 rows (25%), drawn once, are the public sample: they scale the features" in said
+    assert make_problem("mine").X_public.shape[0] == 10
+    _, said = profiled(table, name="none", public=0.0, rows=10**6)
+    assert "no rows: the range of all rows scales the features" in said and "7 rows are dropped" in said
+    assert "all 53: no more than --rows" in said
 
 
 def test_one_class_against_the_rest(home):
@@ -138,6 +207,7 @@ def test_the_file_is_found_from_any_working_folder(home, monkeypatch):
     profiled(frame())
     (home / "below").mkdir()
     monkeypatch.chdir(home / "below")
+    monkeypatch.setenv("LPBENCH_PLUGINS", str(home / "lpbench_plugins"))
     assert load_table("mine").X.shape == (ROWS, 2)
     assert str(home) not in load_manifest("mine").sources[0]["files"]["data"], "the folder can be moved"
 
@@ -146,7 +216,7 @@ def test_a_changed_file_is_noticed(home):
     table = frame()
     profiled(table)
     table.loc[5, "a"] += 1.0
-    table.to_csv("mine.csv", index=False)
+    table.to_csv("lpbench_plugins/datasets/mine.csv", index=False)
     with pytest.raises(LpbenchError, match=r"hash of the values.*write the manifest anew"):
         load_table("mine")
 
@@ -155,6 +225,8 @@ def test_a_removed_file_is_missing_not_broken(lpbench):
     frame().to_csv("mine.csv", index=False)
     assert lpbench("new dataset mine.csv")[0] == 0
     Path("mine.csv").unlink()
+    assert lpbench("dataset=mine method=private_mean tracking=none")[0] == 0, "the copy beside the manifest serves"
+    Path("lpbench_plugins/datasets/mine.csv").unlink()
     code, _, error = lpbench("dataset=mine method=private_mean tracking=none")
     assert code == 1 and "mine.csv" in error
 

@@ -13,7 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from lpbench import paths
-from lpbench.cli import contract
+from lpbench import testing as contract
 from lpbench.cli.completion import VARIABLE
 from lpbench.cli.main import cli
 from lpbench.experiments import catalogue as registry
@@ -33,7 +33,7 @@ def change(path: str, old: str, new: str) -> None:
 def test_a_new_method_keeps_every_promise(lpbench, task):
     code, out, _ = lpbench(f"new method own_mean --task {task}")
     assert code == 0 and all(f"wrote {file}" in out and Path(file).is_file() for file in FILES)
-    assert "lpbench check method own_mean" in out and "LPBENCH_PATH" not in out
+    assert "lpbench check method own_mean" in out and "LPBENCH_PLUGINS" not in out
     command = re.search(r"lpbench (dataset=\S+ method=own_mean .*)", out)
     assert command is not None
     # one start of a worker process is enough for both tasks
@@ -78,9 +78,9 @@ def test_names_that_cannot_be_used(lpbench, name):
 
 def test_another_folder_is_named_in_the_next_step(lpbench, home, monkeypatch):
     _, out, _ = lpbench("new method own_mean --folder elsewhere")
-    assert f"export LPBENCH_PATH={home / 'elsewhere'}" in out
+    assert f"export LPBENCH_PLUGINS={home / 'elsewhere'}" in out
     assert lpbench("check method own_mean --only grid")[0] == 2
-    monkeypatch.setenv("LPBENCH_PATH", f"{home / 'none'}{os.pathsep}{home / 'elsewhere'}")
+    monkeypatch.setenv("LPBENCH_PLUGINS", f"{home / 'none'}{os.pathsep}{home / 'elsewhere'}")
     assert lpbench("check method own_mean --only grid")[0] == 0
 
 
@@ -95,16 +95,26 @@ BROKEN = {
         "        return result\n\n    def predict(",
         "Not equal to tolerance",
     ),
-    "determinism": ("own_mean.py", 'streams.generator("label")', "np.random.default_rng()", "equal seeds"),
+    "determinism": (
+        "own_mean.py",
+        "        where = ",
+        "        reports = reports + np.random.default_rng().random()\n        where = ",
+        "equal seeds",
+    ),
     "workers": (
         "own_mean.py",
         "        where = ",
-        "        import os\n        noisy = noisy + os.getpid() / 1e6\n        where = ",
+        "        import os\n        reports = reports + os.getpid() / 1e6\n        where = ",
         "a worker process gives other scores",
     ),
-    "guarantee": ("own_mean.py", '"label_ldp", float(self.epsilon)', '"label_ldp", 2 * float(self.epsilon)', "1.7"),
-    "audit": ("own_mean.py", "for_budget(epsilon, high", "for_budget(3 * epsilon, high", "above the exact loss"),
-    "scikit-learn": ("own_mean.py", "self.slices = slices", "self.slices = slices + 0.0", "parameter"),
+    "guarantee": ("own_mean.py", "y_range_, self.epsilon)", "y_range_, 2 * self.epsilon)", "3.4 of a budget of 1.7"),
+    "audit": ("own_mean.py", "for_budget(question", "for_budget(3 * question", "a user spent 3 of a budget of 1"),
+    "scikit-learn": (
+        "own_mean.py",
+        "        reports = ",
+        "        self.slices = self.slices + 1\n        reports = ",
+        "parameter",
+    ),
 }
 
 
@@ -117,21 +127,46 @@ def test_a_broken_promise_is_caught_and_named(lpbench, promise):
     assert code == 1 and "FAILED" in out and said in out and "1 broken" in out
 
 
-def test_a_method_without_a_device_is_told_how_to_write_one(lpbench):
+LEAKS = {
+    "a true label kept": (
+        "        where = ",
+        "        self.least_ = users._records.y.min()\n        where = ",
+        "is not public",
+    ),
+    "a way in of its own": (
+        "    def predict(",
+        "    def fit(self, X, y, **options):\n        self.y_ = y\n        return super().fit(X, y, **options)\n\n"
+        "    def predict(",
+        "OwnMean.fit replaces the way in",
+    ),
+    "less noise than is stated": (
+        "LABEL = ",
+        "    def report(self, records, question, draws):\n        exact = self.inputs(records, question)\n"
+        "        return exact + 0.5 * (super().report(records, question, draws) - exact)\n\n\nLABEL = ",
+        "law: reports of LabelDevice",
+    ),
+    "quantiles of everybody": (
+        "np.clip(records.y, *question.y_range)",
+        "np.clip(records.y, *np.quantile(records.y, [0.1, 0.9]))",
+        "rows: inputs of LabelDevice change with the value of another user",
+    ),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_is_caught_without_a_line_from_the_author(lpbench, leak):
     lpbench("new method own_mean")
-    text = Path(FILES[0]).read_text()
-    Path(FILES[0]).write_text(text[: text.index("@builds")])
+    old, new, said = LEAKS[leak]
+    change(FILES[0], old, new)
     code, out, _ = lpbench("check method own_mean --only audit")
-    assert code == 1
-    for needed in ("OwnMean has no randomizer", "@builds", "docs/privacy.md"):
-        assert needed in out
+    assert code == 1 and said in out, out
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("import numpy as np", "import numpy as np\nimport own_nothing", "own_nothing"),
-        ("self.slices = slices", "self.slices = = slices", "line"),
+        ("slices: int = 4", "slices: int = = 4", "line"),
         ("class OwnMean", "class Renamed", "OwnMean"),
         ("import numpy as np", "import numpy as np\n1 / 0", "ZeroDivisionError"),
     ],
@@ -183,7 +218,9 @@ def test_results_are_remade_when_an_own_module_or_its_helper_changes(lpbench, ho
     hashes.append(source_hash.__wrapped__("own_mean"))
     helper.write_text('"""A comment changes no number."""\n\nFACTOR = 2.0\n')
     hashes.append(source_hash.__wrapped__("own_mean"))
-    assert hashes[0] != hashes[1] == hashes[2]
+    change(FILES[0], "    protects =", '    costs = (0, 1, 2)\n    rounding = "vectors"\n    protects =')
+    hashes.append(source_hash.__wrapped__("own_mean"))
+    assert hashes[0] != hashes[1] == hashes[2] == hashes[3]
 
 
 class Package:
@@ -227,7 +264,7 @@ def test_a_broken_package_is_named(lpbench, monkeypatch):
 def test_two_methods_of_one_name_are_refused(lpbench, home, monkeypatch):
     lpbench("new method own_mean --folder a")
     lpbench("new method own_mean --folder b")
-    monkeypatch.setenv("LPBENCH_PATH", f"{home / 'a'}{os.pathsep}{home / 'b'}")
+    monkeypatch.setenv("LPBENCH_PLUGINS", f"{home / 'a'}{os.pathsep}{home / 'b'}")
     code, _, error = lpbench("list methods")
     assert code == 2 and "defined twice" in error
 

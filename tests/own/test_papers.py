@@ -58,7 +58,7 @@ def toy(home, monkeypatch):
     }.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    monkeypatch.setenv("LPBENCH_PATH", str(folder))
+    monkeypatch.setenv("LPBENCH_PLUGINS", str(folder))
     yield folder
     for name in [m for m in sys.modules if m == "papers" or m.startswith("papers.")]:
         del sys.modules[name]
@@ -71,12 +71,11 @@ def test_a_paper_appears_on_the_pages(toy, home, lpbench):
     assert comparison["published"].tolist() == [7.25] and comparison["reproduced"].notna().all()
     code, out, err = lpbench("report")
     assert code == 0, out + err
-    page = (home / "results/reproduced/toy.html").read_text(encoding="utf-8")
+    page = (home / "results/toy/index.html").read_text(encoding="utf-8")
     for text in ("A toy paper (2026)", "The mean is a good predictor", "the mean is called a median", "1 of 1 cells"):
         assert text in page, text
     assert "7.25" in page and "Errors of a toy" in page
-    assert "toy.html" in (home / "results/reproduced/index.html").read_text(encoding="utf-8")
-    claims = pd.read_csv(home / "results/reproduced/claims.csv").set_index("claim")
+    claims = pd.read_csv(home / "results/toy/claims.csv").set_index("claim")
     assert tuple(claims.loc["T1", ["paper", "check", "status", "instances"]]) == ("toy", "size", "reproduced", 1)
 
 

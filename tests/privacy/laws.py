@@ -40,3 +40,19 @@ def assert_mean(sample, mean, standard_deviation) -> None:
     sample = np.asarray(sample, dtype=float)
     z = np.abs(sample.mean(axis=0) - mean) / (np.asarray(standard_deviation) / np.sqrt(len(sample)))
     assert 2 * stats.norm.sf(np.max(z)) * np.size(z) > ALPHA
+
+
+class Given:
+    """In the place of a Generator: whole numbers that a test chooses, and uniforms of one half."""
+
+    def __init__(self, numbers, bound):
+        self._numbers, self._bound = np.asarray(numbers), bound
+
+    def integers(self, bound, size=None):
+        """Return the chosen numbers; the code must ask for as many as the test counts."""
+        assert bound == self._bound and np.size(self._numbers) == np.prod(size, dtype=int)
+        return self._numbers.reshape(size)
+
+    def random(self, size=None):
+        """Return halves."""
+        return np.full(size, 0.5)

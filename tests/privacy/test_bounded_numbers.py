@@ -9,8 +9,10 @@ from scipy.integrate import quad
 
 from lpbench.errors import DataError
 from lpbench.privacy import Hybrid, Laplace, Piecewise, Staircase
+from lpbench.privacy.exact import UNITS
+from lpbench.privacy.piecewise import CELLS
 from lpbench.privacy.staircase import noise_variance
-from tests.privacy.laws import assert_law, assert_mean
+from tests.privacy.laws import Given, assert_frequencies, assert_law, assert_mean
 
 N = 40_000
 BUDGETS = [0.3, 0.61, 1.0, 2.0, 6.0]
@@ -72,15 +74,17 @@ def test_staircase_loses_the_budget_for_every_step_begun(epsilon):
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("value", VALUES)
-def test_piecewise_is_a_density_with_the_value_as_its_mean(epsilon, value):
+def test_piecewise_is_a_law_with_the_value_as_its_mean_and_nearly_the_published_variance(epsilon, value):
     mechanism = Piecewise(epsilon)
-    left = float(mechanism._left(np.array(value)))
-    edges = [-mechanism.bound, left, left + mechanism.excess, mechanism.bound]
-    mass, mean, variance = moments(mechanism, value, edges)
-    assert mass == pytest.approx(1) and mean == pytest.approx(value, abs=1e-9)
-    assert variance == pytest.approx(float(mechanism.noise_variance(value)))
-    bound = (math.exp(epsilon / 2) + 1) / (math.exp(epsilon / 2) - 1)
-    assert mechanism.bound == pytest.approx(bound)
+    [law], points = mechanism.chances([value]), mechanism.points
+    assert law.sum() == pytest.approx(1) and law @ points == pytest.approx(value, abs=1e-9)
+    assert law @ points**2 - value**2 == pytest.approx(float(mechanism.noise_variance(value)))
+    np.testing.assert_allclose(mechanism.log_density(points, value), np.log(law))
+    # of the mechanism whose reports fill an interval: its bound C and its variance (Wang et al., lemma 1)
+    half = math.exp(epsilon / 2)
+    published = value**2 / (half - 1) + (half + 3) / (3 * (half - 1) ** 2)
+    assert mechanism.bound == pytest.approx((half + 1) / (half - 1), rel=1e-2)
+    assert float(mechanism.noise_variance(value)) == pytest.approx(published, rel=2e-2)
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
@@ -97,35 +101,70 @@ def test_reports_are_unbiased_with_the_stated_variance_within_the_bound(make, ep
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
-def test_piecewise_reports_have_the_law_of_the_density(epsilon):
+def test_piecewise_reports_have_the_law_of_the_chances(epsilon):
     mechanism, value = Piecewise(epsilon), 0.3
-    left, c = float(mechanism._left(np.array(value))), mechanism.bound
-    edges = np.array([-c, left, left + mechanism.excess, c])
-    density = np.exp(mechanism.log_density((edges[1:] + edges[:-1]) / 2, value))
-    cumulative = np.concatenate([[0], np.cumsum(density * np.diff(edges))])
+    law = mechanism.chances([value])[0].reshape(32, -1).sum(axis=1)
     reports = mechanism.randomize(np.full(N, value), np.random.default_rng(5))
-    assert_law(reports, lambda x: np.interp(x, edges, cumulative))
+    assert np.isin(reports, mechanism.points).all()
+    assert_frequencies(mechanism.index(reports) // (CELLS // 32), law)
 
 
-@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("epsilon", [*BUDGETS, 20.0, 40.0, 1000.0])
 @pytest.mark.parametrize("make", [Piecewise, Hybrid])
 def test_the_stated_loss_is_attained_and_never_exceeded(make, epsilon):
+    """Exhaustive over the reports: all points, for pairs of numbers on and between the positions of the window."""
     mechanism = make(epsilon)
-    reports = np.linspace(-report_bound(mechanism), report_bound(mechanism), 20_001)[1:-1] + 1e-9
+    reports = Piecewise(epsilon).points
     if make is Hybrid:
-        reports = np.concatenate([reports, [mechanism.point, -mechanism.point]])
-    for value, other in [(-1.0, 1.0), (0.0, 0.5), (1.0, -1.0), (0.2, 0.2)]:
+        reports = np.unique(np.concatenate([reports, [mechanism.point, -mechanism.point]]))
+    for value, other in [(-1.0, 1.0), (0.0, 0.5), (1.0, -1.0), (0.2, 0.2), (0.2, 0.2001), (-0.9999, 0.7)]:
         one, two = mechanism.log_density(reports, value), mechanism.log_density(reports, other)
         possible = np.isfinite(one)
         assert (possible == np.isfinite(two)).all()
         stated = mechanism.log_density_ratio_sup(value, other)
         assert (one[possible] - two[possible]).max() == pytest.approx(stated, abs=1e-9)
         assert stated <= mechanism.epsilon + 1e-9
-    assert mechanism.log_density_ratio_sup(-1.0, 1.0) == pytest.approx(epsilon)
+    assert mechanism.log_density_ratio_sup(-1.0, 1.0) == pytest.approx(mechanism.epsilon)
+    assert mechanism.epsilon <= epsilon and mechanism.epsilon == pytest.approx(
+        min(epsilon, math.log(2.0**62)), rel=1e-2
+    )
 
 
-def report_bound(mechanism):
-    return Piecewise(mechanism.budget).bound
+@pytest.mark.parametrize("epsilon", [0.001, *BUDGETS, 20.0, 34.0, 40.0, 1000.0])
+def test_every_number_that_decides_a_piecewise_report_is_counted(epsilon):
+    """The code's own law, to the last unit: where the deciding number passes from one point to the next.
+
+    Points take consecutive numbers, ``weights`` of them each, so that first and last number of each tell all.
+    """
+    mechanism = Piecewise(epsilon)
+    near, far = mechanism.weights
+    assert mechanism.total <= UNITS and math.log(near / far) <= epsilon
+    positions = CELLS - mechanism.width
+    for first in (0, 1, positions // 2, positions):
+        inside = [(first + k, k * near, (k + 1) * near) for k in range(mechanism.width)]
+        outside = [j for j in range(CELLS) if not first <= j < first + mechanism.width]
+        start = mechanism.width * near
+        beyond = [(j, start + k * far, start + (k + 1) * far) for k, j in enumerate(outside)]
+        point, begin, end = np.array([*inside, *beyond]).T
+        assert end.max() == mechanism.total
+        for deciding in (begin, end - 1):
+            # half a uniform decides the rounding, away from its ends
+            value = np.full(point.size, 2.0 * first / positions - 1.0)
+            reports = mechanism.randomize(np.clip(value, -1, 1), Given(deciding, mechanism.total))
+            assert np.array_equal(mechanism.index(reports), point)
+
+
+def test_nothing_but_listed_points_leaves_so_that_no_report_excludes_a_label():
+    """Of doubles that fill an interval, half excluded one of two labels by their low-order bits."""
+    for make, epsilon in ((Piecewise, 1.0), (Piecewise, 4.0), (Hybrid, 1.0), (Hybrid, 4.0)):
+        mechanism, rng = make(epsilon), np.random.default_rng(0)
+        listed = {*Piecewise(epsilon).points.tolist()}
+        if make is Hybrid:
+            listed |= {mechanism.point, -mechanism.point}
+        sent = {label: {*mechanism.randomize(np.full(N, label), rng).tolist()} for label in (0.1, 0.7)}
+        assert sent[0.1] <= listed and sent[0.7] <= listed
+        assert np.isfinite(mechanism.log_density(np.array(sorted(listed)), 0.1)).all()
+        assert mechanism.discrete and not Laplace(1.0).discrete and not Staircase(1.0).discrete
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)

@@ -8,9 +8,11 @@ import pytest
 from scipy.optimize import linprog
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy import NumberChannel, Piecewise, exact_epsilon, optimal_unbiased, rr_on_bins
+from lpbench.estimators.any_learner.numbers import levels_channel
+from lpbench.privacy import Channel, NumberChannel, Piecewise, exact_epsilon, optimal_unbiased, rr_on_bins
+from lpbench.privacy.exact import UNITS
 from lpbench.privacy.number_channel import N_INPUTS, typical_prior, typical_unbiased
-from tests.privacy.laws import assert_frequencies, assert_mean
+from tests.privacy.laws import Given, assert_frequencies, assert_mean
 
 BUDGETS = [0.5, 1.0, 2.0, 4.0]
 PRIORS = {
@@ -74,7 +76,9 @@ def test_rr_on_bins_is_optimal_among_all_private_channels(epsilon, prior):
 def test_rr_on_bins_spends_the_budget_or_reports_a_constant(epsilon):
     for prior in PRIORS.values():
         channel = rr_on_bins(epsilon, prior)
-        assert channel.epsilon == pytest.approx(epsilon if len(channel.outputs) > 1 else 0.0)
+        # the smallest probability is 2^-62
+        stated = epsilon if epsilon in (*BUDGETS, 16.0, math.inf) else math.log(2.0**62)
+        assert channel.epsilon == pytest.approx(stated if len(channel.outputs) > 1 else 0.0)
     one_sided = rr_on_bins(0.01, [0.999, 0.001])
     assert one_sided.epsilon <= 0.01 + 1e-12
     assert len(rr_on_bins(math.inf, np.ones(5)).outputs) == 5
@@ -142,3 +146,39 @@ def test_rounding_keeps_the_mean_or_takes_the_nearest():
         NumberChannel.of([-1, 1], [-1, 1], np.zeros((2, 2)), "up")
     with pytest.raises(ConfigurationError, match="log_table has shape"):
         NumberChannel.of([-1, 1], [-1, 1], np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 20.0, 34.0, 40.0, 1000.0])
+def test_every_number_that_decides_is_counted_and_the_stated_loss_is_theirs(epsilon):
+    """The code's own law to the last unit, at budgets where sums of doubles lost reports: infinite loss at 34."""
+    for channel in (rr_on_bins(epsilon, PRIORS["flat"]), typical_unbiased(epsilon), levels_channel(epsilon)):
+        laws = []
+        for number in channel.inputs:
+            ends = _ends(channel, number)
+            laws.append(np.diff([0, *ends]))
+            assert ends[-1] == UNITS
+        laws = np.array(laws)
+        assert (laws > 0).all(), "a report that one number sends, any number sends"
+        exact = max(math.log(max(c) / min(c)) for c in laws.T.tolist())
+        assert exact == pytest.approx(channel.epsilon, abs=1e-12) and exact <= epsilon + 1e-12
+        np.testing.assert_allclose(np.log(laws / UNITS), channel.log_channel(), rtol=1e-12, atol=1e-15)
+
+
+def _ends(channel, number):
+    """Numbers from which on a report is larger, for each report but the last, and the end: by bisection."""
+    m = len(channel.outputs)
+    low, high = np.zeros(m, dtype=np.int64), np.full(m, UNITS, dtype=np.int64)
+    for _ in range(64):
+        middle = low + (high - low) // 2
+        asked = np.minimum(middle, UNITS - 1)
+        beyond = (channel.randomize(np.full(m, number), Given(asked, UNITS)) > np.arange(m)) | (middle == UNITS)
+        low, high = np.where(beyond, low, np.minimum(middle + 1, high)), np.where(beyond, middle, high)
+    return high.tolist()
+
+
+def test_a_table_is_drawn_to_the_last_unit_too():
+    channel = Channel(np.array([[0.25, 0.75], [1e-15, 1.0 - 1e-15]]))
+    rare = math.ceil(1e-15 * UNITS)
+    reports = channel.randomize(np.full(3, 1), Given([0, rare - 1, rare], UNITS))
+    assert reports.tolist() == [0, 0, 1]
+    assert channel.epsilon == pytest.approx(math.log(0.25 * UNITS / rare), abs=1e-12)

@@ -25,7 +25,6 @@ AUDIT = {
     "envelope": 28,
     "bad": _NONE,
     "good": _NONE,
-    "costs": _NONE,
     "methods": {"heads": ["method", "exact"], "rows": [["krr", "1 | 2"], ["krr[budget=halves]", "1"]]},
 }
 

@@ -205,3 +205,13 @@ def test_a_legend_has_printed_names_and_a_default_variant_once(tmp_path):
     [path, _] = draw_lines(typed(body), table, known, tmp_path, "figure10", "oracle")
     words = set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
     assert "LPDT" in words and not {w for w in words if "lpdt" in w or "variant" in w}
+
+
+@pytest.mark.parametrize("title", [r"\input{/etc/passwd}", r"$\write18{id}$ ^^5cinput", r"a~b {c} \\ % & # _"])
+def test_a_title_is_text_to_latex(table1, title):
+    """Nothing of a title is a command: taking LaTeX's own escapes away leaves none of its special characters."""
+    body, scores = table1
+    [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
+    caption = to_latex(title, "histoftree/table1", [grid], "oracle").split(r"\caption{")[1].split("\n")[0]
+    plain = re.sub(r"\\text(backslash|asciicircum|asciitilde)\{\}|\\[&%_#${}]|\$\\(pm|rho|lambda)\$", "", caption)
+    assert not set(plain.removesuffix("}")) & set("\\$^~{}%&#_")

@@ -10,7 +10,7 @@ from lpbench.analysis import read_csv, write_csv
 from lpbench.analysis.exponents import table_i
 from lpbench.experiments.results import CHOSEN
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
-from lpbench.papers.label_dp.rates import ROWS, rate_table, read_rates
+from lpbench.papers.label_dp.rates import rate_table, read_rates, row_of
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import paper_of
 from lpbench.selectors import parse_selector
@@ -42,7 +42,7 @@ def altered(folder, target, change) -> Evidence:
     summary, chosen = read_csv(folder / NAME / "summary.csv"), pd.read_parquet(folder / NAME / CHOSEN)
     for frame, column in ((summary, "mean"), (chosen, "value")):
         rows = frame[["dataset", "method", "epsilon", "x"]].to_dict("records")
-        frame[column] *= [change(ROWS[parse_selector(row["method"])[0]][1], row) for row in rows]
+        frame[column] *= [change(row_of(parse_selector(row["method"])[0])[1], row) for row in rows]
     write_csv(summary, target / NAME / "summary.csv")
     chosen.to_parquet(target / NAME / CHOSEN, index=False)
     return Evidence(target)
@@ -53,7 +53,7 @@ def theory(key) -> float:
     base, params = parse_selector(key["method"])
     if params.get("bins") == 1:
         return 2.0
-    task, model = ROWS[base]
+    task, model = row_of(base)
     moment = parse_selector(key["dataset"])[1].get("moment")
     rate = table_i(task, model, beta=0.5, d=1, moment=moment)
     n, epsilon = key["x"], key["epsilon"]

@@ -136,7 +136,9 @@ def test_the_audit_is_a_page(pages):
         "tree.py:333",
     ):
         assert part in text
-    assert {"methods", "costs"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(page.links)
+    assert {"methods", "bad", "good", "released"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(
+        page.links
+    )
     assert "| KRR | 1 \\| 2 |" in (path.parent / "audit.md").read_text(encoding="utf-8")
 
 

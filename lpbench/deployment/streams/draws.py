@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-
 import numpy as np
 
-from lpbench.estimators.histoftree.user_cells import ReportDraws
 from lpbench.seeds import Streams
+
+
+class SlicedStreams(Streams):
+    """Streams whose generators hand out what users ``start``, ``start + 1``, ... get of all users' draws.
+
+    Parameters
+    ----------
+    streams : Streams
+    start : int
+        Number of the first user.
+    """
+
+    __slots__ = ("start",)
+
+    def __init__(self, streams: Streams, start: int) -> None:
+        super().__init__(streams.seed)
+        self.start = start
+
+    def generator(self, purpose: str, /, **axes: object) -> np.random.Generator:
+        return UserSlice(Streams(self.seed), purpose, self.start, **axes)  # type: ignore[return-value]
 
 
 class UserSlice:
@@ -56,38 +72,3 @@ class UserSlice:
 
 def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size) if isinstance(size, tuple) else (int(size),)
-
-
-class SlicedDraws(ReportDraws):
-    """What users ``start``, ..., ``start + n - 1`` draw among all users' :class:`ReportDraws`; drawn when asked for.
-
-    Parameters
-    ----------
-    streams : Streams
-    start, n : int
-    """
-
-    def __init__(self, streams: Streams, start: int, n: int):
-        self._streams, self._start, self._n = streams, start, n
-        self.bits_seed, self.bits_user = streams.child("report", draw="bits").seed, start
-
-    def _uniforms(self, **axes: object) -> np.ndarray:
-        return UserSlice(self._streams, "report", self._start, **axes).random(self._n)
-
-    # the users of a campaign are too many to draw for at once: each attribute is drawn when it is asked for
-    @cached_property
-    def label(self) -> np.ndarray:  # type: ignore[override]
-        return UserSlice(self._streams, "label", self._start).laplace(self._n)
-
-    @cached_property
-    def keep(self) -> np.ndarray:  # type: ignore[override]
-        return self._uniforms(draw="keep")
-
-    @cached_property
-    def leaf(self) -> np.ndarray:  # type: ignore[override]
-        return self._uniforms(draw="leaf")
-
-    def bins(self, columns: Sequence[int]) -> np.ndarray:
-        """Uniforms of the given features, shape (n, len(columns))."""
-        drawn = [self._uniforms(draw="bin", feature=int(c)) for c in columns]
-        return np.column_stack(drawn) if drawn else np.empty((self._n, 0))

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.any_learner.classes import (
-    MECHANISMS,
-    CodeQuestion,
-    ask_classes,
-    class_prior,
-    shown_given_true,
-    soft_labels,
-)
+from lpbench.estimators.any_learner.classes import MECHANISMS, class_prior, shown_given_true, soft_labels
 from lpbench.estimators.any_learner.learners import (
     CLASSIFIERS,
     REGRESSORS,
@@ -25,11 +16,10 @@ from lpbench.estimators.any_learner.learners import (
     fit_learner,
     shown_features,
 )
-from lpbench.estimators.base import LocalClassifier, Rows, check_epsilon, check_mask
-from lpbench.estimators.private_labels import REAL_BITS
-from lpbench.privacy import BitVector, Laplace
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.base import LocalClassifier, check_epsilon
+from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.privacy import BitVector, Users
+from lpbench.seeds import Streams
 
 #: Share of the users who report without a prior: for the prior of all, and in the first of two stages.
 PRIOR_SHARE, STAGE_SHARE = 0.1, 0.5
@@ -71,6 +61,7 @@ class Model:
         return np.where(total > 0, found / np.where(total > 0, total, 1.0), np.eye(n_classes)[best])
 
 
+@dataclass(eq=False, repr=False)
 class PrivateLabelsClassifier(LocalClassifier):
     """Fit a classifier to privatised labels and the features that users show.
 
@@ -93,11 +84,8 @@ class PrivateLabelsClassifier(LocalClassifier):
         takes a regressor.
     prior_share : float or None
         Share of the users asked first by ``rr_with_prior`` (None: 0.1) and ``two_stages`` (None: 0.5), in (0, 1).
-    domain : (float, float) or None
-        Public range of every feature; None: as they are.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -109,75 +97,32 @@ class PrivateLabelsClassifier(LocalClassifier):
     guarantee_ : Guarantee
     """
 
+    costs = (0, 0.1, 17000)
     uses_mask = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        randomizer: str = "rr",
-        learner: str | BaseEstimator = "ridge",
-        prior_share: float | None = None,
-        domain: tuple[float, float] | None = (0.0, 1.0),
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.randomizer = randomizer
-        self.learner = learner
-        self.prior_share = prior_share
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    epsilon: float = 1.0
+    randomizer: str = "rr"
+    learner: Any = "ridge"
+    prior_share: float | None = None
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Ask the users and fit the learner.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Class labels.
-        mask : boolean ndarray of shape (n, d), optional
-            True = private; None: all private.
-        X_public : ignored
-        y_public : ndarray, optional
-            Only its classes are read.
-
-        Returns
-        -------
-        self
-        """
+    def learn(self, users: Users) -> Self:
+        """Ask the users and fit the learner."""
         check_epsilon(self.epsilon)
         check_choice("randomizer", self.randomizer, MECHANISMS)
-        X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
-        hidden = check_mask(mask, X.shape)
-        self.features_, shown = shown_features(X, hidden)
-        streams, question = self._streams(), self._question()
-        share = self._share()
+        self.features_, shown = shown_features(users.shown)
+        shown = shown if shown.shape[1] else np.zeros((users.n, 1))
+        question, share = self._question(), self._share()
         if share == 1:
-            reports = ask_classes(codes, np.arange(codes.size), question, streams)
-            self.model_ = self._learn(shown, question, reports, streams)
-            down = 0.0
+            self.model_ = self._learn(shown, question, users.ask(CLASS, question), self._streams())
         else:
-            self.model_ = self._in_stages(shown, codes, question, share, streams)
-            down = REAL_BITS * self.classes_.size
-        public = REAL_BITS * float((~hidden).sum(axis=1).mean())
-        wide = self.classes_.size if isinstance(question.mechanism, Laplace) else 1
-        self.guarantee_ = Guarantee(
-            "semi_feature_ldp",
-            question.budget,
-            bits_up=public + wide * question.mechanism.bits,
-            bits_down=down,
-            note=self._noted(),
-        )
+            self.model_ = self._in_stages(shown, users, question, share)
         return self
 
-    def _question(self) -> CodeQuestion:
+    def _question(self) -> ClassQuestion:
         """What users are asked who have no prior."""
         n_classes = int(self.classes_.size)
-        return CodeQuestion(MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes)
+        return ClassQuestion(MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes=n_classes)
 
     def _share(self) -> float:
         """Share of the users who are asked without a prior."""
@@ -186,24 +131,23 @@ class PrivateLabelsClassifier(LocalClassifier):
             return 1.0
         return usual if self.prior_share is None else check_number("prior_share", self.prior_share, above=0, below=1)
 
-    def _in_stages(
-        self, shown: np.ndarray, codes: np.ndarray, question: CodeQuestion, share: float, streams: Streams
-    ) -> Model:
+    def _in_stages(self, shown: np.ndarray, users: Users, question: ClassQuestion, share: float) -> Model:
         """Ask some users without a prior, the others with one, and fit on all of them."""
-        order = streams.generator("prior users").permutation(codes.size)
-        first, rest = np.split(order, [max(1, round(share * codes.size))])
-        early = ask_classes(codes, first, question, streams)
+        streams = self._streams()
+        order = streams.generator("prior users").permutation(users.n)
+        first, rest = np.split(order, [max(1, round(share * users.n))])
+        early = users.ask(CLASS, question, first)
         prior = self._prior(shown, question, early, first, rest, streams)
-        asked = CodeQuestion(question.mechanism, question.n_classes, prior, "class report with prior")
-        late = ask_classes(codes, rest, asked, streams)
-        everybody = np.empty(codes.size, dtype=np.int64)
+        asked = replace(question, prior=prior, purpose="class report with prior")
+        late = users.ask(CLASS, asked, rest)
+        everybody = np.empty(users.n, dtype=np.int64)
         everybody[first], everybody[rest] = early, late
         return self._learn(shown, asked, everybody, streams)
 
     def _prior(
         self,
         shown: np.ndarray,
-        question: CodeQuestion,
+        question: ClassQuestion,
         early: np.ndarray,
         first: np.ndarray,
         rest: np.ndarray,
@@ -216,10 +160,9 @@ class PrivateLabelsClassifier(LocalClassifier):
         model = self._learn(shown[first], question, early, streams.child("first stage"))
         return model.probabilities(shown[rest], question.n_classes)
 
-    def _learn(self, shown: np.ndarray, question: CodeQuestion, reports: np.ndarray, streams: Streams) -> Model:
+    def _learn(self, X: np.ndarray, question: ClassQuestion, reports: np.ndarray, streams: Streams) -> Model:
         """Fit the learner to the reports of users who show the given features."""
         n_classes = question.n_classes
-        X = shown if shown.shape[1] else np.zeros((len(shown), 1))
         if isinstance(question.mechanism, BitVector):
             learner = build_learner(self.learner, REGRESSORS, streams, len(X))
             bits = question.mechanism.estimate(reports)

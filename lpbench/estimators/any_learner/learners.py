@@ -112,13 +112,17 @@ def fit_learner(
     return model.fit(X, y)
 
 
-def shown_features(X: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns that at least one user shows, and X in them with protected entries replaced by column means.
+def shown_features(shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns that at least one user shows, and what is shown of them, with means in the place of the rest.
 
-    The means are those of the users who show the feature, so that nothing protected is read.
+    Parameters
+    ----------
+    shown : ndarray of shape (n, d)
+        NaN where protected; the means are those of the users who show the feature.
     """
-    columns = np.flatnonzero(~mask.all(axis=0))
-    shown, hidden = X[:, columns], mask[:, columns]
+    hidden = np.isnan(shown)
+    columns = np.flatnonzero(~hidden.all(axis=0))
+    shown, hidden = shown[:, columns], hidden[:, columns]
     if not hidden.any():
         return columns, shown
     means = np.where(hidden, 0.0, shown).sum(axis=0) / (~hidden).sum(axis=0)

@@ -23,7 +23,6 @@ from lpbench.privacy import (
     rr_on_bins,
 )
 from lpbench.privacy.number_channel import N_INPUTS, typical_unbiased
-from lpbench.privacy.payload import Field, Integers, Reals
 from lpbench.seeds import Streams
 
 #: Points of the label's grid, on which priors are known and RR-on-bins divides.
@@ -73,44 +72,23 @@ class NumberDevice(Device[NumberQuestion]):
         """The generator of the users' randomness."""
         return streams.generator(question.purpose)
 
-    def report(self, records: Records, question: NumberQuestion, draws: np.random.Generator) -> np.ndarray:
-        """Real numbers, or categories of a finite channel: shape (n,)."""
-        return question.mechanism.randomize(question.unit(records.y), draws)
+    def mechanism(self, question: NumberQuestion) -> Mechanism:
+        """The mechanism of the question."""
+        return question.mechanism
 
-    def law(self, question: NumberQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """The mechanism on labels in [-1, 1]; of a finite channel the rows of the labels, rounding included."""
-        unit = question.unit(records.y)
-        if isinstance(question.mechanism, NumberChannel):
-            return question.mechanism.at(unit), np.arange(unit.size)
-        return question.mechanism, unit
-
-    def fields(self, question: NumberQuestion) -> tuple[Field, ...]:
-        """One real number, or one category."""
-        mechanism = question.mechanism
-        return (Integers(len(mechanism.outputs)),) if isinstance(mechanism, NumberChannel) else (Reals(1),)
-
-    def budget(self, question: NumberQuestion) -> float:
-        """Exact epsilon of the report; 0 where a channel tells nothing."""
-        return question.mechanism.epsilon
-
-    def check(self, question: NumberQuestion) -> None:
-        """Nothing to refuse: mechanisms check their budgets, and a report that tells nothing is one."""
+    def inputs(self, records: Records, question: NumberQuestion) -> np.ndarray:
+        """Labels in [-1, 1]."""
+        return question.unit(records.y)
 
 
 NUMBER = NumberDevice()
-
-
-def ask_numbers(y: np.ndarray, users: np.ndarray, question: NumberQuestion, streams: Streams) -> np.ndarray:
-    """Ask some users: reports of shape (users,)."""
-    records = Records(np.empty((users.size, 0)), y[users])
-    return NUMBER.report(records, question, NUMBER.draws(streams, users.size, question))
 
 
 def levels_channel(epsilon: float) -> NumberChannel:
     """Equally spaced levels under randomised response, as many as have the least noise for a typical label."""
     report = LevelReport(epsilon, best_levels(epsilon, RANGE_WIDTH))
     outputs = report.residuals(np.arange(report.levels))
-    return NumberChannel.of(report.grid, outputs, report.mechanism.log_channel())
+    return NumberChannel.of(report.grid, outputs, report.response.log_channel())
 
 
 #: Name -> mechanism on [-1, 1] for a budget; all of them are unbiased.

@@ -2,82 +2,146 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_whole
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.baselines.trees import TreeRegressor
-from lpbench.estimators.private_labels import noisy_labels, public_message_bits
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import grid_digits
-from lpbench.privacy import GRR, Device, Records, grr_reports
-from lpbench.privacy.guarantee import Guarantee
+from lpbench.privacy import GRR, Device, Mechanism, Records, Users, grr_reports
 from lpbench.privacy.payload import Field, Integers
-from lpbench.seeds import Seed, Streams
+from lpbench.seeds import Streams
 
 BUDGETS = ("composed", "halves", "per_attribute")
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureQuestion:
-    """What the curator asks of a protected feature.
+    """What the curator asks of the protected features.
 
     Attributes
     ----------
-    column, n_features : int
-        The feature, and how many there are.
-    bins : int
-        k equal bins.
+    bins, n_features : int
+        k equal bins of each feature, and how many features there are.
     epsilon : float
         Budget of a user.
     split : int or ndarray of shape (n,)
-        Number of messages among which each user divides the budget (public).
-    users : int ndarray of shape (n,)
-        Who is asked: those who protect the feature.
+        A feature gets epsilon / split (public).
     """
 
-    column: int
-    n_features: int
     bins: int
+    n_features: int
     epsilon: float
     split: int | np.ndarray
-    users: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+
+    def take(self, users: Any) -> FeatureQuestion:
+        """The question to some of the users."""
+        return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
+
+    @property
+    def share(self) -> np.ndarray:
+        """Budget of each protected feature of a user, of shape () or (n,)."""
+        return np.asarray(check_epsilon(self.epsilon) / self.split)
+
+
+@dataclass(frozen=True)
+class FeatureResponse(Mechanism):
+    """Randomised response on each protected feature by itself; a feature that is shown is sent as 0.
+
+    Parameters
+    ----------
+    response : GRR
+        Of one protected feature.
+    protected : tuple of bool
+        Which features are protected.
+    """
+
+    response: GRR
+    protected: tuple[bool, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of all features together."""
+        return sum(self.protected) * self.response.epsilon
+
+    @property
+    def parts(self) -> list[GRR]:
+        """The response of each feature; one that is shown has a single category."""
+        return [self.response if hidden else GRR(self.response.budget, 1) for hidden in self.protected]
+
+    @property
+    def bits(self) -> float:
+        """Those of the protected features."""
+        return sum(self.protected) * self.response.bits
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reported bins of shape (n, d)."""
+        return np.where(self.protected, self.response.randomize(values, rng), 0)
 
 
 class FeatureDevice(Device[FeatureQuestion]):
-    """Send the bin of one protected feature by k-ary randomised response."""
+    """Send the bin of every protected feature by k-ary randomised response, and 0 for one that is shown anyway."""
+
+    def mechanism(self, question: FeatureQuestion) -> FeatureResponse:
+        """Independent responses of a user who protects all features, at the largest share."""
+        return self._response(question, np.ones(question.n_features, dtype=bool))
+
+    def inputs(self, records: Records, question: FeatureQuestion) -> np.ndarray:
+        """Bins of all features, shape (n, d)."""
+        return grid_digits(records.X, question.bins)
+
+    def law(self, question: FeatureQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
+        """Independent responses on what the records protect; ``split`` is the same for all of them."""
+        protected = self._protected(records)
+        if (protected != protected[0]).any():
+            raise ConfigurationError("records must protect the same features; pass records that differ where protected")
+        return self._response(question, protected[0]), self.inputs(records, question)
 
     def draws(self, streams: Streams, n: int, question: FeatureQuestion) -> np.ndarray:
         """Uniforms of all features, shape (2, n, d); they depend on neither k nor the budget."""
         return streams.generator("features").random((2, n, question.n_features))
 
     def report(self, records: Records, question: FeatureQuestion, draws: np.ndarray) -> np.ndarray:
-        """Reported bins, shape (n,)."""
-        u_keep, u_other = draws[:, :, question.column]
-        budgets = question.epsilon / np.broadcast_to(question.split, len(records))
-        return grr_reports(self._bins(records, question), question.bins, budgets, u_keep, u_other)
+        """Reported bins, shape (n, d)."""
+        protected, truth = self._protected(records), self.inputs(records, question)
+        shares = np.broadcast_to(question.share, len(records))[np.nonzero(protected)[0]]
+        u_keep, u_other = draws[:, protected]
+        reports = np.zeros_like(truth)
+        reports[protected] = grr_reports(truth[protected], question.bins, shares, u_keep, u_other)
+        return reports
 
-    def law(self, question: FeatureQuestion, records: Records) -> tuple[GRR, np.ndarray]:
-        """K-ary randomised response; ``split`` is the same for all records."""
-        return GRR(self.budget(question), question.bins), self._bins(records, question)
+    def columns(self, question: FeatureQuestion) -> int:
+        """One bin for each feature."""
+        return question.n_features
 
     def fields(self, question: FeatureQuestion) -> tuple[Field, ...]:
-        """One bin."""
-        return (Integers(question.bins),)
+        """One bin for each feature; a payload's length does not depend on who sends it."""
+        return (Integers(question.bins, question.n_features),)
 
-    def budget(self, question: FeatureQuestion) -> float:
-        """epsilon / split of the user who divides least."""
-        return float(question.epsilon / np.min(question.split))
+    def budgets(self, records: Records, question: FeatureQuestion) -> np.ndarray:
+        """The share of a feature times the number of features that the user protects."""
+        protected = self._protected(records).sum(axis=1)
+        # a user who protects nothing spends nothing, also where the budget is infinite
+        return np.where(protected > 0, question.share, 0.0) * protected
 
     @staticmethod
-    def _bins(records: Records, question: FeatureQuestion) -> np.ndarray:
-        return grid_digits(records.X[:, question.column], question.bins)
+    def _protected(records: Records) -> np.ndarray:
+        return np.ones(records.X.shape, dtype=bool) if records.mask is None else records.mask
+
+    @staticmethod
+    def _response(question: FeatureQuestion, protected: np.ndarray) -> FeatureResponse:
+        return FeatureResponse(GRR(float(np.max(question.share)), question.bins), tuple(protected.tolist()))
 
 
-FEATURE = FeatureDevice()
+FEATURES = FeatureDevice()
 
 
+@dataclass(eq=False, repr=False)
 class KRR(TreeRegressor):
     """Obfuscate each protected feature by k-ary randomised response, the label by Laplace noise, and grow a tree.
 
@@ -98,13 +162,8 @@ class KRR(TreeRegressor):
     max_depth : int or None
     min_samples_leaf : int
         As in scikit-learn.
-    y_range : (float, float)
-        Public range of the label.
-    clip : bool
-        Clip predictions to ``y_range``.
-    domain : (float, float)
-        Public range of every feature.
-    random_state : int, Generator, RandomState, Streams or None
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
@@ -112,69 +171,38 @@ class KRR(TreeRegressor):
     guarantee_ : Guarantee
     """
 
+    costs = (0, 12, 110)
+
+    epsilon: float = 1.0
+    bins: int = 2
+    budget: str = "composed"
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+
     uses_mask = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        bins: int = 2,
-        budget: str = "composed",
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bins = bins
-        self.budget = budget
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    @property
+    def exceeds_budget(self) -> bool:  # type: ignore[override]
+        """``per_attribute`` spends epsilon for every attribute."""
+        return self.budget == "per_attribute"
 
-    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
+    def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
         check_choice("budget", self.budget, BUDGETS)
         check_whole("bins", self.bins, least=2)
+        mask = users.mask
         of_label, of_feature = self._divide(mask.sum(axis=1))
-        labels = noisy_labels(y, self._label_question(of_label), streams)
-        return self._obfuscated(X, mask, of_feature, streams), labels, self._guarantee(mask)
-
-    def _divide(self, protected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By how much epsilon is divided for the label and for a feature of users who protect that many features."""
-        one = np.ones_like(protected)
-        return {
-            "composed": (1 + protected, 1 + protected),
-            "halves": (2 * one, 2 * np.maximum(protected, 1)),
-            "per_attribute": (one, one),
-        }[self.budget]
-
-    def _obfuscated(self, X: np.ndarray, mask: np.ndarray, split: np.ndarray, streams: Streams) -> np.ndarray:
-        """Replace protected entries by the centre of the reported bin; one question for each protected feature."""
-        records, shown = Records(X, np.empty(len(X)), mask), X.copy()
-        draws = FEATURE.draws(streams, len(X), self._feature_question(0, np.empty(0, dtype=int), split, X.shape[1]))
-        for column in np.flatnonzero(mask.any(axis=0)):
-            users = np.flatnonzero(mask[:, column])
-            question = self._feature_question(int(column), users, split[users], X.shape[1])
-            reports = FEATURE.report(records.take(users), question, draws[:, users])
-            shown[users, column] = (reports + 0.5) / self.bins
-        return shown
-
-    def _feature_question(self, column: int, users: np.ndarray, split: Any, n_features: int) -> FeatureQuestion:
-        """What the users who protect a feature are asked of it."""
-        return FeatureQuestion(column, n_features, self.bins, self.epsilon, split, users)
-
-    def _guarantee(self, mask: np.ndarray) -> Guarantee:
-        epsilon, note = float(self.epsilon), self._leak_note
-        if self.budget == "halves" and not mask.any():
-            epsilon /= 2
         if self.budget == "per_attribute":
-            epsilon *= 1.0 + float(mask.sum(axis=1).max())
-            spent = f"each attribute gets the whole {float(self.epsilon):g}; the sum over a user's attributes is stated"
-            note = "; ".join(filter(None, (note, spent)))
-        reports = float(mask.sum(axis=1).mean()) * np.log2(self.bins)
-        bits = public_message_bits(mask) + reports
-        return Guarantee("semi_feature_ldp", epsilon, bits_up=float(bits), note=note)
+            whole = float(self.epsilon)
+            users.note(f"each attribute gets the whole {whole:g}; the sum over a user's attributes is stated")
+        labels = users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon, of_label))
+        features = users.shown.copy()
+        if mask.any():
+            question = FeatureQuestion(self.bins, users.n_features, self.epsilon, of_feature)
+            features[mask] = (users.ask(FEATURES, question)[mask] + 0.5) / self.bins
+        return features, labels
+
+    def _divide(self, protected: np.ndarray) -> tuple[int | np.ndarray, int | np.ndarray]:
+        """By how much epsilon is divided for the label and for a feature of users who protect that many features."""
+        if self.budget == "halves":
+            return 2, 2 * np.maximum(protected, 1)
+        return (1, 1) if self.budget == "per_attribute" else (1 + protected, 1 + protected)

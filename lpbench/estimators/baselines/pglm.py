@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
@@ -16,14 +17,11 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Grid, SweepResult, Task, check_epsilon, expand_grid
 from lpbench.estimators.baselines.pglm_released import ReleasedMoments
 from lpbench.estimators.binary import BinaryClassifier, with_constant
-from lpbench.privacy import Device, Gaussian, Records
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.privacy.payload import Field, Reals
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Device, Gaussian, Records, Users
+from lpbench.seeds import Streams
 
 #: Largest L2 distance between the vectors (x x^T, x y) of two users with |x| = 1, y = +-1. With c = <x, x'> its square
 #: is (2 - 2 c^2) + (2 - 2 y y' c), at most 4.5, attained at c = 1/2, y y' = -1.
@@ -44,71 +42,25 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@dataclass
-class Moments:
-    """Sums of the users' vectors (x x^T, x y) and their noise at unit scale.
+def solve(gram: np.ndarray, cross: np.ndarray, deviation: float, n: int) -> tuple[np.ndarray, float]:
+    """Return the least-squares coefficients (D,) from noisy sums, and the ridge that was needed.
 
-    Attributes
+    The noisy matrix may have negative eigenvalues. The ridge is the smallest one that leaves every eigenvalue at or
+    above the standard deviation of an entry's noise (nothing is known below it), 0 where none is smaller.
+
+    Parameters
     ----------
-    gram, noise_gram : ndarrays of shape (D, D)
-    cross, noise_cross : ndarrays of shape (D,)
+    gram : ndarray of shape (D, D)
+        Symmetric; overwritten.
+    cross : ndarray of shape (D,)
+    deviation : float
+        Standard deviation of the noise of a sum.
     n : int
         Number of users.
     """
-
-    gram: np.ndarray
-    cross: np.ndarray
-    noise_gram: np.ndarray
-    noise_cross: np.ndarray
-    n: int
-
-    @classmethod
-    def collect(cls, X: np.ndarray, signs: np.ndarray, streams: Streams) -> Moments:
-        """Add up the vectors of the users and draw one unit noise for all budgets.
-
-        A user adds N(0, sigma^2) to the D^2 + D entries of its vector; the sum of n users' noise is N(0, n sigma^2).
-        The curator makes the matrix symmetric, which halves the variance off the diagonal and costs no privacy.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, D)
-            Rows of length 1.
-        signs : ndarray of shape (n,)
-            Labels -1 and 1.
-        """
-        rng = streams.generator("moments")
-        n, width = X.shape
-        square = rng.standard_normal((width, width))
-        return cls(X.T @ X, X.T @ signs, (square + square.T) / 2.0, rng.standard_normal((width,)), n)
-
-    def noisy(self, mechanism: Gaussian) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums that the curator sees: arrays of shapes (D, D) and (D,)."""
-        scale = math.sqrt(self.n) * mechanism.sigma
-        return self.gram + scale * self.noise_gram, self.cross + scale * self.noise_cross
-
-    def solve(self, mechanism: Gaussian) -> tuple[np.ndarray, float]:
-        """Return the least-squares coefficients (D,) from noisy sums, and the ridge that was needed.
-
-        The noisy matrix may have negative eigenvalues. The ridge is the smallest one that leaves every eigenvalue at or
-        above the standard deviation of an entry's noise (nothing is known below it), 0 where none is smaller.
-        """
-        scale = math.sqrt(self.n) * mechanism.sigma
-        gram, cross = self.noisy(mechanism)
-        ridge = max(0.0, max(scale, _RELATIVE_FLOOR * self.n) - smallest_eigenvalue(gram))
-        gram[np.diag_indices_from(gram)] += ridge
-        return cho_solve(cho_factor(gram.T, overwrite_a=True), cross), ridge
-
-
-def moment_vectors(X: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The vectors (x x^T, x y) of users, for rows X (n, D) and labels -1 and 1: ndarray of shape (n, D + 1, D)."""
-    return np.concatenate([X[:, :, None] * X[:, None, :], (X * signs[:, None])[:, None, :]], axis=1)
-
-
-def above_diagonal(gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
-    """Make matrices (..., D, D) symmetric and list them on and above the diagonal, then ``cross`` (..., D)."""
-    rows, columns = np.triu_indices(gram.shape[-1])
-    symmetric = (gram + gram.swapaxes(-1, -2)) / 2.0
-    return np.concatenate([symmetric[..., rows, columns], cross], axis=-1)
+    ridge = max(0.0, max(deviation, _RELATIVE_FLOOR * n) - smallest_eigenvalue(gram))
+    gram[np.diag_indices_from(gram)] += ridge
+    return cho_solve(cho_factor(gram.T, overwrite_a=True), cross), ridge
 
 
 @dataclass(frozen=True)
@@ -118,43 +70,88 @@ class MomentQuestion:
     mechanism: Gaussian
     n_features: int
 
+    #: Both are known before.
+    broadcast_bits: ClassVar[float] = 0.0
+
+    @property
+    def triangle(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of a matrix on and above the diagonal."""
+        return np.triu_indices(self.n_features + 1)
+
+    @property
+    def units(self) -> np.ndarray:
+        """Factors of the entries: those above the diagonal stand for two, so that distances are those of x x^T."""
+        rows, columns = self.triangle
+        return np.append(np.where(rows < columns, math.sqrt(2.0), 1.0), np.ones(self.n_features + 1))
+
 
 class MomentDevice(Device[MomentQuestion]):
-    """Send (x x^T, x y) of the own row, scaled to length 1, with Gaussian noise on every entry.
+    """Send (x x^T, x y) of the own row, scaled to length 1, y = -1 or 1, with Gaussian noise.
 
-    The device makes the noisy matrix symmetric and sends it on and above the diagonal.
+    The symmetric matrix is sent on and above the diagonal, in units in which the noise of all entries is the same.
     """
 
-    def draws(self, streams: Streams, n: int, question: MomentQuestion) -> np.random.Generator:
-        """The generator of the users' noise, which is one draw for each of D^2 + D entries."""
-        return streams.generator("moments")
+    purpose = "moments"
 
-    def report(self, records: Records, question: MomentQuestion, draws: np.random.Generator) -> np.ndarray:
-        """Noisy moments of shape (n, D (D + 1) / 2 + D)."""
-        noisy = question.mechanism.randomize(self._vectors(records), draws)
-        return above_diagonal(noisy[:, :-1], noisy[:, -1])
+    def mechanism(self, question: MomentQuestion) -> Gaussian:
+        """Gaussian noise at the joint sensitivity of all entries."""
+        return question.mechanism
 
-    def law(self, question: MomentQuestion, records: Records) -> tuple[Gaussian, np.ndarray]:
-        """Gaussian noise on the whole vector, before it is made symmetric."""
-        return question.mechanism, self._vectors(records).reshape(len(records), -1)
+    def inputs(self, records: Records, question: MomentQuestion) -> np.ndarray:
+        """Entries of the moments, shape (n, D (D + 1) / 2 + D)."""
+        X, (rows, columns) = unit_rows(records.X), question.triangle
+        return np.hstack([X[:, rows] * X[:, columns], X * _signs(records)[:, None]]) * question.units
 
-    def fields(self, question: MomentQuestion) -> tuple[Field, ...]:
-        """Real numbers."""
+    def columns(self, question: MomentQuestion) -> int:
+        """D (D + 1) / 2 + D for D = d + 1."""
         width = question.n_features + 1
-        return (Reals(width * (width + 1) // 2 + width),)
+        return width * (width + 1) // 2 + width
 
-    def budget(self, question: MomentQuestion) -> float:
-        """Epsilon at the delta of the mechanism."""
-        return question.mechanism.epsilon
+    def estimate(self, sums: np.ndarray, question: MomentQuestion, n: Any) -> np.ndarray:
+        """The whole matrix and the vector below it, row by row: shape (..., (D + 1) D)."""
+        rows, columns = question.triangle
+        width = question.n_features + 1
+        moments = np.empty((*sums.shape[:-1], width + 1, width))
+        own = sums / question.units
+        moments[..., rows, columns] = moments[..., columns, rows] = own[..., : rows.size]
+        moments[..., width, :] = own[..., rows.size :]
+        return moments.reshape(*sums.shape[:-1], -1)
 
-    def sums(self, records: Records, question: MomentQuestion, streams: Streams) -> np.ndarray:
-        """Draw the sums of all users' reports by their law, as fit and sweep do."""
-        moments = Moments.collect(unit_rows(records.X), 2.0 * records.y - 1.0, streams)
-        return above_diagonal(*moments.noisy(question.mechanism))
+    def draw_sums(
+        self, records: Records, question: MomentQuestion, streams: Streams, by: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Add the noise of all users to the sums of their moments at once.
 
-    @staticmethod
-    def _vectors(records: Records) -> np.ndarray:
-        return moment_vectors(unit_rows(records.X), 2.0 * records.y - 1.0)
+        A user's noise N(0, sigma^2) on all D^2 + D entries, made symmetric, has the law of that on the entries sent.
+        """
+        if by is not None:
+            return super().draw_sums(records, question, streams, by)
+        n, rng = len(records), self.draws(streams, len(records), question)
+        unit = records.remembered(("unit noise", streams.seed), lambda: unit_noise(question.n_features + 1, rng))
+        moments: np.ndarray = math.sqrt(n) * question.mechanism.sigma * unit
+        moments += records.remembered("moments", lambda: true_moments(records))
+        return moments.ravel()
+
+    def draw_many(self, records: Records, family: MomentQuestion, streams: Streams) -> np.ndarray:
+        """Answer the question of one budget; budgets share the unit noise."""
+        return self.draw_sums(records, family, streams)
+
+
+def _signs(records: Records) -> np.ndarray:
+    """Labels -1 and 1."""
+    return 2.0 * records.y - 1.0
+
+
+def true_moments(records: Records) -> np.ndarray:
+    """Sums of x x^T and, in the last row, of x y: ndarray of shape (D + 1, D)."""
+    X = unit_rows(records.X)
+    return np.vstack([X.T @ X, X.T @ _signs(records)])
+
+
+def unit_noise(width: int, rng: np.random.Generator) -> np.ndarray:
+    """Noise of the sums at unit scale: of variance 1 on the diagonal and in the last row, 1/2 off it."""
+    square = rng.standard_normal((width, width))
+    return np.vstack([(square + square.T) / 2.0, rng.standard_normal((width,))])
 
 
 MOMENTS = MomentDevice()
@@ -211,6 +208,7 @@ def moment_scale(scores: np.ndarray) -> tuple[float, bool]:
     return c, False
 
 
+@dataclass(eq=False, repr=False)
 class PGLM(BinaryClassifier):
     """Logistic regression from noisy second moments: (epsilon, delta)-LDP, non-interactive.
 
@@ -230,11 +228,8 @@ class PGLM(BinaryClassifier):
         Failure probability. None: 1 / n^2 (LPCT sec. 7.2).
     version : {"text", "released"}
         ``released``: the authors' public code, which is *not* private; ``guarantee_`` says so. Needs public features.
-    domain : (float, float) or None
-        Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -242,7 +237,7 @@ class PGLM(BinaryClassifier):
     coef_ : ndarray of shape (d + 1,)
         Least-squares coefficients of the scaled rows, the intercept last.
     ridge_ : float
-        Added to the diagonal so that the noisy matrix is positive definite (:meth:`Moments.solve`).
+        Added to the diagonal so that the noisy matrix is positive definite (:func:`solve`).
     scale_ : float
         c; 2, the value at vanishing scores, without public features.
     scale_found_ : bool
@@ -250,78 +245,42 @@ class PGLM(BinaryClassifier):
     guarantee_ : Guarantee
     """
 
+    costs = (0, 0.4, 0)
     uses_public = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        version: str = "text",
-        domain: tuple[float, float] | None = None,
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.version = version
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float | None = None
+    version: str = "text"
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Solve for the coefficients.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Labels of two classes.
-        mask : ignored
-            Every feature is protected.
-        X_public : ndarray of shape (q, d), optional
-            Sets the scale of the probabilities.
-        y_public : ndarray of shape (q,), optional
-            Only its classes are read.
-
-        Returns
-        -------
-        self
-        """
-        moments, X_public = self._collect(X, y, mask, X_public, y_public)
-        self.coef_, self.ridge_ = self._solve(moments)
+    def learn(self, users: Users) -> Self:
+        """Solve for the coefficients; public features set the scale of the probabilities."""
+        self.coef_, self.ridge_ = self._solve(users, users.sums)
         self.scale_, self.scale_found_ = 2.0, False
-        if X_public is not None:
-            self.scale_, self.scale_found_ = moment_scale(unit_rows(X_public) @ self.coef_)
-        if isinstance(moments, ReleasedMoments):
-            note = self._noted("features are not bounded and the noise of a user shrinks with n: no budget holds")
-            self.guarantee_ = Guarantee("none", math.inf, note=note)
-            return self
-        mechanism, width = self._mechanism(moments.n), self.coef_.size
-        bits = mechanism.bits * (width * (width + 1) / 2 + width)
-        self.guarantee_ = Guarantee("ldp", float(self.epsilon), mechanism.delta, bits_up=bits, note=self._noted())
+        if users.public is not None:
+            self.scale_, self.scale_found_ = moment_scale(unit_rows(users.public.X) @ self.coef_)
         return self
 
-    def _collect(
-        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows
-    ) -> tuple[Moments | ReleasedMoments, np.ndarray | None]:
+    def _solve(self, users: Users, ask: Callable[..., np.ndarray]) -> tuple[np.ndarray, float]:
+        """Coefficients and ridge, from sums of moments that are asked for."""
         check_choice("version", self.version, VERSIONS)
-        X, codes, X_public, _ = self._check_fit(X, y, mask, X_public, y_public)
+        check_epsilon(self.epsilon)
+        delta = self._delta(users.n)
         if self.version == "released":
-            if X_public is None:
-                raise ConfigurationError("version='released' needs public features: pass X_public, or version='text'")
-            return ReleasedMoments.collect(X, codes, X_public, self._streams()), X_public
-        return Moments.collect(unit_rows(X), 2.0 * codes - 1.0, self._streams()), X_public
+            return self._released(users).solve(self.epsilon, delta), 0.0
+        mechanism = self._mechanism(users.n)
+        moments = ask(MOMENTS, MomentQuestion(mechanism, users.n_features)).reshape(-1, users.n_features + 1)
+        return solve(moments[:-1], moments[-1], math.sqrt(users.n) * mechanism.sigma, users.n)
 
-    def _solve(self, moments: Moments | ReleasedMoments) -> tuple[np.ndarray, float]:
-        """Coefficients and ridge under this budget."""
-        if isinstance(moments, ReleasedMoments):
-            return moments.solve(check_epsilon(self.epsilon), self._delta(moments.n)), 0.0
-        return moments.solve(self._mechanism(moments.n))
+    def _released(self, users: Users) -> ReleasedMoments:
+        if users.public is None:
+            raise ConfigurationError("version='released' needs public features: pass X_public, or version='text'")
+        public, streams, records = users.public.X, self._streams(), users.reveal()
+        users.note("features are not bounded and the noise of a user shrinks with n: no budget holds")
+        collect = partial(ReleasedMoments.collect, records.X, records.y, public, streams)
+        return records.remembered(("released", streams.seed), collect)
 
     def _mechanism(self, n: int) -> Gaussian:
-        return Gaussian.for_budget(check_epsilon(self.epsilon), self._delta(n), SENSITIVITY)
+        return Gaussian.for_budget(self.epsilon, self._delta(n), SENSITIVITY)
 
     def _delta(self, n: int) -> float:
         if self.delta is None and n < 2:
@@ -344,16 +303,17 @@ class PGLM(BinaryClassifier):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Score the grid; all points and budgets share sums and unit noise."""
-        points = expand_grid(grid)
-        values = np.full((len(budgets), len(points)), np.nan)
-        model = clone(self).set_params(random_state=streams)
-        moments, _ = model._collect(problem.X_train, problem.y_train, **problem.fit_arguments)
-        test = unit_rows(model._prepare(problem.X_test))
+        return [SweepResult(self._scores(task, budgets, expand_grid(grid))) for task in tasks]
+
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
+        model = clone(self).set_params(random_state=task.streams)
+        model._meet(task.users)
+        test, values = unit_rows(model._prepare(task.X_test)), np.full((len(budgets), len(points)), np.nan)
         for g, point in enumerate(points):
             for b, epsilon in enumerate(budgets):
                 model.set_params(epsilon=epsilon, **point)
-                coef, _ = model._solve(moments)
-                values[b, g] = problem.score(model.classes_[(test @ coef > 0).astype(int)])
-        return SweepResult(values)
+                coef, _ = model._solve(task.users, task.users.sums_of_many)
+                values[b, g] = task.score(model.classes_[(test @ coef > 0).astype(int)])
+        return values

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_whole
-from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.baselines.hist import NOISES, GridSums, NoisyGrid, grid_bits, noisy_sums
+from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, check_epsilon, expand_grid
+from lpbench.estimators.baselines.grid_sums import NOISES, GridDevice, NamedCells, NoisyGrid
 from lpbench.estimators.lpct.votes import (
-    VOTE,
+    VoteDevice,
     VoteMechanism,
     VoteQuestion,
     decide,
@@ -20,12 +21,29 @@ from lpbench.estimators.lpct.votes import (
     regression_function,
 )
 from lpbench.partitions import GridCells
-from lpbench.privacy import DiscreteLaplace, Laplace
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import DiscreteLaplace, Laplace, Records, Users
 
 
+class GridVoteDevice(GridDevice, VoteDevice):
+    """LPCT's votes in the cells of an equal grid, whose sums are drawn cell by cell."""
+
+    def statistics(self, question: VoteQuestion) -> tuple[int, list[Laplace | DiscreteLaplace]]:
+        """Users in the cell, and those of each class but the first."""
+        half = question.mechanism.half
+        assert isinstance(half, (Laplace, DiscreteLaplace))
+        return 0, [half] * question.n_classes
+
+    def numbers(self, records: Records, question: VoteQuestion) -> np.ndarray:
+        """1 for the cell, and 1 for the own class."""
+        votes = (records.y == np.arange(question.n_classes)[:, None]).astype(np.float64)
+        votes[0] = 1.0
+        return votes
+
+
+VOTE = GridVoteDevice()
+
+
+@dataclass(eq=False, repr=False)
 class PHIST(LocalClassifier):
     """Histogram classification under LDP: LPCT's votes (LPCT eqs. (5)-(7)) in the cells of an equal grid.
 
@@ -33,8 +51,8 @@ class PHIST(LocalClassifier):
     class, all with Laplace noise of scale 4 / epsilon: epsilon / 2 for the cell and epsilon / 2 for the classes,
     whatever their number. Class 1 iff eta = V / U > 1/2 (0/0 = 0; more classes: the largest estimated share).
 
-    Only cells that are looked up are drawn (:class:`.hist.GridSums`), so that the grids of thousands
-    of features, on which the paper's implementation ran out of memory, can be run.
+    Of more than a few thousand cells only those that are looked up are drawn (:mod:`.grid_sums`), so that the grids of
+    thousands of features, on which the paper's implementation ran out of memory, can be run.
 
     Parameters
     ----------
@@ -42,14 +60,11 @@ class PHIST(LocalClassifier):
         Budget of one user; inf: no noise.
     bins : int
         1 / h, bins per axis of [0, 1]; points outside belong to the outermost bins.
-    domain : (float, float) or None
-        Public range of the features, clipped and mapped to [0, 1]. None: features are scaled already.
     noise : {"laplace", "discrete"}
         ``discrete``: Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point
         noise, at the same exact epsilon.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -59,81 +74,29 @@ class PHIST(LocalClassifier):
     guarantee_ : Guarantee
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        bins: int = 2,
-        domain: tuple[float, float] | None = None,
-        noise: str = "laplace",
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bins = bins
-        self.domain = domain
-        self.noise = noise
-        self.classes = classes
-        self.random_state = random_state
+    costs = (21000, 0.12, 1100)
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Sum the users' votes.
+    epsilon: float = 1.0
+    bins: int = 2
+    noise: str = "laplace"
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Class labels; the set of classes is public.
-        mask, X_public : ignored
-            Every feature is protected.
-        y_public : ndarray, optional
-            Only its classes are read.
+    protects = "record"
 
-        Returns
-        -------
-        self
-        """
-        check_whole("bins", self.bins, least=1)
-        check_choice("noise", self.noise, NOISES)
-        check_epsilon(self.epsilon)
-        X, codes, _, _ = self._check_fit(X, y, mask, X_public, y_public)
-        n_classes = self.classes_.size
-        self.histogram_ = self._histogram(X, codes, self._streams())
-        spent = VOTE.budget(self._question(X.shape[1]))
-        self.guarantee_ = Guarantee(
-            "ldp", spent, bits_up=grid_bits(self.bins, X.shape[1], n_classes), note=self._noted()
-        )
+    def learn(self, users: Users) -> Self:
+        """Sum the users' votes."""
+        question = self._question(users.n_features)
+        self.histogram_ = NoisyGrid(GridCells(self.bins, users.n_features), users.n, users.sums(VOTE, question))
         return self
-
-    def _histogram(self, X: np.ndarray, codes: np.ndarray, streams: Streams) -> NoisyGrid:
-        """Noisy votes of all cells, by the law of the sums of the users' reports."""
-        half = VoteMechanism(self.epsilon, self.noise).half
-        assert isinstance(half, (Laplace, DiscreteLaplace))
-        votes = (codes == np.arange(self.classes_.size)[:, None]).astype(np.float64)
-        votes[0] = 1.0
-        return NoisyGrid(GridSums(X, self.bins, votes, streams), [half] * self.classes_.size)
 
     def _question(self, n_features: int) -> VoteQuestion:
         """What the users are asked: a vote in the cells of the grid."""
-        mechanism = VoteMechanism(self.epsilon, self.noise)
+        check_whole("bins", self.bins, least=1)
+        mechanism = VoteMechanism(check_epsilon(self.epsilon), check_choice("noise", self.noise, NOISES))
         return VoteQuestion(GridCells(self.bins, n_features), self.classes_.size, mechanism, {"bins": int(self.bins)})
 
     def _shares(self, X: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the cells of X (m, d), shape (n_classes - 1, m)."""
-        votes = self.histogram_.at(X)
-        return regression_function(votes, np.zeros_like(votes), 0.0)
-
-    def _eta(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Shares of the classes k >= 1 in the queried cells, shape (n_classes - 1, m)."""
-        votes = self._swept(sums, noise)
-        return regression_function(votes, np.zeros_like(votes), 0.0)
-
-    def _swept(self, sums: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Noisy votes of a sweep, whose budgets share the look-up of true votes and unit noise."""
-        half = VoteMechanism(self.epsilon).half
-        assert isinstance(half, Laplace)
-        return noisy_sums(sums, noise, [half] * len(sums))
+        return _shares(self.histogram_.at(X))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d), clipped at 0 and normalised: (m, n_classes)."""
@@ -145,17 +108,21 @@ class PHIST(LocalClassifier):
         X = self._check_predict(X)
         return self.classes_[decide(self._shares(X))]
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score the grid; budgets share the look-ups, unless noise on a grid is drawn anew for each of them."""
-        points = expand_grid(grid)
-        if any(point.get("noise", self.noise) == "discrete" for point in points):
-            return super().sweep(problem, budgets, points, streams)
-        values = np.full((len(budgets), len(points)), np.nan)
-        for g, point in enumerate(points):
-            model = clone(self).set_params(random_state=streams, **point)
-            model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-            cells = model.histogram_.source.lookup(model._prepare(problem.X_test))
-            for b, epsilon in enumerate(budgets):
-                codes = decide(model.set_params(epsilon=epsilon)._eta(*cells))
-                values[b, g] = problem.score(model.classes_[codes])
-        return SweepResult(values)
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+        """Score the grid; budgets share the look-ups."""
+        results = []
+        for task in tasks:
+            test, values = self._prepare(task.X_test), []
+            for point in expand_grid(grid):
+                model = clone(self).set_params(**point)
+                model._meet(task.users)
+                asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
+                votes = task.users.sums_of_many(VOTE, NamedCells(asked, test))
+                values.append(task.score(model.classes_[decide(_shares(votes))]))
+            results.append(SweepResult(np.column_stack(values)))
+        return results
+
+
+def _shares(votes: np.ndarray) -> np.ndarray:
+    """Shares of the classes k >= 1 from votes of shape (..., n_classes, m)."""
+    return regression_function(votes, np.zeros_like(votes), 0.0)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from lpbench.estimators.base import LocalRegressor, Rows
-from lpbench.estimators.private_labels import REAL_BITS, LabelQuestion, noisy_labels
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.base import LocalRegressor
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class PrivateMean(LocalRegressor):
     """Predict the mean of Laplace-privatised labels everywhere.
 
@@ -22,13 +23,8 @@ class PrivateMean(LocalRegressor):
     ----------
     epsilon : float
         Budget of one user; inf: no noise.
-    y_range : (float, float)
-        Public range of the label.
-    clip : bool
-        Clip predictions to ``y_range``.
-    domain : (float, float)
-        Public range of every feature; no feature is used.
-    random_state : int, Generator, RandomState, Streams or None
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
@@ -39,44 +35,14 @@ class PrivateMean(LocalRegressor):
         ``ldp``: features never leave the device.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    costs = (410, 0.0062, 260)
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Average the privatised labels.
+    epsilon: float = 1.0
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Labels within ``y_range``.
-        mask, X_public, y_public : ignored
-
-        Returns
-        -------
-        self
-        """
-        _, y, _ = self._check_fit(X, y, mask)
-        self.mean_ = float(noisy_labels(y, self._label_question(), self._streams()).mean())
-        self.guarantee_ = Guarantee("ldp", float(self.epsilon), bits_up=REAL_BITS, note=self._leak_note)
+    def learn(self, users: Users) -> Self:
+        """Average the privatised labels."""
+        self.mean_ = float(users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon)).mean())
         return self
-
-    def _label_question(self) -> LabelQuestion:
-        """What every user is asked."""
-        return LabelQuestion(self.y_range_, self.epsilon)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""

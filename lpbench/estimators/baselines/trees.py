@@ -2,114 +2,92 @@
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, expand_grid
+from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, expand_grid, grouped
 from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, predict_all
-from lpbench.estimators.private_labels import LabelQuestion, noisy_labels, public_message_bits
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class TreeRegressor(LocalRegressor):
     """What tree baselines share: users' messages, one tree on them, and the sweep over tree sizes.
 
-    Subclasses say in :meth:`_messages` what leaves the devices.
+    Subclasses ask the users in :meth:`_messages` and have the parameters :data:`TREE_PARAMETERS`.
     """
 
-    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
-        """Return features (n, d), labels (n,) as the curator sees them, and the guarantee."""
-        raise NotImplementedError
+    @abstractmethod
+    def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        """Return features (n, d), NaN where missing, and labels (n,) as the curator sees them."""
 
-    def _label_question(self, split: int | np.ndarray = 1) -> LabelQuestion:
-        """What every user is asked about the label."""
-        return LabelQuestion(self.y_range_, self.epsilon, split)
-
-    def _collect(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, Streams]:
-        X, y, mask = self._check_fit(X, y, mask)
-        streams = self._streams()
-        inputs, labels, self.guarantee_ = self._messages(X, y, mask, streams)
-        return np.ascontiguousarray(inputs, dtype=np.float32), labels, streams
-
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Grow the tree on the users' messages.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            Features, complete; entries that ``mask`` protects are read by the users' devices only.
-        y : ndarray of shape (n,)
-            Labels within ``y_range``.
-        mask : boolean ndarray of shape (n, d), optional
-            True = private; None: all private.
-        X_public, y_public : ignored
-
-        Returns
-        -------
-        self
-        """
-        inputs, labels, streams = self._collect(X, y, mask)
-        setting = {name: getattr(self, name) for name in TREE_PARAMETERS}
-        (self.tree_,) = cut_trees(inputs, labels, [setting], streams.integer("tree"))
+    def learn(self, users: Users) -> Self:
+        """Grow the tree on the users' messages."""
+        (self.tree_,) = self._grown(users, [{name: getattr(self, name) for name in TREE_PARAMETERS}])
         return self
+
+    def _grown(self, users: Users, settings: Sequence[dict[str, Any]]) -> list[Any]:
+        """One tree for each setting of :data:`TREE_PARAMETERS`, all on the same messages."""
+        inputs, labels = self._messages(users)
+        return cut_trees(_single(inputs), labels, settings, self._streams().integer("tree"))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
-        return self._finish(self.tree_.predict(np.ascontiguousarray(self._visible(X), dtype=np.float32)))
+        return self._finish(self.tree_.predict(_single(self._visible(X))))
 
     def _visible(self, X: np.ndarray) -> np.ndarray:
         """Columns that the tree was grown on."""
         return X
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Score the grid; points that differ in the size of the tree alone share the users' messages."""
         points = expand_grid(grid)
-        groups: dict[tuple, list[int]] = {}
-        for g, point in enumerate(points):
-            rest = tuple(sorted((k, v) for k, v in point.items() if k not in TREE_PARAMETERS))
-            groups.setdefault(rest, []).append(g)
+        return [SweepResult(self._scores(task, budgets, points)) for task in tasks]
+
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
         values = np.full((len(budgets), len(points)), np.nan)
-        for b, epsilon in enumerate(budgets):
-            if b > 0 and not self.uses_epsilon:
-                values[b] = values[0]
-                continue
-            budget = {"epsilon": epsilon} if self.uses_epsilon else {}
-            for rest, members in groups.items():
-                model = clone(self).set_params(random_state=streams, **budget, **dict(rest))
-                inputs, labels, _ = model._collect(problem.X_train, problem.y_train, problem.mask)
-                test = np.ascontiguousarray(model._visible(model._to_unit_cube(problem.X_test)), dtype=np.float32)
-                sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
-                trees = cut_trees(inputs, labels, sizes, streams.integer("tree"))
-                values[b, members] = problem.score(model._finish(predict_all(trees, test)))
-        return SweepResult(values)
+        for shared, members in grouped(points, TREE_PARAMETERS):
+            model = clone(self).set_params(random_state=task.streams, **shared)
+            sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
+            for b, epsilon in enumerate(budgets):
+                if b > 0 and not self.uses_epsilon:
+                    values[b, members] = values[0, members]
+                    continue
+                if self.uses_epsilon:
+                    model.set_params(epsilon=epsilon)
+                users = task.users.fresh()
+                model._meet(users)
+                trees = model._grown(users, sizes)
+                test = _single(model._visible(model._to_unit_cube(task.X_test)))
+                values[b, members] = task.score(model._finish(predict_all(trees, test)))
+        return values
 
 
+def _single(X: np.ndarray) -> np.ndarray:
+    """Return features as scikit-learn's trees read them."""
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+@dataclass(eq=False, repr=False)
 class LabelDT(TreeRegressor):
     """Decision tree on Laplace-privatised labels and all features in the clear: label-LDP.
 
     Parameters
     ----------
     epsilon : float
-        Budget of one label; inf: no noise.
+        Budget of one label, whose noise has scale (hi - lo) / epsilon (HistOfTree App. C.1); inf: no noise.
     max_depth : int or None
     min_samples_leaf : int
         As in scikit-learn.
-    y_range : (float, float)
-        Public range of the label; noise has scale (hi - lo) / epsilon (HistOfTree App. C.1).
-    clip : bool
-        Clip predictions to ``y_range``.
-    domain : (float, float)
-        Public range of every feature.
-    random_state : int, Generator, RandomState, Streams or None
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
@@ -117,30 +95,19 @@ class LabelDT(TreeRegressor):
     guarantee_ : Guarantee
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    costs = (0, 0.79, 3000)
 
-    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
-        labels = noisy_labels(y, self._label_question(), streams)
-        bits = public_message_bits(np.zeros_like(mask))
-        return X, labels, Guarantee("label_ldp", float(self.epsilon), bits_up=bits, note=self._leak_note)
+    epsilon: float = 1.0
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+
+    protects = "label"
+
+    def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        return users.shown, users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
 
 
+@dataclass(eq=False, repr=False)
 class ParDT(LabelDT):
     """Decision tree on privatised labels and the unprotected features alone: semi-feature LDP.
 
@@ -161,19 +128,19 @@ class ParDT(LabelDT):
     guarantee_ : Guarantee
     """
 
+    costs = (0, 2.7, 250)
     uses_mask = True
+    protects = "mask"
 
-    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
-        self.features_ = np.flatnonzero(~mask.all(axis=0))
-        shown = self._visible(np.where(mask, np.nan, X))
-        labels = noisy_labels(y, self._label_question(), streams)
-        bits = public_message_bits(mask)
-        return shown, labels, Guarantee("semi_feature_ldp", float(self.epsilon), bits_up=bits, note=self._leak_note)
+    def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        self.features_ = np.flatnonzero(~users.mask.all(axis=0))
+        return self._visible(users.shown), users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
 
     def _visible(self, X: np.ndarray) -> np.ndarray:
         return X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
 
 
+@dataclass(eq=False, repr=False)
 class DT(TreeRegressor):
     """Decision tree without any protection: the denominator of HistOfTree's printed errors.
 
@@ -188,27 +155,13 @@ class DT(TreeRegressor):
     guarantee_ : Guarantee
     """
 
+    costs = (0, 1, 310)
+
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+
     uses_epsilon = False
 
-    def __init__(
-        self,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
-
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
-        # Nothing is protected, so taking the range from the labels leaks nothing.
-        return ((float(y.min()), float(y.max())), "") if self.y_range is None else super()._public_range(y)
-
-    def _messages(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray, streams: Streams) -> Any:
-        return X, y, Guarantee("none", math.inf, bits_up=public_message_bits(np.zeros_like(mask)))
+    def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        records = users.reveal()
+        return records.X, records.y

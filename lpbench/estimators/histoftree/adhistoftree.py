@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from lpbench.checks import check_number, check_whole
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.public_mask import PublicMask
-from lpbench.estimators.histoftree.rounds import Setting
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.histoftree.setting import Setting
 
 
 def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
@@ -74,6 +74,7 @@ def _minimise_bound(mask: PublicMask, epsilon: float, constant: float, min_depth
     return int(n_grid_features), depth, max(1, round(2.0 ** (depth / (d - n_grid_features))))
 
 
+@dataclass(eq=False, repr=False)
 class AdHistOfTree(CellRegressor):
     """HistOfTree whose partition is chosen from the mask, the sample size and the budget (HistOfTree eq. (15)).
 
@@ -96,38 +97,20 @@ class AdHistOfTree(CellRegressor):
         See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        constant: float = 1.0,
-        bins_offset: int = 0,
-        label_share: float = 0.5,
-        min_depth: int = 1,
-        rule: str = "max_edge",
-        mechanism: str = "grr",
-        split_score: str = "weighted",
-        noise: str = "laplace",
-        constants: str = "paper",
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.constant = constant
-        self.bins_offset = bins_offset
-        self.label_share = label_share
-        self.min_depth = min_depth
-        self.rule = rule
-        self.mechanism = mechanism
-        self.split_score = split_score
-        self.noise = noise
-        self.constants = constants
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    costs = (0, 0.31, 320)
+    rounding = "sums as wide as the processor's vectors"
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    constant: float = 1.0
+    bins_offset: int = 0
+    label_share: float = 0.5
+    min_depth: int = 1
+    rule: str = "max_edge"
+    mechanism: str = "grr"
+    split_score: str = "weighted"
+    noise: str = "laplace"
+    constants: str = "paper"
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
         constant, offset, min_depth = params["constant"], params["bins_offset"], params["min_depth"]

@@ -1,23 +1,27 @@
-"""Device of HistOfTree's second round: it reports its cell of grid x tree, randomised over the cells it may lie in."""
+"""Device of HistOfTree's second round: it reports its cell of grid x tree, randomised over the compatible cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree.cell_reports import bit_reports, category_reports
-from lpbench.estimators.histoftree.user_cells import ReportDraws, UserGrid, UserLeaves
-from lpbench.partitions import GridCells, TreePartition
-from lpbench.privacy import GRR, Device, RandomizedResponse, Records
+from lpbench.estimators.histoftree.cell_reports import bit_reports, reports_truth
+from lpbench.estimators.histoftree.cell_shortcut import CellFamily, answer_family, kept_last
+from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
+from lpbench.partitions import GridCells, SampleGroups, TreePartition, cell_keys, grid_digits
+from lpbench.privacy import GRR, BitVector, Device, RandomizedResponse, Records
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
 MECHANISMS = ("grr", "rr")
-#: Cells of grid x tree beyond which a single report would be too long (or the cells too many to number densely).
-MOST_CELLS = 1 << 16
+#: Most bits of a report, one for each cell.
+MOST_BITS = 1 << 16
+#: Most bins of a feature that a report may name, and log2 of the cells whose number is still a float.
+MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,133 +53,194 @@ class CellQuestion:
     budget: float
 
     @property
+    def n_leaves(self) -> int:
+        """Leaves of the tree."""
+        return self.tree.n_leaves(self.depth)
+
+    @property
     def n_cells(self) -> int:
         """Cells of grid x tree."""
-        return int(self.bins) ** len(self.grid_columns) * self.tree.n_leaves(self.depth)
+        return int(self.bins) ** len(self.grid_columns) * self.n_leaves
+
+    def compatible(self, X: np.ndarray, mask: np.ndarray) -> UserCells:
+        """The cells that public features allow users to lie in; protected entries of X are not read."""
+        grid, tree, hidden = self.grid_columns, self.tree_columns, mask[:, self.tree_columns]
+        views, silent = SampleGroups.singletons(len(X)), hidden.all(axis=1)
+        if silent.any():  # users who show nothing of the tree are walked down together
+            views = SampleGroups.by_key(np.where(silent, 0, np.arange(1, len(X) + 1)), len(X) + 1)
+        (leaves,) = UserLeaves.at_depths(self.tree, [self.depth], X[:, tree], hidden, views)
+        return UserCells(UserGrid(X[:, grid], mask[:, grid], self.bins), leaves)
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Where users lie and where their public features allow them to lie.
+class ReportDraws:
+    """Randomness of n users' reports, shared by all budgets.
 
     Attributes
     ----------
-    grid : UserGrid
-    leaves : UserLeaves
+    keep, leaf : ndarrays of shape (n,)
+        Uniforms that decide whether a report is the truth, and which leaf is reported if not.
+    bins : ndarray of shape (n, s)
+        Uniforms that choose the bin reported of each grid feature if it is not.
+    seed : int
+        Seed of the bits of randomised response.
+    users : int ndarray of shape (n,)
+        The users' numbers within it.
     """
 
-    grid: UserGrid
-    leaves: UserLeaves
+    keep: np.ndarray
+    leaf: np.ndarray
+    bins: np.ndarray
+    seed: int
+    users: np.ndarray
 
-    @property
-    def choices(self) -> np.ndarray:
-        """Number of cells that each user may lie in, |V|: ndarray of shape (n,)."""
-        return self.grid.choices * self.leaves.choices
-
-    @property
-    def cells(self) -> np.ndarray:
-        """Number of each user's true cell, for at most ``MOST_CELLS`` cells: ndarray of shape (n,)."""
-        return self.grid.truth * self.leaves.n_leaves + self.leaves.truth
-
-    def possible(self) -> np.ndarray:
-        """Whether each user may lie in each cell: boolean ndarray of shape (n, cells)."""
-        grid, leaves = self.grid, self.leaves
-        centres = GridCells(grid.bins, grid.s).centres()
-        in_grid = np.stack(grid.locate(centres).shown)[grid.pattern] == grid.shown[:, None]
-        in_tree = np.zeros((len(in_grid), leaves.n_leaves), dtype=bool)
-        in_tree[leaves.users, leaves.leaves] = True
-        return (in_grid[:, :, None] & in_tree[:, None, :]).reshape(len(in_grid), -1)
-
-    def check_budget(self, budget: float) -> None:
-        """Raise a ConfigurationError if a cell must be randomised and no budget is left for it."""
-        if budget == 0 and self.choices.max() > 1:
-            raise ConfigurationError(
-                "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomised; use "
-                "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
-            )
+    def take(self, who: Any) -> ReportDraws:
+        """The randomness of some of the users."""
+        return ReportDraws(self.keep[who], self.leaf[who], self.bins[who], self.seed, self.users[who])
 
 
 class CellDevice(Device[CellQuestion]):
-    """Locate the own record in grid x tree, and hide the cell among those that the shown features allow.
+    """Locate the own record in grid x tree, and hide the cell among those that the public features allow.
 
-    A sweep locates the users once for all budgets and asks for :meth:`categories`. Sums of bits are simulated with the
-    hash of :meth:`bits`, bit for bit (:class:`~lpbench.estimators.histoftree.cell_reports.BitSums`).
+    A report names a cell by the bin of each grid feature and the leaf, shape (n, s + 1), or has one bit for each cell,
+    in the order of (grid cell, leaf), shape (n, cells).
     """
+
+    draws_for_all = True
 
     def draws(self, streams: Streams, n: int, question: CellQuestion) -> ReportDraws:
         """The users' uniforms."""
-        return ReportDraws(streams, n)
+        uniforms = [streams.generator("report", draw="bin", feature=int(c)).random(n) for c in question.grid_columns]
+        return ReportDraws(
+            streams.generator("report", draw="keep").random(n),
+            streams.generator("report", draw="leaf").random(n),
+            np.array(uniforms).reshape(len(uniforms), n).T,
+            streams.child("report", draw="bits").seed,
+            np.arange(n),
+        )
 
-    def places(self, records: Records, question: CellQuestion, draws: ReportDraws) -> Places:
-        """Locate users in the partition that was broadcast."""
-        X, mask = records.X, np.ones(records.X.shape, dtype=bool) if records.mask is None else records.mask
-        tree, grid = question.tree_columns, question.grid_columns
-        at_depth = UserLeaves.at_depths(question.tree, [question.depth], X[:, tree], mask[:, tree], draws.leaf)
-        return Places(UserGrid(X[:, grid], mask[:, grid], question.bins, draws.bins(grid.tolist())), next(at_depth))
+    def mechanism(self, question: CellQuestion) -> GRR | BitVector:
+        """The mechanism of users who may lie in every cell."""
+        return (GRR if question.mechanism == "grr" else BitVector)(question.budget, question.n_cells)
+
+    def inputs(self, records: Records, question: CellQuestion) -> np.ndarray:
+        """The own cells: bin of each grid feature, and leaf; shape (n, s + 1)."""
+        bins = grid_digits(records.X[:, question.grid_columns], question.bins)
+        nodes = question.tree.apply(records.X[:, question.tree_columns], question.depth)
+        return np.column_stack([bins, question.tree.leaf_index(question.depth)[nodes]])
 
     def report(self, records: Records, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
-        """Numbers of cells of shape (n,), or bits of shape (n, cells)."""
-        places = self.places(records, question, draws)
+        """Cells of shape (n, s + 1), or bits of shape (n, cells)."""
+        own, cells = self.inputs(records, question), _compatible(records, question)
+        cells.check_budget(question.budget)
         if question.mechanism == "rr":
-            return self.bits(places, question.budget, draws)
-        codes, leaf = self.categories(places, question.budget, draws)
-        return codes * places.leaves.n_leaves + leaf
+            return self._bits(own, cells, question, draws)
+        if question.budget == 0:
+            return own
+        hidden = _mask(records)[:, question.grid_columns]
+        blind = np.where(hidden, grid_digits(draws.bins, question.bins), own[:, :-1])
+        told = reports_truth(cells.choices, question.budget, draws.keep)
+        return np.where(told[:, None], own, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
 
-    def categories(self, places: Places, budget: float, draws: ReportDraws) -> tuple[np.ndarray, np.ndarray]:
-        """One cell a user by generalised randomised response: codes of the grid and leaves, each of shape (n,)."""
-        places.check_budget(budget)
-        return category_reports(places.grid, places.leaves, budget, draws.keep)
-
-    def bits(self, places: Places, budget: float, draws: ReportDraws) -> np.ndarray:
-        """One bit a cell: randomised in the cells that the user may lie in, 0 elsewhere; shape (n, cells)."""
-        places.check_budget(budget)
-        possible, n_leaves = places.possible(), places.leaves.n_leaves
-        users, cells = np.nonzero(possible)
-        sent = cells == places.cells[users]
-        digits = cells[:, None] // n_leaves // places.grid.bins ** np.arange(places.grid.s)[::-1] % places.grid.bins
-        names = np.column_stack([cells % n_leaves, digits])
-        hidden = places.choices[users] > 1
-        sent[hidden] = bit_reports(
-            sent[hidden], budget, draws.bits_seed, draws.bits_user + users[hidden], names[hidden]
-        )
-        vectors = np.zeros(possible.shape, dtype=bool)
-        vectors[users, cells] = sent
+    def _bits(self, own: np.ndarray, cells: UserCells, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
+        """One bit a cell: randomised in the cells that the user may lie in, 0 elsewhere."""
+        vectors, hidden = np.zeros((len(own), question.n_cells), dtype=bool), cells.choices > 1
+        vectors[np.arange(len(own)), _numbers(own, question)] = True
+        if hidden.any():
+            user, cell = np.nonzero(cells.possible() & hidden[:, None])
+            digits = GridCells(question.bins, len(question.grid_columns)).digits()[cell // question.n_leaves]
+            names = np.column_stack([cell % question.n_leaves, digits])
+            sent = bit_reports(vectors[user, cell], question.budget, draws.seed, draws.users[user], names)
+            vectors[user, cell] = sent
         return vectors
 
     def law(self, question: CellQuestion, records: Records) -> tuple[GRR | RandomizedResponse, np.ndarray]:
         """The mechanism over V, whose cells are numbered in increasing order."""
-        places = self.places(records, question, ReportDraws(Streams(0), len(records)))
-        possible = places.possible()
+        possible = _compatible(records, question).possible()
         if (possible != possible[0]).any():
             raise ConfigurationError("records must share what their users show; pass records that differ where masked")
         cells = np.flatnonzero(possible[0])
-        own = np.searchsorted(cells, places.cells)
+        own = np.searchsorted(cells, _numbers(self.inputs(records, question), question))
+        if cells.size == 1:  # nothing is hidden
+            return GRR(question.budget or 1.0, 1), own
         if question.mechanism == "grr":
             return GRR(question.budget, cells.size), own
         # Two cells differ in two bits.
         return RandomizedResponse.for_budget(question.budget, changed_bits=2), np.eye(cells.size, dtype=bool)[own]
 
+    def to_law(self, reports: np.ndarray, question: CellQuestion, records: Records) -> np.ndarray:
+        """Numbers of reported cells within V, or the bits of V; the records share what they show."""
+        cells = np.flatnonzero(_compatible(records, question).possible()[0])
+        if question.mechanism == "rr":
+            return reports[:, cells] if cells.size > 1 else np.zeros(len(reports), dtype=np.int64)
+        return np.searchsorted(cells, _numbers(reports, question))
+
+    def possible(self, reports: np.ndarray, records: Records, question: CellQuestion) -> np.ndarray:
+        """A report names cells that the user's public features allow."""
+        cells = _compatible(records, question)
+        if question.mechanism == "rr":
+            return np.asarray(((reports == 0) | cells.possible()).all(axis=1))
+        grid, leaves = question.grid_columns, cells.leaves
+        shown = grid_digits(records.X[:, grid], question.bins)
+        fits = ((reports[:, :-1] == shown) | _mask(records)[:, grid]).all(axis=1)
+        pairs = leaves.users * leaves.n_leaves + leaves.leaves
+        return np.asarray(fits & np.isin(np.arange(len(reports)) * leaves.n_leaves + reports[:, -1], pairs))
+
+    def columns(self, question: CellQuestion) -> int:
+        """One for each grid feature and one for the leaf, or one for each cell."""
+        return len(question.grid_columns) + 1 if question.mechanism == "grr" else question.n_cells
+
     def fields(self, question: CellQuestion) -> tuple[Field, ...]:
-        """The number of the cell, or one bit a cell."""
-        return (Integers(question.n_cells),) if question.mechanism == "grr" else (Integers(2, question.n_cells),)
+        """The bin of each grid feature and the leaf, or one bit for each cell."""
+        if question.mechanism == "rr":
+            return (Integers(2, question.n_cells),)
+        return Integers(question.bins, len(question.grid_columns)), Integers(question.n_leaves)
 
     def budget(self, question: CellQuestion) -> float:
         """Epsilon of a user whose cell is randomised."""
         return question.budget
 
+    def budgets(self, records: Records, question: CellQuestion) -> np.ndarray:
+        """Epsilon of each user: nothing is spent where public features tell the cell."""
+        return np.where(_compatible(records, question).choices > 1, question.budget, 0.0)
+
+    def delta(self, question: CellQuestion) -> float:
+        """Reports of cells are pure."""
+        return 0.0
+
     def check(self, question: CellQuestion) -> None:
-        """Grid and tree must divide all features, each once, into at most ``MOST_CELLS`` cells."""
+        """Grid and tree must divide all features, each once, into no more cells than a report may name."""
         columns = [*map(int, question.grid_columns), *map(int, question.tree_columns)]
         if sorted(columns) != list(range(len(columns))) or question.tree.n_features != len(question.tree_columns):
             raise ConfigurationError(f"the features {columns} of grid and tree must be all features, each once")
         check_choice("mechanism", question.mechanism, MECHANISMS)
-        check_whole("bins", question.bins, least=1, most=MOST_CELLS)
+        check_whole("depth", question.depth, most=MAX_LOG2_CELLS)
+        check_whole("bins", question.bins, least=1, most=MOST_BINS)
         check_number("budget", question.budget, least=0, infinite=True)
-        if question.n_cells > MOST_CELLS:
+        most = MOST_BITS if question.mechanism == "rr" else 2**MAX_LOG2_CELLS
+        if question.n_cells > most:
             raise ConfigurationError(
-                f"{question.n_cells} cells are more than the {MOST_CELLS} that a report may name; use fewer bins, a "
-                "smaller n_grid_features or depth"
+                f"{question.n_cells} cells are more than the {most} that a report of mechanism={question.mechanism!r} "
+                "may name; use fewer bins, a smaller n_grid_features or depth, or mechanism='grr'"
             )
 
+    def draw_many(self, records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Noisy sums in the cells that test rows look up, for each grid of a sweep, from the same bits as reports."""
+        return answer_family(records, family, streams)
 
-CELL = CellDevice(round=2)
+
+CELL = CellDevice()
+
+
+def _mask(records: Records) -> np.ndarray:
+    return np.ones(records.X.shape, dtype=bool) if records.mask is None else records.mask
+
+
+def _compatible(records: Records, question: CellQuestion) -> UserCells:
+    """Compatible cells of the users."""
+    return kept_last(records, "cells", question, lambda: question.compatible(records.X, _mask(records)))
+
+
+def _numbers(own: np.ndarray, question: CellQuestion) -> np.ndarray:
+    """Numbers of cells, in the order of (grid cell, leaf)."""
+    return cell_keys(own[:, :-1], question.bins) * question.n_leaves + own[:, -1]

@@ -1,21 +1,16 @@
-"""The two rounds of HistOfTree: privatised labels and a partition, then reports of cells."""
+"""The curator's part of HistOfTree's two rounds: a partition from privatised labels, then sums of reported cells."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from lpbench.checks import check_choice, check_number, check_whole
-from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree.cell_device import CELL, MECHANISMS, Places
-from lpbench.estimators.histoftree.cell_reports import BitSums, CategorySums
-from lpbench.estimators.histoftree.user_cells import Query, ReportDraws, UserGrid, UserLeaves
-from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.estimators.histoftree.cell_device import CELL, CellQuestion
+from lpbench.estimators.histoftree.cell_reports import CategorySums, WrittenSums, bit_indicators
+from lpbench.estimators.histoftree.user_cells import Query, UserCells, UserGrid, UserLeaves
 from lpbench.partitions import (
     SampleGroups,
     SortedFeatures,
@@ -25,169 +20,58 @@ from lpbench.partitions import (
     grow_max_edges,
     grow_personalized_cart,
 )
-from lpbench.partitions.criteria import SCORES
-from lpbench.privacy import Records
+from lpbench.privacy import Users
 from lpbench.seeds import Streams
-
-RULES = ("max_edge", "cart", "random")
 
 #: Depth of the deepest tree of the paper's grid (C.1), to which scikit-learn's trees are grown at least.
 DEEPEST = 6
-
-#: log2 of the number of cells beyond which a user's number of choices is no longer a float.
-MAX_LOG2_CELLS = 1000
-
-
-class TooManyCellsError(ConfigurationError):
-    """The partition has more cells than numbers can count."""
+#: (user, cell) pairs whose bits are asked for at once.
+_CHUNK = 1 << 22
 
 
-def sensitive_count(n_features: int) -> int:
-    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of HistOfTree section 5.2 (at least 1)."""
-    return max(1, math.ceil(math.log(math.sqrt(n_features))))
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One point of the methods' grid, with nothing left to resolve.
-
-    Attributes
-    ----------
-    n_grid_features : int
-        s, number of features in the grid.
-    depth : int
-        p, depth of the tree.
-    bins : int
-        t, bins per grid feature.
-    label_share : float
-        rho, share of the budget that is spent on the label, in (0, 1].
-    rule : {"max_edge", "cart", "random"}
-    mechanism : {"grr", "rr"}
-    split_score : {"weighted", "algorithm1"}
-    min_samples_leaf : int
-        Fewest users in a cell of the tree; ``random`` looks at none.
-    """
-
-    n_grid_features: int
-    depth: int
-    bins: int
-    label_share: float
-    rule: str
-    mechanism: str
-    split_score: str
-    min_samples_leaf: int = 1
-
-    def __post_init__(self) -> None:
-        check_whole("depth", self.depth)
-        check_whole("bins", self.bins, least=1)
-        check_number("label_share", self.label_share, above=0, most=1)
-        check_choice("rule", self.rule, RULES)
-        check_choice("mechanism", self.mechanism, MECHANISMS)
-        check_choice("split_score", self.split_score, SCORES)
-        check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
-        log2_cells = self.n_grid_features * math.log2(self.bins) + self.depth
-        if log2_cells > MAX_LOG2_CELLS:
-            raise TooManyCellsError(
-                f"bins={self.bins} on n_grid_features={self.n_grid_features} features and a tree of depth={self.depth} "
-                f"are up to 2^{log2_cells:.0f} cells, more than 2^{MAX_LOG2_CELLS}; use fewer bins or a smaller "
-                "n_grid_features"
-            )
-
-    def budgets(self, epsilon: float) -> tuple[float, float]:
-        """Budgets of the label and of the cell report, which add up to ``epsilon``."""
-        return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
-
-
-class Rounds:
-    """The users of one sample, their public features and mask, and their unit-scale randomness.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d) in [0, 1]
-    y : ndarray of shape (n,)
-    mask : boolean ndarray of shape (n, d)
-    streams : Streams
-    draws : ReportDraws, optional
-        The users' randomness; None: drawn from ``streams``.
-    """
-
-    def __init__(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        mask: np.ndarray,
-        streams: Streams,
-        draws: ReportDraws | None = None,
-    ) -> None:
-        self.X, self.y, self.mask, self.streams = X, y, mask, streams
-        self.draws = ReportDraws(streams, y.size) if draws is None else draws
-
-    def labels(self, question: LabelQuestion) -> np.ndarray:
-        """Round 1: ask all devices for their labels (HistOfTree eq. (4) with M = R / 2)."""
-        return LABEL.report(Records(self.X, self.y, self.mask), question, self.draws.label)
-
-    def split(self, order: np.ndarray, n_grid_features: int) -> Split:
-        """Divide the features: the first ``n_grid_features`` of ``order`` to the grid, the others to the tree."""
-        return Split(self, order[:n_grid_features], np.sort(order[n_grid_features:]))
-
-    def grid(self, columns: Any, bins: int) -> UserGrid:
-        """The users' cells of a grid with ``bins`` bins on each of the features ``columns``."""
-        return UserGrid(self.X[:, columns], self.mask[:, columns], bins, self.draws.bins(columns))
-
-    def collect(
-        self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
-    ) -> CategorySums | BitSums:
-        """Round 2: ask all devices for their cells at ``budget`` and add the reports up; see :meth:`close`."""
-        places = Places(grid, leaves)
-        if mechanism == "rr":
-            places.check_budget(budget)
-            return BitSums(self.draws.bits_seed, grid, leaves, labels, budget)
-        return CategorySums(CELL.categories(places, budget, self.draws), grid, leaves, labels, budget)
-
-    def close(
-        self, grid: UserGrid, leaves: UserLeaves, labels: np.ndarray, mechanism: str, budget: float
-    ) -> tuple[UserGrid, CategorySums | BitSums]:
-        """As :meth:`collect`, for a model that is kept; returns the curator's grid with it.
-
-        Cells are numbered by the reports, not by where the users are.
-
-        Raises
-        ------
-        ConfigurationError
-            If a cell must be randomised and no budget is left for it.
-        """
-        if mechanism == "rr":
-            return grid, self.collect(grid, leaves, labels, mechanism, budget)
-        codes, leaf = CELL.categories(Places(grid, leaves), budget, self.draws)
-        grid, codes = grid.reported(codes)
-        return grid, CategorySums((codes, leaf), grid, leaves, labels, budget)
+def public_features(users: Users) -> np.ndarray:
+    """Features that users show, shape (n, d); 0 stands where they are protected."""
+    return np.where(users.mask, 0.0, users.shown)
 
 
 class Split:
     """Grid features and tree features.
+
+    Parameters
+    ----------
+    X, mask : ndarrays of shape (n, d)
+        Features in [0, 1], and which of them are protected: these are never read.
+    order : int ndarray of shape (d,)
+        Features, most protected first.
+    n_grid_features : int
+        How many of them form the grid.
+    streams : Streams
+        The curator's.
 
     Attributes
     ----------
     grid_columns, tree_columns : int ndarrays
     """
 
-    def __init__(self, rounds: Rounds, grid_columns: np.ndarray, tree_columns: np.ndarray) -> None:
-        self.grid_columns, self.tree_columns = grid_columns, tree_columns
-        self._rounds = rounds
-        self._X, self._mask = rounds.X[:, tree_columns], rounds.mask[:, tree_columns]
-        self._groups: dict[int, tuple[SampleGroups, SampleGroups]] = {}
+    def __init__(
+        self, X: np.ndarray, mask: np.ndarray, order: np.ndarray, n_grid_features: int, streams: Streams
+    ) -> None:
+        self.grid_columns, self.tree_columns = order[:n_grid_features], np.sort(order[n_grid_features:])
+        self._all, self._streams = (X, mask), streams
+        self._X, self._mask = X[:, self.tree_columns], mask[:, self.tree_columns]
+        self._views: dict[int, SampleGroups] = {}
 
     def grid(self, bins: int) -> UserGrid:
-        """The users' grid cells with ``bins`` bins per feature."""
-        return self._rounds.grid(self.grid_columns, bins)
+        """The users' compatible bins of a grid with ``bins`` bins per feature."""
+        X, mask = self._all
+        return UserGrid(X[:, self.grid_columns], mask[:, self.grid_columns], bins)
 
-    def groups(self, depth: int) -> tuple[SampleGroups, SampleGroups]:
-        """Users whom no midpoint cut above ``depth`` tells apart, by all tree features and by those that they show."""
-        if depth not in self._groups:
-            places = SampleGroups.for_depth(depth, self._X)
-            views = SampleGroups.for_depth(depth, self._X, self._mask) if self._mask.any() else places
-            self._groups[depth] = places, views
-        return self._groups[depth]
+    def views(self, depth: int) -> SampleGroups:
+        """Groups of users whom no midpoint cut above ``depth`` tells apart by the tree features that they show."""
+        if depth not in self._views:
+            mask = self._mask if self._mask.any() else None
+            self._views[depth] = SampleGroups.for_depth(depth, self._X, mask)
+        return self._views[depth]
 
     @cached_property
     def _sorted(self) -> SortedFeatures:
@@ -214,18 +98,17 @@ class Split:
             Pairs of a partition and the truncation depths, in increasing order, that it serves.
         """
         depths = sorted(depths)
-        streams, masked = self._rounds.streams, self._mask.any()
         if rule == "random":
             nobody = np.empty((0, self.tree_columns.size))
-            tree = grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=streams.generator("tree"))
+            tree = grow_max_edge(nobody, np.empty(0), depths[-1], rule="random", rng=self._streams.generator("tree"))
             return [[(tree, depths)] for _ in labels]
         if rule == "max_edge":
-            _, views = self.groups(depths[-1])
+            views = self.views(depths[-1])
             trees = grow_max_edges(
                 self._X, labels, depths[-1], mask=self._mask, score=score, groups=views, min_samples_leaf=least
             )
             return [[(tree, depths)] for tree in trees]
-        if masked:
+        if self._mask.any():
             trees = [
                 grow_personalized_cart(
                     self._X, y, depths[-1], self._mask, min_samples_leaf=least, presorted=self._sorted
@@ -241,34 +124,62 @@ class Split:
         served: dict[int, list[int]] = {}
         for depth in depths:
             served.setdefault(max(DEEPEST, depth), []).append(depth)
-        seed = self._rounds.streams.integer("tree")
+        seed = self._streams.integer("tree")
         return [
             (grow_cart(self._X, labels, limit, min_samples_leaf=least, seed=seed).truncate(of[-1]), of)
             for limit, of in served.items()
         ]
 
     def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
-        """The users' leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
-        groups = None if rule == "cart" else self.groups(depths[-1])
-        return UserLeaves.at_depths(tree, depths, self._X, self._mask, self._rounds.draws.leaf, groups)
+        """The users' compatible leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
+        views = SampleGroups.singletons(len(self._X)) if rule == "cart" else self.views(depths[-1])
+        return UserLeaves.at_depths(tree, depths, self._X, self._mask, views)
 
 
-def predict_cells(reports: Any, query: Query, leaves: np.ndarray, leaf_means: np.ndarray) -> np.ndarray:
-    """Predict the ratio of label sum and count in each cell (HistOfTree eqs. (6), (9)).
+class Sums(Protocol):
+    """Estimated number of users and sum of their privatised labels in each cell (query, leaf)."""
 
-    A cell whose estimated count is not positive predicts the mean of its leaf. (The paper is silent on empty cells.)
+    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
-    Parameters
-    ----------
-    reports : CategorySums or BitSums
-    query : Query of m grid cells
-    leaves : int ndarray of shape (m,)
-    leaf_means : ndarray of shape (n_leaves,)
+
+def ask_cells(
+    users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray
+) -> tuple[Sums, UserCells, np.ndarray]:
+    """Round 2: ask all users for their cells and add the reports up; those who have left since round 1 are left out.
 
     Returns
     -------
-    ndarray of shape (m,)
+    sums, cells, labels
+        The sums, and the compatible cells and labels of the users who answered.
+
+    Raises
+    ------
+    ConfigurationError
+        If a cell must be randomised and no budget is left for it, or if bits are asked for of too many cells.
     """
-    count, total = reports.estimate(query, leaves)
-    filled = count > 0
-    return np.where(filled, total / np.where(filled, count, 1.0), leaf_means[leaves])
+    cells.check_budget(question.budget)
+    if question.mechanism == "rr":
+        return _ask_bits(users, question, cells, labels), cells, labels
+    here, reports = users.ask_present(CELL, question)
+    if here.size < users.n:
+        cells, labels = question.compatible(public_features(users)[here], users.mask[here]), labels[here]
+    reports = reports.astype(np.int64, copy=False)
+    sums = CategorySums.of_reports(reports[:, :-1], reports[:, -1], cells, labels, question.budget)
+    return sums, cells, labels
+
+
+def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> WrittenSums:
+    """Ask for one bit a cell, some users at a time where all bits would be too many to hold."""
+    CELL.check(question)
+    n_cells, sums = question.n_cells, np.zeros((2, question.n_cells))
+    step = max(1, _CHUNK // n_cells)
+    for start in range(0, users.n, step):
+        part = slice(start, min(start + step, users.n))
+        who = None if step >= users.n else np.arange(part.start, part.stop)
+        here, bits = users.ask_present(CELL, question, who)
+        user, cell = np.nonzero(cells.possible(part)[here])
+        of_all = start + here[user]
+        value = bit_indicators(bits[user, cell] > 0, cells.choices[of_all], question.budget)
+        sums[0] += np.bincount(cell, weights=value, minlength=n_cells)
+        sums[1] += np.bincount(cell, weights=value * labels[of_all], minlength=n_cells)
+    return WrittenSums(cells.grid.bins, cells.leaves.n_leaves, *sums)

@@ -9,11 +9,17 @@ from typing import TypeVar
 
 import numpy as np
 
+from lpbench.estimators.base import Task
+from lpbench.estimators.histoftree.cell_device import CELL
+from lpbench.estimators.histoftree.cell_reports import predict_cells
+from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.public_mask import PublicMask
-from lpbench.estimators.histoftree.rounds import Rounds, Setting, Split, predict_cells
+from lpbench.estimators.histoftree.rounds import Split, public_features
+from lpbench.estimators.histoftree.setting import Setting
 from lpbench.estimators.histoftree.user_cells import Query, UserGrid
-from lpbench.estimators.private_labels import LabelQuestion
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import TreePartition
+from lpbench.privacy import SimulatedUsers
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -29,7 +35,7 @@ class Job:
 
 
 def sweep_cells(
-    rounds: Rounds,
+    task: Task,
     mask: PublicMask,
     X_test: np.ndarray,
     budgets: Sequence[float],
@@ -42,7 +48,7 @@ def sweep_cells(
 
     Parameters
     ----------
-    rounds : Rounds
+    task : Task
     mask : PublicMask
     X_test : ndarray of shape (m, d) in [0, 1]
     budgets : sequence of float
@@ -53,20 +59,26 @@ def sweep_cells(
     Yields
     ------
     jobs : list of Job
-        Those with the same cells and reports.
+        Points with the same prediction.
     predictions : ndarray of shape (m,), not yet clipped
     """
+    if not jobs:
+        return
+    X = public_features(task.users)
+    shares = {(j.budget, j.setting.label_share): j.setting.budgets(budgets[j.budget]) for j in jobs}
+    privatised = task.users.sums_of_many(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
+    labels = dict(zip(shares, privatised, strict=True))
+
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
-        split = rounds.split(mask.order, n_grid_features)
-        second_rounds = _SecondRounds(rounds, split, X_test)
+        split = Split(X, mask.array, mask.order, n_grid_features, task.streams)
+        second_rounds = _SecondRounds(task.users, split, X_test)
         for (rule, score, least), in_forest in _group(in_split, _grown):
             sources = _group(in_forest, lambda j: (j.budget, j.setting.label_share))
-            shares = [same[0].setting.budgets(budgets[b]) for (b, _), same in sources]
-            labels = [rounds.labels(ask_label(label_budget)) for label_budget, _ in shares]
-            forests = split.forests(rule, score, labels, sorted({j.setting.depth for j in in_forest}), least)
-            for (_, same), (_, cell_budget), y, trees in zip(sources, shares, labels, forests, strict=True):
-                for tree, depths in trees:
-                    yield from second_rounds.predict(tree, depths, same, y, cell_budget)
+            depths = sorted({j.setting.depth for j in in_forest})
+            forests = split.forests(rule, score, [labels[source] for source, _ in sources], depths, least)
+            for (source, same), trees in zip(sources, forests, strict=True):
+                for tree, served in trees:
+                    yield from second_rounds.predict(tree, served, same, labels[source], shares[source][1])
 
 
 class _SecondRounds:
@@ -74,13 +86,13 @@ class _SecondRounds:
 
     Parameters
     ----------
-    rounds : Rounds
+    users : SimulatedUsers
     split : Split
     X_test : ndarray of shape (m, d)
     """
 
-    def __init__(self, rounds: Rounds, split: Split, X_test: np.ndarray) -> None:
-        self._rounds, self._split = rounds, split
+    def __init__(self, users: SimulatedUsers, split: Split, X_test: np.ndarray) -> None:
+        self._users, self._split = users, split
         self._X_tree = X_test[:, split.tree_columns]
 
         @cache
@@ -98,14 +110,16 @@ class _SecondRounds:
         depths = [depth for depth in depths if depth in at_depth]
         if not depths:
             return
-        nodes = tree.apply_levels(self._X_tree, depths[-1])
-        rule = jobs[0].setting.rule
+        nodes, rule = tree.apply_levels(self._X_tree, depths[-1]), jobs[0].setting.rule
+        columns = self._split.grid_columns, self._split.tree_columns
         for depth, leaves in zip(depths, self._split.leaves(tree, depths, rule), strict=True):
+            alike = _group(at_depth[depth], lambda j: (_bins(j.setting), j.setting.mechanism))
+            grids = [(*self._grid(bins), mechanism) for (bins, mechanism), _ in alike]
             test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
-            for (bins, mechanism), same in _group(at_depth[depth], lambda j: (_bins(j.setting), j.setting.mechanism)):
-                grid, query = self._grid(bins)
-                reports = self._rounds.collect(grid, leaves, labels, mechanism, budget)
-                yield same, predict_cells(reports, query, test_leaves, means)
+            levels = depth, depths[-1], rule != "cart"
+            family = CellFamily(tree, *levels, *columns, budget, labels, leaves, test_leaves, grids)
+            for (_, same), sums in zip(alike, self._users.sums_of_many(CELL, family), strict=True):
+                yield same, predict_cells(sums, test_leaves, means)
 
 
 def _grown(job: Job) -> tuple[str, str, int]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import LocalClassifier, LocalRegressor, Rows
+from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.partitions import GridCells
 
 #: More cubes than this are refused: the theory never asks for more cubes than samples.
@@ -30,23 +29,41 @@ class Cubes(GridCells):
             )
 
 
-class CubeClassifier(LocalClassifier):
-    """Base of the label-DP classifiers: a public list of classes and one decision per cube.
+def _smoothness(model: CubeClassifier | BoundedRegressor) -> dict[str, float]:
+    check_number("beta", model.beta, above=0, most=1)
+    check_number("holder", model.holder, above=0)
+    return {"beta": model.beta, "holder": model.holder}
 
-    Subclasses set ``cubes_`` and ``scores_``, of shape (cubes, K), in ``_learn``, or predict by a model of their own.
+
+@dataclass(eq=False, repr=False)
+class CubeClassifier(LocalClassifier):
+    """Base of the label-DP classifiers, which decide once for each cube.
+
+    Parameters
+    ----------
+    beta : float in (0, 1]
+        Hölder exponent of the class probabilities (public).
+    holder : float
+        Constant L: the gap between the best two classes varies by about L h^beta in a cube of side h (public).
+    bins : int, optional
+        Bins per axis; None: the rule of each method.
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
+
+    Attributes
+    ----------
+    cubes_ : Cubes
+    scores_ : ndarray of shape (cubes, K)
     """
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and classes y (n,); mask and public sample are not used."""
-        X, codes, _, _ = self._check_fit(X, y, mask)
-        self._learn(X, codes, self._leak_note)
-        return self
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
+    beta: float = field(default=1.0, kw_only=True)
+    holder: float = field(default=1.0, kw_only=True)
+    bins: int | None = field(default=None, kw_only=True)
 
-    @abstractmethod
-    def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
-        """Ask the users, or their trusted curator; ``note`` says what was taken from protected labels."""
+    @property
+    def _rule(self) -> dict[str, float]:
+        return _smoothness(self)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of shape (m, K), by post-processing of what was released."""
@@ -54,31 +71,39 @@ class CubeClassifier(LocalClassifier):
         return self.scores_[self.cubes_.locate(X)]
 
 
+@dataclass(eq=False, repr=False)
 class BoundedRegressor(LocalRegressor):
     """Base of the label-DP regressors: labels bounded by ``y_range``, or with a bounded p-th moment around zero.
 
     ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
+
+    Parameters
+    ----------
+    beta : float in (0, 1]
+        Hölder exponent of the regression function (public).
+    holder : float
+        Constant L: the function varies by about L h^beta at distance h (public).
+    moment : float >= 2 or None
+        p, if labels are unbounded with ``E |Y|^p <= label_bound^p``;
+        None: labels lie in ``y_range``, T is half its width.
+    label_bound : float
+        p-th root of the bound M_p of the moment, in units of the label; read only if ``moment`` is given.
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`.
     """
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit to features X (n, d) and labels y (n,); mask and public sample are not used."""
-        X, y, _ = self._check_fit(X, y, mask)
-        self._learn(X, y)
-        return self
+    beta: float = field(default=1.0, kw_only=True)
+    holder: float = field(default=1.0, kw_only=True)
+    moment: float | None = field(default=None, kw_only=True)
+    label_bound: float = field(default=1.0, kw_only=True)
 
-    @abstractmethod
-    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
-        """Ask the users, or their trusted curator, and set the fitted attributes; X is checked and in [0, 1]."""
-
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
         if self.moment is None:
             return super()._public_range(y)
         check_number("moment", self.moment, least=2, hint="None: bounded labels")
         check_number("label_bound", self.label_bound, above=0)
-        return (-math.inf, math.inf), ""
+        return (-math.inf, math.inf), []
 
     def _centre_and_bound(self) -> tuple[float, float]:
         """Centre of the labels, and T (bounded labels) or the bound of the p-th moment's p-th root."""
@@ -89,7 +114,5 @@ class BoundedRegressor(LocalRegressor):
         return (lo + hi) / 2, (hi - lo) / 2 or 1.0
 
     @property
-    def _smoothness(self) -> dict:
-        check_number("beta", self.beta, above=0, most=1)
-        check_number("holder", self.holder, above=0)
-        return {"beta": self.beta, "holder": self.holder}
+    def _rule(self) -> dict[str, float]:
+        return _smoothness(self)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -11,92 +13,55 @@ from lpbench.checks import check_whole
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
-from lpbench.estimators.private_labels import LabelQuestion, noisy_labels
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.privacy import Users
 
 
-class LabelLDPKNN(BoundedRegressor):
-    """Each user sends the label plus Laplace(2T / eps); the curator averages the k nearest reports (22).
-
-    Features are public, labels leave their owner once, at the whole ``epsilon``. With ``moment`` p the labels are
-    clipped to [-T, T] on the device first.
+@dataclass(eq=False, repr=False)
+class KNNMean(BoundedRegressor):
+    """Nearest-neighbour mean without any protection: the reference N^(-2 beta / (2 beta + d)).
 
     Parameters
     ----------
-    epsilon : float
-        Budget of a label.
-    beta : float in (0, 1]
-        Hölder exponent of the regression function (public).
-    holder : float
-        Constant L: the function varies by about L h^beta at distance h (public).
-    moment : float >= 2 or None
-        p, if labels are unbounded with ``E |Y|^p <= label_bound^p``;
-        None: labels lie in ``y_range``, T is half its width.
-    label_bound : float
-        p-th root of the bound M_p of the moment, in units of the label; read only if ``moment`` is given.
     k : int, optional
-        Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
-        k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
-    y_range : (float, float), optional
-        Public range of the label; see :class:`~lpbench.estimators.base.LocalRegressor`.
-    clip : bool
-        Clip predictions to ``y_range``.
-    domain : (float, float)
-        Public range of the features.
-    random_state : int, Generator, Streams or None
+        Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`.
+    beta, holder, moment, label_bound, y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
 
     Attributes
     ----------
     k_ : int
     truncation_ : float
-        T, about the centre of the range.
+        T: labels are clipped to [-T, T] about the centre of the range.
     reports_ : ndarray of shape (n,)
-        Reports of the users, in the order of the training rows (of the sorted feature if d = 1).
+        Labels as the curator sees them, in the order of the training rows (of the sorted feature if d = 1).
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        beta: float = 1.0,
-        holder: float = 1.0,
-        moment: float | None = None,
-        label_bound: float = 1.0,
-        k: int | None = None,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.beta = beta
-        self.holder = holder
-        self.moment = moment
-        self.label_bound = label_bound
-        self.k = k
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    costs = (1600, 0.069, 0)
 
-    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
-        epsilon = check_epsilon(self.epsilon)
-        centre, bound = self._centre_and_bound()
-        self.k_ = self._neighbours(X, epsilon, bound)
-        noise = knn_noise(self.k_, epsilon)
-        self.truncation_ = truncation(noise, bound, self.moment)
-        self._index(X, centre + noisy_labels(y, self._label_question(centre), self._streams()))
-        self.guarantee_ = Guarantee("label_ldp", epsilon, bits_up=64.0, note=self._leak_note)
+    k: int | None = field(default=None, kw_only=True)
 
-    def _label_question(self, centre: float) -> LabelQuestion:
-        """What every user is asked: the label about the centre, clipped to [-T, T]."""
-        return LabelQuestion((-self.truncation_, self.truncation_), self.epsilon, centre=centre)
+    uses_epsilon = False
+    epsilon = math.inf
 
-    def _neighbours(self, X: np.ndarray, epsilon: float, bound: float) -> int:
+    def learn(self, users: Users) -> Self:
+        """Collect the labels."""
+        epsilon, (centre, bound) = check_epsilon(self.epsilon), self._centre_and_bound()
+        self.k_ = self._neighbours(users.n, users.n_features, epsilon, bound)
+        self.truncation_ = T = truncation(knn_noise(self.k_, epsilon), bound, self.moment)
+        X, labels = self._labelled(users, LabelQuestion((-T, T), epsilon, centre=centre))
+        self._index(X, centre + labels)
+        return self
+
+    def _labelled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
+        """Features and labels about the centre, as the curator sees them."""
+        records = users.reveal()
+        return records.X, LABEL.inputs(records, question)
+
+    def _neighbours(self, n: int, d: int, epsilon: float, bound: float) -> int:
         if self.k is None:
-            n, d = X.shape
-            return knn_size(n, d, epsilon, bound=bound, moment=self.moment, **self._smoothness)
-        return min(check_whole("k", self.k, least=1, none="the theorem's"), X.shape[0])
+            return knn_size(n, d, epsilon, bound=bound, moment=self.moment, **self._rule)
+        return min(check_whole("k", self.k, least=1, none="the theorem's"), n)
 
     def _index(self, X: np.ndarray, reports: np.ndarray) -> None:
         if X.shape[1] == 1:
@@ -114,34 +79,38 @@ class LabelLDPKNN(BoundedRegressor):
         return self._finish(self.reports_[self._tree.kneighbors(X, return_distance=False)].mean(axis=1))
 
 
-class KNNMean(LabelLDPKNN):
-    """Nearest-neighbour mean without any protection: the reference N^(-2 beta / (2 beta + d)).
+@dataclass(eq=False, repr=False)
+class LabelLDPKNN(KNNMean):
+    """Each user sends the label plus Laplace(2T / eps); the curator averages the k nearest reports (22).
+
+    Features are public, labels leave their owner once, at the whole ``epsilon``. With ``moment`` p the labels are
+    clipped to [-T, T] on the device first.
 
     Parameters
     ----------
-    beta, holder, moment, label_bound, k, y_range, clip, domain, random_state
-        See :class:`LabelLDPKNN` at epsilon = inf.
+    epsilon : float
+        Budget of a label.
+    k : int, optional
+        Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
+        k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
+    beta, holder, moment, label_bound, y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
+
+    Attributes
+    ----------
+    k_, truncation_, reports_
+        See :class:`KNNMean`.
     """
 
-    uses_epsilon = False
+    costs = (0, 0.21, 1100)
 
-    def __init__(
-        self,
-        beta: float = 1.0,
-        holder: float = 1.0,
-        moment: float | None = None,
-        label_bound: float = 1.0,
-        k: int | None = None,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        super().__init__(math.inf, beta, holder, moment, label_bound, k, y_range, clip, domain, random_state)
+    epsilon: float = 1.0
 
-    def _learn(self, X: np.ndarray, y: np.ndarray) -> None:
-        super()._learn(X, y)
-        self.guarantee_ = Guarantee("none", math.inf)
+    uses_epsilon = True
+    protects = "label"
+
+    def _labelled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
+        return users.shown, users.ask(LABEL, question)
 
 
 def window_means(places: np.ndarray, values: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:

@@ -1,7 +1,4 @@
-"""Releases of trusted curators, which take the place of devices: a class or a mean of each cube.
-
-The records of a release are data sets: one row for each cube (or, in the audit, for each data set that is compared).
-"""
+"""Releases of trusted curators: a class or a noisy mean label of each cube."""
 
 from __future__ import annotations
 
@@ -10,117 +7,151 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbench.privacy import Device, Exponential, Laplace, Records, exponential_choices
-from lpbench.privacy.payload import Field, Integers, Reals
+from lpbench.estimators.label_dp.cubes import Cubes
+from lpbench.estimators.label_dp.rules import mean_sensitivity
+from lpbench.privacy import Exponential, Laplace, Records, Release
 from lpbench.seeds import Streams
 
 
-@dataclass(frozen=True)
-class ClassReleaseQuestion:
+@dataclass(frozen=True, eq=False)
+class CubeQuestion:
+    """What is released of every cube.
+
+    Attributes
+    ----------
+    cubes : Cubes
+        Their number per axis is an axis of the stream of the noise.
+    cells : int ndarray of shape (n,) or None
+        Cube of each record, where features are public; None: the records' own features say, and are protected.
+    """
+
+    cubes: Cubes
+    cells: np.ndarray | None
+
+    def of(self, records: Records) -> np.ndarray:
+        """Cube of each record."""
+        return self.cubes.locate(records.X) if self.cells is None else self.cells
+
+
+@dataclass(frozen=True, eq=False)
+class ClassQuestion(CubeQuestion):
     """What is released of class counts.
 
     Attributes
     ----------
+    n_classes : int
     mechanism : Exponential
-    n_classes, bins : int
-        Bins per axis, an axis of the stream.
-    cubes_per_record : int
-        Cubes whose counts a record can change: 1 if features are public, else 2.
+        Of one cube.
     """
 
-    mechanism: Exponential
     n_classes: int
-    bins: int
-    cubes_per_record: int = 1
+    mechanism: Exponential
 
 
-class ClassRelease(Device[ClassReleaseQuestion]):
-    """Draw a class by the exponential mechanism; ``X`` of the records holds the class counts (n, K)."""
+class ClassRelease(Release[ClassQuestion]):
+    """Draw the class of each cube by the exponential mechanism on the class counts."""
 
-    def draws(self, streams: Streams, n: int, question: ClassReleaseQuestion) -> np.ndarray:
-        """Gumbel variables of shape (n, K)."""
-        return streams.generator("counts", bins=question.bins).gumbel(size=(n, question.n_classes))
+    def mechanism(self, question: ClassQuestion) -> Exponential:
+        """The exponential mechanism of one cube."""
+        return question.mechanism
 
-    def report(self, records: Records, question: ClassReleaseQuestion, draws: np.ndarray) -> np.ndarray:
-        """Chosen classes, shape (n,)."""
-        return exponential_choices(records.X, question.mechanism.coefficient, draws)
+    def statistic(self, records: Records, question: ClassQuestion) -> np.ndarray:
+        """Class counts of shape (cubes, K)."""
+        return class_counts(question.of(records), records.y, question.cubes.size, question.n_classes)
 
-    def law(self, question: ClassReleaseQuestion, records: Records) -> tuple[Exponential, np.ndarray]:
-        """The exponential mechanism on the counts."""
-        return question.mechanism, records.X
+    def draws(self, streams: Streams, n: int, question: ClassQuestion) -> np.random.Generator:
+        """The generator of the curator's Gumbel variables, one for each cube and class."""
+        return streams.generator("counts", bins=int(question.cubes.bins))
 
-    def fields(self, question: ClassReleaseQuestion) -> tuple[Field, ...]:
-        """One class."""
-        return (Integers(question.n_classes),)
-
-    def budget(self, question: ClassReleaseQuestion) -> float:
-        """Exact epsilon of a record, over all cubes that it can change."""
-        return question.cubes_per_record * question.mechanism.epsilon
+    def budget(self, question: ClassQuestion) -> float:
+        """Exact epsilon of a label, or of a record, which can change the counts of two cubes."""
+        if question.n_classes == 1:
+            return 0.0
+        return (1 if question.cells is not None else 2) * question.mechanism.epsilon
 
 
-@dataclass(frozen=True)
-class MeanReleaseQuestion:
-    """What is released of label sums.
+@dataclass(frozen=True, eq=False)
+class MeanQuestion(CubeQuestion):
+    """What is released of labels.
 
     Attributes
     ----------
-    bound : float
-        T: labels lie in [-T, T].
+    centre, bound : float
+        Labels are clipped to [-T, T] about the centre.
     epsilon : float
-    bins : int
-        Bins per axis, an axis of the stream.
-    least : float, optional
-        n_0: sums are divided by at least this, and counts are protected. None: counts are public.
+    least : float
+        n_0: sums are divided by at least this. 1 where features are public.
     unit_scale : float
-        Scale of the noise for T = epsilon = 1, where counts are protected.
-    spent : float
-        Exact epsilon of a record.
+        Scale of the noise for T = epsilon = 1, of a cube with one label where features are public.
     """
 
+    centre: float
     bound: float
-    epsilon: float
-    bins: int
-    least: float | None
-    unit_scale: float
-    spent: float
+    epsilon: float = math.inf
+    least: float = 1.0
+    unit_scale: float = 2.0
 
 
-class MeanRelease(Device[MeanReleaseQuestion]):
-    """Add Laplace noise to the mean of a cube; columns of ``X`` are the sum of its labels and their number."""
+class MeanRelease(Release[MeanQuestion]):
+    """Add Laplace noise to the mean label of each cube; a cube that is known to be empty says 0."""
 
-    def draws(self, streams: Streams, n: int, question: MeanReleaseQuestion) -> np.ndarray:
-        """Standard Laplace noise, shape (n,)."""
-        return streams.generator("counts", bins=question.bins).laplace(size=n)
-
-    def report(self, records: Records, question: MeanReleaseQuestion, draws: np.ndarray) -> np.ndarray:
-        """Noisy means, shape (n,); 0 of a cube that is known to be empty."""
-        noisy = self._means(records, question) + self._scale(records, question) * draws
-        return noisy if question.least is not None else np.where(records.X[:, 1] > 0, noisy, 0.0)
-
-    def law(self, question: MeanReleaseQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
-        """Laplace noise on the means of cubes that are not empty; where counts are public, all of one size."""
-        return Laplace(float(np.max(self._scale(records, question)))), self._means(records, question)
-
-    def fields(self, question: MeanReleaseQuestion) -> tuple[Field, ...]:
-        """One real number."""
-        return (Reals(1),)
-
-    def budget(self, question: MeanReleaseQuestion) -> float:
-        """Exact epsilon of a record."""
-        return question.spent
-
-    @staticmethod
-    def _means(records: Records, question: MeanReleaseQuestion) -> np.ndarray:
-        sums, counts = records.X.T
-        return sums / np.maximum(counts, 1 if question.least is None else question.least)
-
-    @staticmethod
-    def _scale(records: Records, question: MeanReleaseQuestion) -> float | np.ndarray:
+    def mechanism(self, question: MeanQuestion) -> Laplace:
+        """Laplace noise; of a cube whose label count m is public, scale and sensitivity are both those over m."""
         if math.isinf(question.epsilon):
-            return 0.0
-        if question.least is not None:
-            return question.bound * question.unit_scale / question.epsilon
-        return 2.0 * question.bound / (np.maximum(records.X[:, 1], 1) * question.epsilon)
+            return Laplace(0.0)
+        sensitivity = 2.0 if question.cells is not None else mean_sensitivity(question.least)
+        return Laplace(question.bound * question.unit_scale / question.epsilon, question.bound * sensitivity)
+
+    def statistic(self, records: Records, question: MeanQuestion) -> np.ndarray:
+        """Mean clipped labels about the centre, shape (cubes,); 0 of an empty cube."""
+        sums, counts = self._sums(records, question)
+        return sums / np.maximum(counts, question.least)
+
+    def draws(self, streams: Streams, n: int, question: MeanQuestion) -> np.ndarray:
+        """Standard Laplace noise of the curator, shape (cubes,)."""
+        return streams.generator("counts", bins=int(question.cubes.bins)).laplace(size=question.cubes.size)
+
+    def release(self, records: Records, question: MeanQuestion, draws: np.ndarray) -> np.ndarray:
+        """Noisy means, shape (cubes,)."""
+        sums, counts = self._sums(records, question)
+        means, scale = sums / np.maximum(counts, question.least), question.bound * question.unit_scale
+        if math.isinf(question.epsilon):
+            return means
+        if question.cells is None:
+            return means + scale / question.epsilon * draws
+        return np.where(counts > 0, means + scale / (np.maximum(counts, 1) * question.epsilon) * draws, 0.0)
+
+    def law(self, question: MeanQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
+        """Of cubes whose counts are public the noise is one on the sums of their labels."""
+        if question.cells is None:
+            return self.mechanism(question), self.statistic(records, question)
+        sums, counts = self._sums(records, question)
+        return self.mechanism(question), sums[counts > 0]
+
+    def to_law(self, released: np.ndarray, question: MeanQuestion, records: Records) -> np.ndarray:
+        """Means of cubes with public counts, times these."""
+        if question.cells is None:
+            return released
+        _, counts = self._sums(records, question)
+        return released[counts > 0] * counts[counts > 0]
+
+    @staticmethod
+    def _sums(records: Records, question: MeanQuestion) -> tuple[np.ndarray, np.ndarray]:
+        """Label sums and number of records of each cube."""
+        cells, size = question.of(records), question.cubes.size
+        labels = np.clip(records.y - question.centre, -question.bound, question.bound)
+        return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
+
+    def budget(self, question: MeanQuestion) -> float:
+        """Exact epsilon of a label or record."""
+        if question.cells is not None:
+            return question.epsilon
+        return question.epsilon * mean_sensitivity(question.least) / question.unit_scale
 
 
 CLASS_RELEASE, MEAN_RELEASE = ClassRelease(), MeanRelease()
+
+
+def class_counts(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int) -> np.ndarray:
+    """Number n_lj of samples of class j in cube l, shape (cubes, K)."""
+    return np.bincount(cells * n_classes + codes, minlength=n_cells * n_classes).reshape(n_cells, n_classes)

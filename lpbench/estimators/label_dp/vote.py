@@ -3,26 +3,69 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_choice
 from lpbench.estimators.base import check_epsilon
+from lpbench.estimators.label_dp import releases
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
-from lpbench.estimators.label_dp.releases import CLASS_RELEASE, ClassReleaseQuestion
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
-from lpbench.privacy import GRR, BitVector, Exponential, Records, grr_probabilities
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import GRR, BitVector, Exponential, Users, grr_probabilities
 
 MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}
 #: Factor of epsilon n_lj in the exponent of the full-CDP vote: as printed in (33), and the largest one allowed.
 CDP_COEFFICIENT = {"paper": 0.25, "tight": 0.5}
 
 
-class LabelLDPVote(CubeClassifier):
+@dataclass(eq=False, repr=False)
+class CubeVote(CubeClassifier):
+    """Majority vote in cubes without any protection: the reference N^(-beta (gamma + 1) / (2 beta + d)).
+
+    Parameters
+    ----------
+    bins : int, optional
+        Bins per axis; None: those of :class:`LabelLDPVote` at epsilon = inf.
+    beta, holder, domain, classes, random_state
+        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
+
+    Attributes
+    ----------
+    cubes_ : Cubes
+    counts_ : ndarray of shape (cubes, K)
+        Samples of each class.
+    scores_ : ndarray of shape (cubes, K)
+        Class frequencies.
+    """
+
+    costs = (3100, 0.043, 0)
+    uses_epsilon = False
+
+    def learn(self, users: Users) -> Self:
+        """Count the classes of each cube."""
+        n, d, variance = users.n, users.n_features, self._variance() * log_classes(self.classes_.size)
+        bins = bins_for_width(sampling_width(n, d, variance, **self._rule)) if self.bins is None else self.bins
+        self.cubes_ = Cubes(bins, d)
+        self.counts_, sizes = self._counted(users)
+        self.scores_ = project_on_simplex(self.counts_ / np.maximum(sizes[:, None], 1))
+        return self
+
+    def _counted(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        """(Estimated) samples of each class in each cube, shape (cubes, K), and samples of each cube."""
+        records = users.reveal()
+        counts = releases.class_counts(self.cubes_.locate(records.X), records.y, self.cubes_.size, self.classes_.size)
+        return counts, counts.sum(axis=1)
+
+    def _variance(self) -> float:
+        """See :func:`difference_variance`."""
+        return 1.0
+
+
+@dataclass(eq=False, repr=False)
+class LabelLDPVote(CubeVote):
     """Each user randomises the class; the class reported most often in a cube wins (label-DP eqs. (13)-(15)).
 
     Features are public, each label leaves its owner once, randomised at the whole ``epsilon``. Only the sums of the
@@ -34,101 +77,46 @@ class LabelLDPVote(CubeClassifier):
         Budget of a label.
     mechanism : {"bit_vector", "krr"}
         One bit per class (13), or plain K-ary randomised response.
-    beta : float in (0, 1]
-        Hölder exponent of the class probabilities (public).
-    holder : float
-        Constant L: the gap between the best two classes varies by about L h^beta in a cube of side h (public).
     bins : int, optional
         Bins per axis. None: h = (v ln K / (L^2 N))^(1 / (2 beta + d)) of Theorem 2, where v = 1 + 2 p q / (p - q)^2
         (bit vector; (p + q) / (p - q)^2 for krr) bounds the variance of one user's unbiased difference of two classes:
         v is of order (eps^2 ∧ 1)^-1.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    domain : (float, float) or None
-        Public range of the features; None: [0, 1] without clipping first.
-    random_state : int, Generator, Streams or None
+    beta, holder, domain, classes, random_state
+        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
 
     Attributes
     ----------
     cubes_ : Cubes
     counts_ : ndarray of shape (cubes, K)
-        Sums S_lj of the reports (14).
+        Unbiased estimates from the sums S_lj of the reports (14).
     scores_ : ndarray of shape (cubes, K)
-        Unbiased class frequencies projected on the simplex; their largest entry is that of S_lj.
+        Estimated class frequencies projected on the simplex; their largest entry is that of S_lj.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        mechanism: str = "bit_vector",
-        beta: float = 1.0,
-        holder: float = 1.0,
-        bins: int | None = None,
-        classes: Sequence | None = None,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.beta = beta
-        self.holder = holder
-        self.bins = bins
-        self.classes = classes
-        self.domain = domain
-        self.random_state = random_state
+    costs = (1200, 0.062, 1400)
 
-    def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
-        check_choice("mechanism", self.mechanism, MECHANISMS)
-        randomizer = self._randomizer()
-        self.cubes_ = Cubes(self._bins(X, difference_variance(randomizer)), X.shape[1])
-        counts = class_counts(self.cubes_, X, codes, self.classes_.size)
-        self.counts_ = CLASS.sum_of_reports(counts, self._question(), self._streams())
-        users = counts.sum(axis=1, keepdims=True)
-        self.scores_ = project_on_simplex(randomizer.estimate(self.counts_, users) / np.maximum(users, 1))
-        self.guarantee_ = Guarantee("label_ldp", randomizer.epsilon, bits_up=randomizer.bits, note=note)
+    epsilon: float = 1.0
+    mechanism: str = "bit_vector"
+
+    uses_epsilon = True
+    protects = "label"
+
+    def _counted(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        cells = self.cubes_.locate(users.shown)
+        question = ClassQuestion(self._randomizer(), "label", {"bins": int(self.cubes_.bins)})
+        counts, occupied = np.zeros((self.cubes_.size, self.classes_.size)), users.sums(CLASS, question, by=cells)
+        counts[: len(occupied)] = occupied
+        return counts, np.bincount(cells, minlength=self.cubes_.size)
+
+    def _variance(self) -> float:
+        return difference_variance(self._randomizer())
 
     def _randomizer(self) -> BitVector | GRR:
+        check_choice("mechanism", self.mechanism, MECHANISMS)
         return MECHANISMS[self.mechanism](check_epsilon(self.epsilon), self.classes_.size)
 
-    def _question(self) -> ClassQuestion:
-        """What every user is asked; the features are public."""
-        return ClassQuestion(self._randomizer(), "label", {"bins": int(self.cubes_.bins)})
 
-    def _bins(self, X: np.ndarray, variance: float) -> int:
-        if self.bins is not None:
-            return self.bins
-        rule = {"beta": self.beta, "holder": self.holder}
-        n, d = X.shape
-        return bins_for_width(sampling_width(n, d, variance * log_classes(self.classes_.size), **rule))
-
-
-class CubeVote(LabelLDPVote):
-    """Majority vote in cubes without any protection: the reference N^(-beta (gamma + 1) / (2 beta + d)).
-
-    Parameters
-    ----------
-    beta, holder, bins, classes, domain, random_state
-        See :class:`LabelLDPVote` at epsilon = inf.
-    """
-
-    uses_epsilon = False
-
-    def __init__(
-        self,
-        beta: float = 1.0,
-        holder: float = 1.0,
-        bins: int | None = None,
-        classes: Sequence | None = None,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        super().__init__(math.inf, "bit_vector", beta, holder, bins, classes, domain, random_state)
-
-    def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
-        super()._learn(X, codes, note)
-        self.guarantee_ = Guarantee("none", math.inf)
-
-
+@dataclass(eq=False, repr=False)
 class LabelCDPVote(CubeClassifier):
     """A trusted curator draws the class of each cube by the exponential mechanism exp(eps n_lj / 2) (eq. (19)).
 
@@ -139,11 +127,11 @@ class LabelCDPVote(CubeClassifier):
     ----------
     epsilon : float
         Budget of a label.
-    beta, holder, classes, domain, random_state
-        See :class:`LabelLDPVote`.
     bins : int, optional
         Bins per axis. None: h = (ln K / (L^2 N))^(1 / (2 beta + d)) or (ln K / (c L N))^(1 / (beta + d)), whichever is
         larger, where c is the factor of n_lj in the exponent (Theorem 4; the sum there is at most twice the larger).
+    beta, holder, domain, classes, random_state
+        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
 
     Attributes
     ----------
@@ -154,56 +142,37 @@ class LabelCDPVote(CubeClassifier):
         One-hot: nothing but the choice is released.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        beta: float = 1.0,
-        holder: float = 1.0,
-        bins: int | None = None,
-        classes: Sequence | None = None,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.beta = beta
-        self.holder = holder
-        self.bins = bins
-        self.classes = classes
-        self.domain = domain
-        self.random_state = random_state
+    costs = (1300, 0.077, 970)
+
+    epsilon: float = 1.0
+
+    protects = "label"
+
+    def learn(self, users: Users) -> Self:
+        """Let the curator release the class of each cube."""
+        self.cubes_ = Cubes(self._bins(users.n, users.n_features), users.n_features)
+        self.choice_ = users.release(releases.CLASS_RELEASE, self._question(users))
+        self.scores_ = np.eye(self.classes_.size)[self.choice_]
+        return self
 
     def _coefficient(self) -> float:
         """Factor c of the counts in the exponent."""
         return Exponential.for_budget(check_epsilon(self.epsilon)).coefficient
 
-    def _learn(self, X: np.ndarray, codes: np.ndarray, note: str) -> None:
-        K, coefficient = self.classes_.size, self._coefficient()
-        self.cubes_ = Cubes(self._bins(X, K, coefficient), X.shape[1])
-        counts, question = class_counts(self.cubes_, X, codes, K), self._question()
-        draws = CLASS_RELEASE.draws(self._streams(), len(counts), question)
-        self.choice_ = CLASS_RELEASE.report(Records(counts, np.empty(len(counts))), question, draws)
-        self.scores_ = np.eye(K)[self.choice_]
-        self.guarantee_ = self._promise(coefficient, K, note)
-
-    def _question(self) -> ClassReleaseQuestion:
+    def _question(self, users: Users) -> releases.ClassQuestion:
         """What the curator releases of every cube."""
-        return ClassReleaseQuestion(Exponential(self._coefficient()), self.classes_.size, int(self.cubes_.bins))
+        cells, mechanism = self.cubes_.locate(users.shown), Exponential(self._coefficient())
+        return releases.ClassQuestion(self.cubes_, cells, self.classes_.size, mechanism)
 
-    def _promise(self, coefficient: float, K: int, note: str) -> Guarantee:
-        return Guarantee("label_cdp", Exponential(coefficient).epsilon if K > 1 else 0.0, note=note)
-
-    def _bins(self, X: np.ndarray, K: int, coefficient: float) -> int:
+    def _bins(self, n: int, d: int) -> int:
+        coefficient, log_K = self._coefficient(), log_classes(self.classes_.size)
         if self.bins is not None:
             return self.bins
-        n, d = X.shape
-        rule = {"beta": self.beta, "holder": self.holder}
-        widths = [
-            sampling_width(n, d, log_classes(K), **rule),
-            noise_width(log_classes(K) / (coefficient * n), d, **rule),
-        ]
+        widths = sampling_width(n, d, log_K, **self._rule), noise_width(log_K / (coefficient * n), d, **self._rule)
         return bins_for_width(max(widths))
 
 
+@dataclass(eq=False, repr=False)
 class CDPVote(LabelCDPVote):
     """The same draw, hiding whole records (label-DP Theorem 13, (33)).
 
@@ -218,44 +187,30 @@ class CDPVote(LabelCDPVote):
     constants : {"paper", "tight"}
         c = eps / 4 as printed, or c = eps / 2, which spends epsilon exactly (full CDP then costs no more than label
         CDP).
-    beta, holder, bins, classes, domain, random_state
+    bins, beta, holder, domain, classes, random_state
+        See :class:`LabelCDPVote`.
+
+    Attributes
+    ----------
+    cubes_, choice_, scores_
         See :class:`LabelCDPVote`.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        constants: str = "paper",
-        beta: float = 1.0,
-        holder: float = 1.0,
-        bins: int | None = None,
-        classes: Sequence | None = None,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        super().__init__(epsilon, beta, holder, bins, classes, domain, random_state)
-        self.constants = constants
+    costs = (2600, 0.077, 840)
+
+    constants: str = "paper"
+
+    protects = "record"
 
     def _coefficient(self) -> float:
         check_choice("constants", self.constants, CDP_COEFFICIENT)
         return check_epsilon(self.epsilon) * CDP_COEFFICIENT[self.constants]
 
-    def _question(self) -> ClassReleaseQuestion:
-        # A record takes a count from one cube and adds one to another.
-        mechanism = Exponential(self._coefficient(), range_sensitivity=1.0)
-        return ClassReleaseQuestion(mechanism, self.classes_.size, int(self.cubes_.bins), cubes_per_record=2)
-
-    def _promise(self, coefficient: float, K: int, note: str) -> Guarantee:
+    def _question(self, users: Users) -> releases.ClassQuestion:
         if self.constants == "paper":
-            note = "; ".join(filter(None, [note, "the constant of (33) spends half of the stated budget"]))
-        # Two cubes, each with one count more or less.
-        spent = 2 * Exponential(coefficient, range_sensitivity=1.0).epsilon if K > 1 else 0.0
-        return Guarantee("cdp", spent, note=note)
-
-
-def class_counts(cubes: Cubes, X: np.ndarray, codes: np.ndarray, K: int) -> np.ndarray:
-    """Number n_lj of samples of class j in cube l, shape (cubes, K)."""
-    return np.bincount(cubes.locate(X) * K + codes, minlength=cubes.size * K).reshape(cubes.size, K)
+            users.note("the constant of (33) spends half of the stated budget")
+        mechanism = Exponential(self._coefficient(), range_sensitivity=1.0)
+        return releases.ClassQuestion(self.cubes_, None, self.classes_.size, mechanism)
 
 
 def difference_variance(randomizer: BitVector | GRR) -> float:

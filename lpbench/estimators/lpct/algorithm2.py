@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lpbench.estimators.lpct.family import VoteFamily
+from lpbench.estimators.lpct.partition import PublicTree
 from lpbench.estimators.lpct.statistics import Judgement, NodeVotes, Query, judge
-from lpbench.estimators.lpct.tables import NodeTable, Tables
-from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes, regression_function
-from lpbench.seeds import Streams
+from lpbench.estimators.lpct.tables import NodeTable, Tables, n_rows
+from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, regression_function
+from lpbench.partitions import TreeCells
+from lpbench.privacy import Users
 
 
 def private_depth(n_private: int, n_features: int, epsilon: float) -> int:
@@ -49,8 +51,8 @@ class Answer:
     eta : ndarray of shape (n_leaves,)
     climbed : int ndarray of shape (n_leaves,)
         Levels between a cell and the ancestor that answers for it.
-    asked : tuple of (float, int)
-        Budget and number of cells of each query.
+    flagged : bool
+        Whether there was a second query.
     """
 
     table: NodeTable
@@ -58,7 +60,7 @@ class Answer:
     leaves: np.ndarray
     eta: np.ndarray
     climbed: np.ndarray
-    asked: tuple[tuple[float, int], ...]
+    flagged: bool
 
 
 def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -93,55 +95,66 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
     return eta, chosen, bool((raises & (climbed <= first_good)).any())
 
 
-def vote_terms(model: Any, depth: int, second: bool = False) -> tuple[VoteMechanism, dict[str, int]]:
-    """Mechanism and stream axes of one query of an LPCTPrune; with the flag either of two spends half of the budget."""
-    budget = model.epsilon / 2 if model.terminate else model.epsilon
-    return VoteMechanism(budget), {"depth": depth, "query": 2} if second else {"depth": depth}
-
-
 class Pruning:
-    """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
+    """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths.
 
-    def __init__(self, tables: Tables, streams: Streams) -> None:
-        self.tables, self.samples, self.streams = tables, tables.samples, streams
+    Parameters
+    ----------
+    tables : Tables
+        Of a single leaf size, unless ``swept``.
+    users : Users
+    swept : bool
+        Several settings meet the same users: their questions are simulated and enter no account.
+    """
+
+    def __init__(self, tables: Tables, users: Users, swept: bool = False) -> None:
+        self.tables, self.users, self.swept = tables, users, swept
         self._judged: dict[tuple, tuple] = {}
 
     def answer(self, model: Any) -> Answer:
         """Run Algorithm 2 with the parameters of an :class:`LPCTPrune`."""
-        depth, handover = model._query_depth(self.samples), model._private_depth(self.samples)
+        depth, handover = model._query_depth(self.users), model._private_depth(self.users)
         least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
-        budget = vote_terms(model, depth)[0].budget
-        table, leaves, judgement, exists = self._judge(model, budget, depth)
+        # with the flag, either of two queries spends half of the budget
+        mechanism = VoteMechanism(model.epsilon / 2 if model.terminate else model.epsilon)
+        table, leaves, judgement, exists = self._judge(model, mechanism, depth)
         # the authors' code climbs from a leaf of depth 1 to the root, where the printed loop ends
         climbs = slice(0, 1 + max(depth - least, model.constants == "tight"))
         part = Judgement(judgement.eta[climbs], judgement.statistic[climbs], judgement.private_wins[climbs])
         eta, climbed, flag = select(part, exists[climbs], depth - handover if model.terminate else None)
         if not flag:
-            return Answer(table, depth, leaves, eta, climbed, ((budget, leaves.size),))
-        first = (budget, leaves.size)
+            return Answer(table, depth, leaves, eta, climbed, flag)
         table = self.tables.at(handover, model.min_samples_leaf)
         leaves = table.tree.leaves(handover, model.min_samples_leaf)
-        noisy = self._noisy(table, leaves, *vote_terms(model, handover, second=True))
+        noisy = self._noisy(table.tree, leaves, mechanism, {"depth": handover, "query": 2})
         eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
-        return Answer(table, handover, leaves, eta, np.zeros_like(leaves), (first, (budget, leaves.size)))
+        return Answer(table, handover, leaves, eta, np.zeros_like(leaves), flag)
 
-    def _noisy(self, table: NodeTable, leaves: np.ndarray, mechanism: VoteMechanism, axes: Mapping) -> np.ndarray:
-        votes = table.private[:, leaves]
-        return noisy_votes(votes, self.samples.n_private, mechanism, self.streams, **axes)
+    def _noisy(
+        self, tree: PublicTree, leaves: np.ndarray, mechanism: VoteMechanism, axes: dict[str, int]
+    ) -> np.ndarray:
+        """Estimated votes of leaves, shape (2, n_leaves)."""
+        if self.swept:
+            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2)
+            return self.users.sums_of_many(VOTE, family)[0]
+        question = VoteQuestion(TreeCells(tree.tree, axes["depth"]), 2, mechanism, axes)
+        return self.users.sums(VOTE, question).reshape(2, leaves.size)
 
-    def _judge(self, model: Any, budget: float, depth: int) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
+    def _judge(
+        self, model: Any, mechanism: VoteMechanism, depth: int
+    ) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
         """Judge all ancestors of all leaves from depth 1, of a tree of depth 1 the root too: (n_climbs, n_leaves)."""
-        key = (budget, depth, model.min_samples_leaf, model.constants)
+        key = (mechanism.budget, depth, model.min_samples_leaf, model.constants)
         if key not in self._judged:
             table = self.tables.at(depth, model.min_samples_leaf)
             leaves = table.tree.leaves(depth, model.min_samples_leaf)
             sums = np.zeros((5, table.tree.tree.n_nodes))
-            sums[:2, leaves] = self._noisy(table, leaves, *vote_terms(model, depth))
+            sums[:2, leaves] = self._noisy(table.tree, leaves, mechanism, {"depth": depth})
             sums[2:4, leaves] = table.public[:, leaves]
             sums[4, leaves] = 1
             above = table.tree.ancestors(leaves, max(1, depth - 1))
             users, ones, public, public_ones, below = table.tree.sum_upwards(sums)[:, above]
             votes = NodeVotes(users, ones, public, public_ones, np.arange(len(above))[:, None], below)
-            query = Query(budget, depth, self.samples.n_private, self.samples.n_public)
+            query = Query(mechanism.budget, depth, self.users.n, n_rows(self.users.public))
             self._judged[key] = (table, leaves, judge(votes, query, model.constants), above >= 0)
         return self._judged[key]

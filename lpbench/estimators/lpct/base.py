@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_domain
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult
+from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, expand_grid
 from lpbench.estimators.lpct.partition import CRITERIA, RULES, SEARCHES
-from lpbench.estimators.lpct.tables import Samples, grown_at_once
+from lpbench.estimators.lpct.tables import Tables, grown_at_once
 from lpbench.estimators.lpct.votes import decide, probabilities
 from lpbench.partitions.tree import TreePartition
 from lpbench.problem import Problem
-from lpbench.seeds import Streams
 
 OUTSIDE = ("zero", "route")
 
@@ -38,6 +37,11 @@ class LPCTBase(LocalClassifier):
     uses_public = True
     _clips = False
 
+    rule: str
+    criterion: str
+    search: str
+    outside: str
+
     def _prepare(self, X: np.ndarray) -> np.ndarray:
         """Map the declared domain to the unit cube; points outside stay outside and are routed by comparison."""
         if self.domain is None:
@@ -53,38 +57,46 @@ class LPCTBase(LocalClassifier):
         if self.search == "released" and self.rule == "random":
             raise ConfigurationError("search='released' looks for cuts; rule='random' draws them: leave search='all'")
 
-    def _check_samples(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        *,
-        mask: np.ndarray | None = None,
-        X_public: np.ndarray | None = None,
-        y_public: np.ndarray | None = None,
-    ) -> Samples:
-        return Samples(*self._check_fit(X, y, mask, X_public, y_public))
-
     def _outside(self, X: np.ndarray) -> np.ndarray:
         """Tell which points lie outside the unit cube and are predicted 0 by ``outside="zero"`` (LPCT Theorem 5)."""
         if self.outside == "route":
             return np.zeros(X.shape[0], dtype=bool)
         return np.any((X < 0) | (X > 1), axis=1)
 
-    def _bits_down(self, n_leaves: int) -> float:
-        """Bits of the broadcast partition: feature and threshold of each cut."""
-        return (n_leaves - 1) * (64.0 + math.ceil(math.log2(max(self.n_features_in_, 2))))
-
     def replications_per_batch(self, problem: Problem) -> int:
         """How many replications to grow partitions for at once."""
         return grown_at_once(problem)
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score a grid with one growth, one routing and one count; see :meth:`sweep_many`."""
-        return self.sweep_many([problem], budgets, grid, [streams])[0]
+    @abstractmethod
+    def _sweeps(
+        self, points: Sequence[dict], budgets: Sequence[float]
+    ) -> Iterator[tuple[np.ndarray, Callable[[Task], Any] | None]]:
+        """Group grid points: (their indices, what sweeps them on a task), None where fits must do it."""
 
-    def _refit(self, problem: Problem, budgets: Sequence[float], points: Sequence, streams: Streams) -> np.ndarray:
-        """Score points by the loop over fits."""
-        return super().sweep(problem, budgets, points, streams).values
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+        """Sweep several replications, whose partitions are grown together."""
+        return self.learn_grids([(self, tasks, grid)], budgets)[0]
+
+    def learn_grids(
+        self, sealed: Sequence[tuple[Self, Sequence[Task], Grid]], budgets: Sequence[float]
+    ) -> list[list[SweepResult]]:
+        """Sweep in one pass over the settings; falls back to fits for metrics other than accuracy."""
+        results, sweeps = [], []
+        for model, tasks, grid in sealed:
+            points = expand_grid(grid)
+            values = np.empty((len(tasks), len(budgets), len(points)))
+            results.append([SweepResult(own) for own in values])
+            for members, build in model._sweeps(points, budgets):
+                for own, task in zip(values, tasks, strict=True):
+                    if build is None or task.metric != "accuracy":
+                        own[:, members] = model.refitted(task, budgets, [points[g] for g in members]).values
+                    else:
+                        sweeps.append((own, members, build(task)))
+        Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
+        while sweeps:  # each is let go once it is scored
+            own, members, sweep = sweeps.pop()
+            own[:, members] = sweep.scores()
+        return results
 
     def _store_leaves(self, tree: TreePartition, eta: np.ndarray) -> None:
         """Keep the fitted partition and the predictions of its leaves, in increasing order."""

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
+from lpbench.estimators.base import Task, check_epsilon
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
 from lpbench.estimators.lpct.sweep import GridAxes, Sweep, by_shared_parameters
-from lpbench.estimators.lpct.tables import NodeTable, Samples, Tables
+from lpbench.estimators.lpct.tables import Tables, n_rows
 from lpbench.estimators.lpct.votes import (
     MECHANISMS,
+    SLOW_VOTE,
     VOTE,
     VoteMechanism,
     VoteQuestion,
-    noisy_votes,
     regression_function,
 )
 from lpbench.partitions import TreeCells, TreePartition
-from lpbench.privacy import Records
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Users
 
 SOURCES = ("both", "private", "public")
 NOISES = ("sum", "per_user", "discrete")
 
 
+@dataclass(eq=False, repr=False)
 class LPCT(LPCTBase):
     """Locally private classification tree with public data (LPCT; with ``source`` also LPCT-P, LPDT and LPCT-Q).
 
@@ -71,11 +71,8 @@ class LPCT(LPCTBase):
     outside : {"route", "zero"}
         Points outside [0, 1]^d are routed by comparison like any other; ``zero`` predicts class 0 there (Theorem 5; the
         authors' code). Private users outside are routed in either case.
-    domain : (float, float) or None
-        Public range of the features, mapped to [0, 1] without clipping. None: features are scaled already.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`; the domain is mapped to [0, 1] without clipping.
 
     Attributes
     ----------
@@ -93,37 +90,19 @@ class LPCT(LPCTBase):
     Public are: the public sample, its labels, the set of classes, n, the partition.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        depth: int | None = None,
-        public_weight: float | None = None,
-        rule: str = "max_edge",
-        criterion: str = "gini",
-        min_samples_leaf: int = 1,
-        search: str = "all",
-        source: str = "both",
-        mechanism: str = "laplace",
-        noise: str = "sum",
-        outside: str = "route",
-        domain: tuple[float, float] | None = None,
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.depth = depth
-        self.public_weight = public_weight
-        self.rule = rule
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
-        self.search = search
-        self.source = source
-        self.mechanism = mechanism
-        self.noise = noise
-        self.outside = outside
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    costs = (2600, 0.041, 0.7)
+
+    epsilon: float = 1.0
+    depth: int | None = None
+    public_weight: float | None = None
+    rule: str = "max_edge"
+    criterion: str = "gini"
+    min_samples_leaf: int = 1
+    search: str = "all"
+    source: str = "both"
+    mechanism: str = "laplace"
+    noise: str = "sum"
+    outside: str = "route"
 
     def _check_fixed(self) -> None:
         self._check_partition()
@@ -148,73 +127,40 @@ class LPCT(LPCTBase):
             if weight is not None:
                 check_number("public_weight", weight, least=0, hint="None: inverse-variance weight")
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit on the private sample and, if given, the public one.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features)
-        y : ndarray of shape (n,)
-        mask : ignored
-            Every feature is protected.
-        X_public : ndarray of shape (q, n_features), optional
-        y_public : ndarray of shape (q,), optional
-
-        Returns
-        -------
-        self
-        """
+    def learn(self, users: Users) -> Self:
+        """Grow the partition from the public sample, ask for votes in it and weight them with the public ones."""
         self._check_fixed()
         self._check_swept([self.epsilon], [self.depth], [self.min_samples_leaf], [self.public_weight])
-        samples = self._check_samples(X, y, mask=mask, X_public=X_public, y_public=y_public)
-        if samples.n_public == 0 and self.source == "public":
+        if users.public is None and self.source == "public":
             raise ConfigurationError("source='public' needs a public sample: pass X_public and y_public")
-        streams = self._streams()
-        depth = self._resolved_depth(self.depth, samples, self.epsilon)
-        table = Tables(self, samples, streams, depth, self.min_samples_leaf).at(depth, self.min_samples_leaf)
-        leaves = table.tree.leaves(depth)
-        mechanism = self._mechanism(self.epsilon)
-        private = self._private_votes(table, leaves, samples, self._question(table.tree.tree, depth), streams)
-        weight = self._weight(self.public_weight, leaves.size, mechanism)
-        eta = regression_function(private, table.public[:, leaves], weight)
-        self._store_leaves(table.tree.tree, eta)
-        self.guarantee_ = self._guarantee(mechanism, leaves.size)
+        depth = self._resolved_depth(self.depth, users, self.epsilon)
+        tables = Tables(self, users.public, self._streams(), depth, self.min_samples_leaf)
+        table = tables.at(depth, self.min_samples_leaf)
+        public = table.public[:, table.tree.leaves(depth)]
+        private = self._private_votes(users, table.tree.tree, depth).reshape(public.shape)
+        weight = self._weight(self.public_weight, public.shape[1], self._mechanism(self.epsilon))
+        self._store_leaves(table.tree.tree, regression_function(private, public, weight))
+        asked = self.source != "public"
+        users.note("rows of the public sample are not protected" if asked else "private users are not asked")
         return self
 
     def _mechanism(self, epsilon: float) -> VoteMechanism:
         return VoteMechanism(epsilon, "discrete" if self.noise == "discrete" else self.mechanism)
 
-    def _question(self, tree: TreePartition, depth: int) -> VoteQuestion:
-        """What the private users are asked: a vote in the cells of the public partition."""
+    def _private_votes(self, users: Users, tree: TreePartition, depth: int) -> np.ndarray:
+        """The curator's estimate of the private votes of the leaves, shape (n_classes * n_leaves,)."""
         cells = TreeCells(tree, depth)
-        return VoteQuestion(cells, self.classes_.size, self._mechanism(self.epsilon), {"depth": depth})
+        if self.source == "public":
+            return np.zeros(self.classes_.size * cells.size)
+        question = VoteQuestion(cells, self.classes_.size, self._mechanism(self.epsilon), {"depth": depth})
+        return users.sums(SLOW_VOTE if self.noise == "per_user" else VOTE, question)
 
-    def _resolved_depth(self, depth: int | None, samples: Samples, epsilon: float) -> int:
+    def _resolved_depth(self, depth: int | None, users: Users, epsilon: float) -> int:
         if depth is not None:
             return int(depth)
-        n_private = 0 if self.source == "public" else samples.n_private
-        n_public = 0 if self.source == "private" else samples.n_public
-        return rate_depth(n_private, n_public, samples.X.shape[1], epsilon)
-
-    def _private_votes(
-        self,
-        table: NodeTable,
-        leaves: np.ndarray,
-        samples: Samples,
-        question: VoteQuestion,
-        streams: Streams,
-    ) -> np.ndarray:
-        """The curator's estimate of the private votes of the leaves, shape (n_classes, n_leaves)."""
-        votes = table.private[:, leaves]
-        if self.source == "public":
-            return np.zeros_like(votes)
-        if self.noise != "per_user":
-            return noisy_votes(votes, samples.n_private, question.mechanism, streams, **question.axes)
-        records = Records(samples.X, samples.codes)
-        sums = VOTE.added_up(records, question, VOTE.draws(streams, len(records), question))
-        return VOTE.estimate(sums, question, len(records)).reshape(votes.shape)
+        n_private = 0 if self.source == "public" else users.n
+        n_public = 0 if self.source == "private" else n_rows(users.public)
+        return rate_depth(n_private, n_public, users.n_features, epsilon)
 
     def _weight(self, weight: float | None, n_cells: Any, mechanism: VoteMechanism) -> Any:
         """The factor of the public votes; ``n_cells`` may be an array."""
@@ -232,39 +178,16 @@ class LPCT(LPCTBase):
         """
         return 1.0 + 5.0 * mechanism.noise_variance * n_cells
 
-    def _guarantee(self, mechanism: VoteMechanism, n_cells: int) -> Guarantee:
-        if self.source == "public":
-            return Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note=self._noted("private users are not asked"))
-        n_classes = self.classes_.size
-        return Guarantee(
-            "ldp",
-            mechanism.spent(n_cells, n_classes),
-            bits_up=mechanism.bits(n_cells, n_classes),
-            bits_down=self._bits_down(n_cells),
-            note=self._noted("rows of the public sample are not protected"),
-        )
-
-    def sweep_many(
-        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
-    ) -> list[SweepResult]:
-        """Sweep several replications, each in one pass over all depths, weights and budgets; they grow together.
-
-        Falls back to the loop over fits for ``noise="per_user"`` and for metrics other than accuracy.
-        """
-        points, pairs = expand_grid(grid), list(zip(problems, streams, strict=True))
-        values = np.empty((len(pairs), len(budgets), len(points)))
-        sweeps: list[tuple[int, np.ndarray, Sweep]] = []
+    def _sweeps(
+        self, points: Sequence[dict], budgets: Sequence[float]
+    ) -> Iterator[tuple[np.ndarray, Callable[[Task], Sweep] | None]]:
+        """All depths, leaf sizes, weights and budgets in one pass, unless ``noise="per_user"``."""
         for members, shared in by_shared_parameters(points, GridAxes.CHEAP):
-            part = [points[i] for i in members]
-            axes = GridAxes(part, self)
-            for r, (problem, own) in enumerate(pairs):
-                if problem.metric != "accuracy" or shared.get("noise", self.noise) == "per_user":
-                    values[r][:, members] = self._refit(problem, budgets, part, own)
-                else:
-                    model = with_parameters(self, random_state=own, **shared)
-                    sweeps.append((r, members, Sweep(model, problem, budgets, axes)))
-        Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
-        while sweeps:  # each is let go once it is scored
-            r, members, sweep = sweeps.pop()
-            values[r][:, members] = sweep.scores()
-        return [SweepResult(of_one) for of_one in values]
+            if shared.get("noise", self.noise) == "per_user":
+                yield members, None
+            else:
+                axes = GridAxes([points[i] for i in members], self)
+                yield members, partial(self._sweep, budgets, axes, shared)
+
+    def _sweep(self, budgets: Sequence[float], axes: GridAxes, shared: dict[str, Any], task: Task) -> Sweep:
+        return Sweep(with_parameters(self, random_state=task.streams, **shared), task, budgets, axes)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.errors import DataError
-from lpbench.estimators.base import Grid, Rows, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.lpct.algorithm2 import Answer, Pruning, private_depth, query_depth
+from lpbench.estimators.base import Task, check_epsilon
+from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.statistics import CONSTANTS
 from lpbench.estimators.lpct.sweep import by_shared_parameters
-from lpbench.estimators.lpct.tables import Samples, ScoredRows, Tables, hits_of
-from lpbench.estimators.lpct.votes import VoteMechanism, decide
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of, n_rows
+from lpbench.estimators.lpct.votes import decide
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class LPCTPrune(LPCTBase):
     """Pruned locally private classification tree (LPCT-prune) for two classes.
 
@@ -63,35 +64,18 @@ class LPCTPrune(LPCTBase):
         As in :class:`~lpbench.estimators.LPCT`.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        depth: int | None = None,
-        min_depth: int = 1,
-        constants: str = "tight",
-        terminate: bool = False,
-        rule: str = "max_edge",
-        criterion: str = "gini",
-        min_samples_leaf: int = 1,
-        search: str = "all",
-        outside: str = "route",
-        domain: tuple[float, float] | None = None,
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.depth = depth
-        self.min_depth = min_depth
-        self.constants = constants
-        self.terminate = terminate
-        self.rule = rule
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
-        self.search = search
-        self.outside = outside
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    costs = (7400, 0.018, 130)
+
+    epsilon: float = 1.0
+    depth: int | None = None
+    min_depth: int | None = 1
+    constants: str = "tight"
+    terminate: bool = False
+    rule: str = "max_edge"
+    criterion: str = "gini"
+    min_samples_leaf: int = 1
+    search: str = "all"
+    outside: str = "route"
 
     def _check_parameters(self) -> None:
         self._check_partition()
@@ -102,109 +86,71 @@ class LPCTPrune(LPCTBase):
         check_choice("constants", self.constants, CONSTANTS)
         check_flag("terminate", self.terminate)
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit on the private sample and, if given, the public one; parameters as in ``LPCT.fit``.
-
-        Raises
-        ------
-        ValueError
-            Not exactly two classes.
-        """
+    def learn(self, users: Users) -> Self:
+        """Ask for votes in the deep tree, prune it, and ask once more where the flag says so."""
         self._check_parameters()
-        samples = self._check_samples(X, y, mask=mask, X_public=X_public, y_public=y_public)
-        streams = self._streams()
-        tables = Tables(self, samples, streams, self._deepest(samples), self.min_samples_leaf)
-        answer = Pruning(tables, streams).answer(self)
-        self.depth_, self.flagged_ = self._query_depth(samples), len(answer.asked) > 1
+        tables = Tables(self, users.public, self._streams(), self._deepest(users), self.min_samples_leaf)
+        answer = Pruning(tables, users).answer(self)
+        self.depth_, self.flagged_ = self._query_depth(users), answer.flagged
         self._store_leaves(answer.table.tree.truncated(answer.depth), answer.eta[None])
         self.leaves_, self.climbed_ = answer.leaves, answer.climbed
-        self.guarantee_ = self._guarantee(answer)
+        users.note("rows of the public sample are not protected")
+        if self.terminate and not self.flagged_:
+            users.note(f"no second query was needed: half of epsilon={self.epsilon:g} is left")
         return self
 
-    def _check_samples(self, X: np.ndarray, y: np.ndarray, **others: Any) -> Samples:
-        samples = super()._check_samples(X, y, **others)
+    def _meet(self, users: Users) -> None:
+        super()._meet(users)
         if self.classes_.size != 2:
             few = f"got {self.classes_.size} class{'es' if self.classes_.size > 1 else ''}"
             raise DataError(f"Only binary classification is supported by LPCT-prune, {few}; LPCT takes any number")
-        return samples
 
-    def _query_depth(self, samples: Samples) -> int:
+    def _query_depth(self, users: Users) -> int:
         if self.depth is not None:
             return int(self.depth)
-        return query_depth(samples.n_private, samples.n_public, samples.X.shape[1], self.epsilon)
+        return query_depth(users.n, n_rows(users.public), users.n_features, self.epsilon)
 
-    def _private_depth(self, samples: Samples) -> int:
-        return private_depth(samples.n_private, samples.X.shape[1], self.epsilon)
+    def _private_depth(self, users: Users) -> int:
+        return private_depth(users.n, users.n_features, self.epsilon)
 
-    def _deepest(self, samples: Samples) -> int:
-        return max(self._query_depth(samples), self._private_depth(samples) if self.terminate else 0)
-
-    def _guarantee(self, answer: Answer) -> Guarantee:
-        spent = sum(VoteMechanism(budget).spent(cells, 2) for budget, cells in answer.asked)
-        note = "rows of the public sample are not protected"
-        if self.terminate and len(answer.asked) == 1:
-            note += f"; no second query was needed: half of epsilon={self.epsilon:g} is left"
-        return Guarantee(
-            "ldp",
-            spent,
-            rounds=len(answer.asked),
-            bits_up=sum(VoteMechanism(budget).bits(cells, 2) for budget, cells in answer.asked),
-            bits_down=sum(self._bits_down(cells) for _, cells in answer.asked),
-            note=self._noted(note),
-        )
+    def _deepest(self, users: Users) -> int:
+        return max(self._query_depth(users), self._private_depth(users) if self.terminate else 0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def sweep_many(
-        self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
-    ) -> list[SweepResult]:
-        """Sweep several replications, whose partitions are grown together; each budget and point prunes anew.
-
-        Falls back to the loop over fits for metrics other than accuracy.
-        """
-        points, pairs = expand_grid(grid), list(zip(problems, streams, strict=True))
-        values = np.empty((len(pairs), len(budgets), len(points)))
-        sweeps: list[tuple[int, np.ndarray, _Sweep]] = []
+    def _sweeps(
+        self, points: Sequence[dict], budgets: Sequence[float]
+    ) -> Iterator[tuple[np.ndarray, Callable[[Task], _Sweep]]]:
+        """Depths, least depths and leaf sizes share partitions; each budget and point prunes anew."""
         for members, _ in by_shared_parameters(points, ("depth", "min_depth", "min_samples_leaf")):
             part = [points[g] for g in members]
             settings = [[with_parameters(self, **{**point, "epsilon": e}) for point in part] for e in budgets]
             for model in (model for row in settings for model in row):
                 model._check_parameters()
-            for r, (problem, own) in enumerate(pairs):
-                if problem.metric == "accuracy":
-                    sweeps.append((r, members, _Sweep(settings, problem, own)))
-                else:
-                    values[r][:, members] = self._refit(problem, budgets, part, own)
-        Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
-        while sweeps:  # each is let go once it is scored
-            r, members, sweep = sweeps.pop()
-            values[r][:, members] = sweep.scores()
-        return [SweepResult(of_one) for of_one in values]
+            yield members, partial(_Sweep, settings)
 
 
 class _Sweep:
-    """Estimators that share rule, criterion and domain (one row for each budget), on one problem."""
+    """Estimators that share rule, criterion and search (one row for each budget), on one replication."""
 
-    def __init__(self, settings: list[list[LPCTPrune]], problem: Problem, streams: Streams) -> None:
-        self.settings, self.problem, self.streams = settings, problem, streams
+    def __init__(self, settings: list[list[LPCTPrune]], task: Task) -> None:
+        self.settings, self.task = settings, task
         everyone = [model for row in settings for model in row]
-        self.model = with_parameters(everyone[0], random_state=streams)
-        samples = self.model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
-        deepest = max(model._deepest(samples) for model in everyone)
+        self.model = with_parameters(everyone[0], random_state=task.streams)
+        self.model._meet(task.users)
+        deepest = max(model._deepest(task.users) for model in everyone)
         smallest = min(model.min_samples_leaf for model in everyone)
-        self.tables = Tables(self.model, samples, streams, deepest, smallest)
+        self.tables = Tables(self.model, task.users.public, task.streams, deepest, smallest)
 
     def scores(self) -> np.ndarray:
         """Accuracies of all estimators, shape (n_budgets, n_points)."""
-        rows = self.tables.rows = ScoredRows(self.model, self.problem)
-        pruning = Pruning(self.tables, self.streams)
+        rows = self.tables.rows = ScoredRows(self.model, self.task)
+        pruning = Pruning(self.tables, self.task.users, swept=True)
 
-        def accuracy(model: Any) -> float:
+        def accuracy(model: LPCTPrune) -> float:
             answer = pruning.answer(model)
             right = hits_of(decide(answer.eta[None]), answer.table.hits[:, answer.leaves]).sum()
             return (right + rows.outside_hits) / rows.n

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from lpbench.estimators.lpct.votes import count_votes
 from lpbench.partitions.cart import GROWN_DEPTH
 from lpbench.partitions.max_edge import Sample, grow_max_edge_forest
 from lpbench.partitions.tree import TreePartition
@@ -132,6 +133,10 @@ class PublicTree:
             left = self.tree.left[inner]
             values[..., inner] += values[..., left] + values[..., left + 1]
         return values
+
+    def votes(self, X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+        """Count the votes of rows (n, d) of classes (n,) in every node: ndarray of shape (n_classes, n_nodes)."""
+        return self.sum_upwards(count_votes(self.tree.apply(X), codes, self.tree.n_nodes, n_classes))
 
     def ancestors(self, nodes: np.ndarray, climbs: int) -> np.ndarray:
         """Return the nodes 0, 1, ..., ``climbs`` levels above; -1 beyond the root.

@@ -7,56 +7,16 @@ whole grid.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lpbench.estimators.base import Task
+from lpbench.estimators.lpct.family import VoteFamily
 from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of
-from lpbench.estimators.lpct.votes import (
-    VoteMechanism,
-    VoteQuestion,
-    count_votes,
-    decide,
-    noisy_votes,
-    regression_function,
-    unit_noise,
-)
-from lpbench.privacy import Laplace, Records
-from lpbench.problem import Problem
-from lpbench.seeds import Streams
+from lpbench.estimators.lpct.votes import VOTE, decide, regression_function
 
 _ABSENT = object()
-
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Leaves of several partitions side by side.
-
-    Attributes
-    ----------
-    depth : list of int
-        Depth asked of each partition.
-    start : int ndarray of shape (n_trees + 1,)
-        Partition t owns the leaves start[t], ..., start[t + 1] - 1.
-    private, public, hits : ndarrays of shape (n_classes, n_leaves)
-        True votes of the private users, public votes, test rows of each class.
-    """
-
-    depth: list[int]
-    start: np.ndarray
-    private: np.ndarray
-    public: np.ndarray
-    hits: np.ndarray
-
-    @property
-    def parts(self) -> list[tuple[int, slice]]:
-        """Depth and leaves of each partition."""
-        return [(p, slice(self.start[t], self.start[t + 1])) for t, p in enumerate(self.depth)]
-
-    def total(self, per_leaf: np.ndarray) -> np.ndarray:
-        """Sum over the leaves of each partition: (..., n_leaves) -> (..., n_trees)."""
-        return np.add.reduceat(per_leaf, self.start[:-1], axis=-1)
 
 
 class GridAxes:
@@ -86,104 +46,67 @@ class GridAxes:
 
 
 class Sweep:
-    """The points of such a grid on one problem.
+    """The points of such a grid on one replication.
 
     Parameters
     ----------
     model : LPCT
         A copy that carries the shared parameters; ``random_state`` is a Streams.
-    problem : Problem
+    task : Task
     budgets : sequence of float
     axes : GridAxes
     """
 
-    def __init__(self, model: Any, problem: Problem, budgets: Sequence[float], axes: GridAxes) -> None:
-        self.model, self.problem, self.budgets = model, problem, list(budgets)
+    def __init__(self, model: Any, task: Task, budgets: Sequence[float], axes: GridAxes) -> None:
+        self.model, self.task, self.budgets = model, task, list(budgets)
         self.weights, self.weight_index = axes.weights, axes.weight_index
         model._check_fixed()
         model._check_swept(self.budgets, *map(set, zip(*axes.settings, strict=True)), self.weights)
-        self.samples = model._check_samples(problem.X_train, problem.y_train, **problem.fit_arguments)
+        model._meet(task.users)
         asked = [
-            [(model._resolved_depth(depth, self.samples, epsilon), size) for depth, size in axes.settings]
+            [(model._resolved_depth(depth, task.users, epsilon), size) for depth, size in axes.settings]
             for epsilon in self.budgets
         ]
         self.trees = sorted(set().union(*asked))
         position = {tree: t for t, tree in enumerate(self.trees)}
         self.tree_index = np.array([[position[tree] for tree in row] for row in asked])[:, axes.setting_index]
         deepest, smallest = max(p for p, _ in self.trees), min(m for _, m in self.trees)
-        self.tables = Tables(model, self.samples, model._streams(), deepest, smallest)
+        self.tables = Tables(model, task.users.public, model._streams(), deepest, smallest)
 
     def scores(self) -> np.ndarray:
         """Accuracies of shape (n_budgets, n_points)."""
-        rows = ScoredRows(self.model, self.problem)
-        forest = self._forest(rows)
-        correct = forest.total(hits_of(self._decisions(forest), forest.hits)) + rows.outside_hits
+        rows = self.tables.rows = ScoredRows(self.model, self.task)
+        family, public, hits = self._family()
+        correct = family.total(hits_of(self._decisions(family, public), hits)) + rows.outside_hits
         return correct[np.arange(len(self.budgets))[:, None], self.weight_index, self.tree_index] / rows.n
 
-    def _forest(self, rows: ScoredRows) -> Forest:
-        """Grow the partitions, where that was not done before, and count."""
-        self.tables.rows = rows
-        parts, sizes = [], []
+    def _family(self) -> tuple[VoteFamily, np.ndarray, np.ndarray]:
+        """Grow the partitions, where that was not done before; their leaves with public votes and test rows."""
+        leaves, parts, sizes = [], [], []
         for table, settings in self.tables.of_all(self.trees):
             of, node = np.nonzero(table.tree.is_leaf(*zip(*settings, strict=True)))
             sizes.append(np.bincount(of, minlength=len(settings)))
-            parts.append([votes[:, node] for votes in (table.private, table.public, table.hits)])
+            leaves.append((table.tree, node))
+            parts.append([votes[:, node] for votes in (table.public, table.hits)])
         start = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-        stacked = [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
-        return Forest([p for p, _ in self.trees], start, *stacked)
-
-    def _decisions(self, forest: Forest) -> np.ndarray:
-        """Classes of shape (n_budgets, n_weights, n_leaves)."""
         mechanisms = [self.model._mechanism(epsilon) for epsilon in self.budgets]
-        sizes = np.diff(forest.start)
+        axes = [{"depth": depth} for depth, _ in self.trees]
+        family = VoteFamily(leaves, start, axes, mechanisms, self.model.classes_.size)
+        public, hits = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return family, public, hits
+
+    def _decisions(self, family: VoteFamily, public: np.ndarray) -> np.ndarray:
+        """Classes of shape (n_budgets, n_weights, n_leaves)."""
+        sizes = np.diff(family.start)
         weights = np.empty((len(self.budgets), len(self.weights), 1, sizes.size))
-        for b, mechanism in enumerate(mechanisms):
+        for b, mechanism in enumerate(family.mechanisms):
             for w, weight in enumerate(self.weights):
                 weights[b, w] = self.model._weight(weight, sizes, mechanism)
-        private = self._noisy(forest, mechanisms)[:, None]
-        return decide(regression_function(private, forest.public, np.repeat(weights, sizes, axis=-1)))
-
-    def _noisy(self, forest: Forest, mechanisms: Sequence[VoteMechanism]) -> np.ndarray:
-        """Estimated private votes of shape (n_budgets, n_classes, n_leaves), drawn as ``fit`` draws them."""
         if self.model.source == "public":
-            return np.zeros((len(mechanisms), *forest.private.shape))
-        return forest_votes(forest, self.samples.n_private, mechanisms, self.model._streams())
-
-
-def forest_votes(forest: Forest, n: int, mechanisms: Sequence[VoteMechanism], streams: Streams) -> np.ndarray:
-    """Draw the estimated votes of ``n`` users by the law of their sums: (n_mechanisms, n_classes, n_leaves)."""
-    halves = [m.half for m in mechanisms]
-    scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
-    if scale.size:
-        return forest.private + scale[:, None, None] * _unit_noise(forest, n, streams)
-    result = np.empty((len(mechanisms), *forest.private.shape))
-    for b, mechanism in enumerate(mechanisms):
-        for depth, part in forest.parts:
-            result[b, :, part] = noisy_votes(forest.private[:, part], n, mechanism, streams, depth=depth)
-    return result
-
-
-def _unit_noise(forest: Forest, n: int, streams: Streams) -> np.ndarray:
-    """Unit noise of every leaf: one draw a depth, of which each partition takes the first cells."""
-    unit = np.empty_like(forest.private)
-    widest: dict[int, int] = {}
-    for depth, part in forest.parts:
-        widest[depth] = max(widest.get(depth, 0), part.stop - part.start)
-    drawn = {
-        depth: unit_noise(n, cells, unit.shape[0], streams.generator("counts", depth=depth))
-        for depth, cells in widest.items()
-    }
-    for depth, part in forest.parts:
-        unit[:, part] = drawn[depth][:, : part.stop - part.start]
-    return unit
-
-
-def swept_votes(records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
-    """What a sweep draws in the place of one question's reports: estimates of shape (n_classes * n_cells,)."""
-    cells = question.cells
-    votes = count_votes(cells.locate(records.X), records.y, cells.size, question.n_classes)
-    forest = Forest([question.axes["depth"]], np.array([0, cells.size]), votes, votes, votes)
-    return forest_votes(forest, len(records), [question.mechanism], streams)[0].ravel()
+            private = np.zeros((len(self.budgets), *public.shape))
+        else:
+            private = self.task.users.sums_of_many(VOTE, family)
+        return decide(regression_function(private[:, None], public, np.repeat(weights, sizes, axis=-1)))
 
 
 def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]) -> Iterator[tuple[np.ndarray, dict]]:

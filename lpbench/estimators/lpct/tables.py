@@ -1,4 +1,4 @@
-"""Tables of LPCT's partitions with the true votes of every node, grown on first use and shared over depths."""
+"""Tables of LPCT's partitions with the public votes of every node, grown on first use and shared over depths."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from lpbench.estimators.base import Task
 from lpbench.estimators.lpct.partition import PublicTree, grown_depth
-from lpbench.estimators.lpct.votes import count_votes
 from lpbench.partitions.candidates import CandidateCuts
+from lpbench.privacy import PublicSample
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -28,42 +29,28 @@ def grown_at_once(problem: Problem) -> int:
     return max(1, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // max(problem.X_train.nbytes, 1)))
 
 
-class Samples(NamedTuple):
-    """Checked training data: prepared features and class codes; the public pair is (None, None) where there is none."""
-
-    X: np.ndarray
-    codes: np.ndarray
-    X_public: np.ndarray | None
-    public_codes: np.ndarray | None
-
-    @property
-    def n_private(self) -> int:
-        """Number of private users."""
-        return self.codes.size
-
-    @property
-    def n_public(self) -> int:
-        """Number of public rows."""
-        return 0 if self.public_codes is None else self.public_codes.size
+def n_rows(public: PublicSample | None) -> int:
+    """Number of public rows."""
+    return 0 if public is None else len(public.y)
 
 
 class ScoredRows:
-    """Test rows of a problem as counts, which is all that accuracy needs.
+    """Test rows as counts, which is all that accuracy needs.
 
     The test rows of each class in a leaf are counted once; a leaf that predicts class k gets that many right.
     """
 
-    def __init__(self, model: Any, problem: Problem) -> None:
-        X = model._prepare(np.asarray(problem.X_test, dtype=np.float64))
-        outside = model._outside(X)
-        labels = np.asarray(problem.y_test)
-        code = np.minimum(np.searchsorted(model.classes_, labels), model.classes_.size - 1)
-        known = model.classes_[code] == labels
-        self.n = labels.size
+    def __init__(self, model: Any, task: Task) -> None:
+        self._X, self._counts = model._prepare(task.X_test), task.counts
+        self._outside = model._outside(self._X)
+        self.n = len(self._X)
         #: Rows outside the unit cube that are right because class 0 is predicted there.
-        self.outside_hits = int(np.count_nonzero(outside & known & (code == 0)))
-        counted = known & ~outside
-        self.X, self.code = X[counted], code[counted]
+        self.outside_hits = int(self._counts(np.where(self._outside, 0, -1), 1)[0, 0]) if self._outside.any() else 0
+
+    def hits(self, tree: PublicTree) -> np.ndarray:
+        """Test rows of each class inside each node: ndarray of shape (n_classes, n_nodes)."""
+        nodes = np.where(self._outside, -1, tree.tree.apply(self._X))
+        return tree.sum_upwards(self._counts(nodes, tree.tree.n_nodes).astype(np.float64))
 
 
 def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -87,25 +74,24 @@ def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """A partition and what lies in its nodes.
+    """A partition and what the curator knows of its nodes.
 
     Attributes
     ----------
     tree : PublicTree
-    private, public : ndarrays of shape (n_classes, n_nodes)
-        True votes, see :mod:`lpbench.estimators.lpct.votes`.
+    public : ndarray of shape (n_classes, n_nodes)
+        Public votes, see :mod:`lpbench.estimators.lpct.votes`.
     hits : ndarray of shape (n_classes, n_nodes)
-        Test rows of each class.
+        Test rows of each class; 0 in a fit.
     """
 
     tree: PublicTree
-    private: np.ndarray
     public: np.ndarray
     hits: np.ndarray
 
 
 class Tables:
-    """Tables of one sample for any depth and leaf size.
+    """Tables of one public sample for any depth and leaf size.
 
     One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size, and so does a tree of
     the released search.
@@ -114,7 +100,7 @@ class Tables:
     ----------
     model : LPCT or LPCTPrune
         Gives rule, criterion, search, classes and number of features.
-    samples : Samples
+    public : PublicSample or None
     streams : Streams
     deepest, smallest : int
         Greatest depth and smallest ``min_samples_leaf`` that will be asked for.
@@ -124,17 +110,17 @@ class Tables:
     def __init__(
         self,
         model: Any,
-        samples: Samples,
+        public: PublicSample | None,
         streams: Streams,
         deepest: int,
         smallest: int,
         rows: ScoredRows | None = None,
     ) -> None:
-        self.model, self.samples, self.streams, self.rows = model, samples, streams, rows
+        self.model, self.public, self.streams, self.rows = model, public, streams, rows
         self.widest = (deepest, smallest)
         self._trees: dict[tuple[int, int], PublicTree] = {}
         self._tables: dict[tuple[int, int], NodeTable] = {}
-        self._released = model.search == "released" and samples.X_public is not None
+        self._released = model.search == "released" and public is not None
         self._like: Tables | None = None  # searches the cells for both
 
     @staticmethod
@@ -161,7 +147,7 @@ class Tables:
                     known[-1].append(tables)
                 else:
                     known.append([tables])
-            sizes = [1 if own.samples.X_public is None else own.samples.X_public.size for own, *_ in known]
+            sizes = [1 if own.public is None else own.public.X.size for own, *_ in known]
             share = np.cumsum(sizes) // _NUMBERS_AT_ONCE
             for part in np.split(np.arange(len(known)), np.flatnonzero(np.diff(share)) + 1):
                 trees = _grow([known[k][0] for k in part], *members[0].widest)
@@ -178,9 +164,9 @@ class Tables:
         """Whether the tree of another sample of the same shape is also that of this one."""
         if self.model.rule == "random":
             return False
-        ours, others = self.samples, other.samples
-        pairs = zip(ours[2:], others[2:], strict=True)
-        return all(a is b is None or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+        if self.public is None or other.public is None:
+            return self.public is other.public
+        return all(map(np.array_equal, self.public, other.public))
 
     def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
         """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""
@@ -201,28 +187,25 @@ class Tables:
             yield self.at(*key), list(served)
 
     def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
-        samples, key = self.samples, (depth, min_samples_leaf)
+        key = depth, min_samples_leaf
         if self._released:
             tree = PublicTree(self._candidates.grow(depth, max(1, min_samples_leaf)))
         else:
             tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
-        private, public = self._count(tree, samples.X, samples.codes), self._empty(tree)
-        if samples.X_public is not None and samples.public_codes is not None:
-            public = self._count(tree, samples.X_public, samples.public_codes)
-        hits = self._empty(tree)
-        if self.rows is not None:
-            hits = self._count(tree, self.rows.X, self.rows.code)
-            hits[0] -= hits[1:].sum(axis=0)
-        return NodeTable(tree, private, public, hits)
+        n_classes = self.model.classes_.size
+        if self.public is None:
+            public = np.zeros((n_classes, tree.tree.n_nodes))
+        else:
+            public = tree.votes(*self.public, n_classes)
+        return NodeTable(tree, public, np.zeros_like(public) if self.rows is None else self.rows.hits(tree))
 
     @cached_property
     def _candidates(self) -> CandidateCuts:
         """The released search of the public sample."""
         if self._like is not None:
             return self._like._candidates
-        X, codes = self.samples.X_public, self.samples.public_codes
-        assert X is not None and codes is not None
-        return CandidateCuts(X, codes, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
+        assert self.public is not None
+        return CandidateCuts(*self.public, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
 
     def _shape(self) -> dict:
         """What trees must have in common to be grown together."""
@@ -230,17 +213,10 @@ class Tables:
         shape = {"n_features": model.n_features_in_, "n_classes": model.classes_.size}
         return {**shape, "rule": model.rule, "criterion": model.criterion}
 
-    def _count(self, tree: PublicTree, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        nodes, n_nodes = tree.tree.apply(X), tree.tree.n_nodes
-        return tree.sum_upwards(count_votes(nodes, codes, n_nodes, self.model.classes_.size))
-
-    def _empty(self, tree: PublicTree) -> np.ndarray:
-        return np.zeros((self.model.classes_.size, tree.tree.n_nodes))
-
 
 def _grow(several: Sequence[Tables], depth: int, min_samples_leaf: int) -> list[PublicTree]:
     """Grow a tree for each of several samples of the same shape."""
-    samples = [(tables.samples.X_public, tables.samples.public_codes) for tables in several]
+    samples = [(None, None) if tables.public is None else tables.public for tables in several]
     streams = [tables.streams for tables in several]
     shape = several[0]._shape()
     return PublicTree.grow(samples, streams, depth=depth, min_samples_leaf=min_samples_leaf, **shape)

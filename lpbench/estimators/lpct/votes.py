@@ -10,7 +10,7 @@ one-hot in (class, cell), and empty for class 0, whose count is U minus the othe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from lpbench.checks import check_choice, check_whole
 from lpbench.partitions import Cells
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Mechanism, RandomizedResponse, Records, check_epsilon
-from lpbench.privacy.payload import Field, table_fields
+from lpbench.privacy.spending import numeric_bits
 from lpbench.seeds import Streams
 
 MECHANISMS = ("laplace", "rr")
@@ -56,6 +56,15 @@ def one_hot_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes:
     return table
 
 
+def differing_entries(n_cells: int, n_classes: int) -> int:
+    """Largest number of entries in which two users' tables differ: four, except where there is little to tell.
+
+    With one cell U is constant, and V moves in one entry for two classes and not at all for one.
+    """
+    moved_v = 0 if n_classes == 1 else 2 if n_cells > 1 or n_classes > 2 else 1
+    return moved_v + (2 if n_cells > 1 else 0)
+
+
 @dataclass(frozen=True)
 class VoteMechanism:
     """The randomizer of a user's table and the curator's view of many of them.
@@ -85,18 +94,15 @@ class VoteMechanism:
         return RandomizedResponse.for_budget(self.budget / 2, changed_bits=2)
 
     def spent(self, n_cells: int, n_classes: int) -> float:
-        """Exact epsilon of one report.
+        """Exact epsilon of one report: the budget, except where there is little to tell (:func:`differing_entries`)."""
+        return self.half.privacy_map(differing_entries(n_cells, n_classes))
 
-        It is the budget, except where there is nothing to tell: with one cell U is constant, and V moves in one entry
-        for two classes and not at all for one.
-        """
-        moved_u = 2 if n_cells > 1 else 0
-        moved_v = 0 if n_classes == 1 else 2 if n_cells > 1 or n_classes > 2 else 1
-        return self.half.privacy_map(moved_u + moved_v)
-
-    def bits(self, n_cells: int, n_classes: int) -> float:
-        """Bits of one report."""
-        return self.half.bits * n_cells * n_classes
+    def of_table(self, n_cells: int, n_classes: int) -> Laplace | DiscreteLaplace | RandomizedResponse:
+        """The mechanism of the whole report, whose entries are randomised independently."""
+        differing = max(differing_entries(n_cells, n_classes), 1)
+        if isinstance(self.half, RandomizedResponse):
+            return replace(self.half, changed_bits=differing)
+        return replace(self.half, sensitivity=float(differing))
 
     @property
     def noise_variance(self) -> float:
@@ -106,11 +112,7 @@ class VoteMechanism:
             return half.variance
         return half.keep * half.flip / (half.keep - half.flip) ** 2
 
-    def randomize(self, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Client: return reports for tables of shape (n, n_classes, n_cells)."""
-        return self.half.randomize(table, rng)
-
-    def estimate(self, sums: np.ndarray, n: int) -> np.ndarray:
+    def estimate(self, sums: np.ndarray, n: Any) -> np.ndarray:
         """Curator: unbiased votes from the sums of ``n`` users' reports."""
         return self.half.estimate(sums, n) if isinstance(self.half, RandomizedResponse) else np.asarray(sums)
 
@@ -136,30 +138,30 @@ class VoteQuestion:
     axes: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def entries(self) -> int:
-        """Entries of a user's table."""
-        return self.n_classes * self.cells.size
+    def broadcast_bits(self) -> float:
+        """Bits of the partition; classes and budget are known before."""
+        return numeric_bits(self.cells)
 
 
 class VoteDevice(Device[VoteQuestion]):
     """Locate the own record in the public partition, and hide the one-hot table of (class, cell)."""
 
+    def mechanism(self, question: VoteQuestion) -> Mechanism:
+        """Independent noise on every entry of the table."""
+        return question.mechanism.of_table(question.cells.size, question.n_classes)
+
+    def inputs(self, records: Records, question: VoteQuestion) -> np.ndarray:
+        """One-hot tables, shape (n, n_classes * n_cells)."""
+        cells = question.cells.locate(records.X)
+        return one_hot_votes(cells, records.y, question.cells.size, question.n_classes).reshape(len(records), -1)
+
     def draws(self, streams: Streams, n: int, question: VoteQuestion) -> np.random.Generator:
         """The generator of the users' noise, which is one draw for each entry of each table."""
         return streams.generator("counts", **question.axes)
 
-    def report(self, records: Records, question: VoteQuestion, draws: np.random.Generator) -> np.ndarray:
-        """Noisy tables of shape (n, n_classes * n_cells)."""
-        return question.mechanism.randomize(self._tables(records, question), draws).reshape(len(records), -1)
-
-    def law(self, question: VoteQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """Independent noise on every entry of the one-hot tables."""
-        tables = self._tables(records, question).reshape(len(records), -1)
-        return question.mechanism.half, tables.astype(np.float64)
-
-    def fields(self, question: VoteQuestion) -> tuple[Field, ...]:
-        """One bit or number for each entry."""
-        return table_fields(question.mechanism.half, question.entries)
+    def columns(self, question: VoteQuestion) -> int:
+        """Entries of a table."""
+        return question.n_classes * question.cells.size
 
     def budget(self, question: VoteQuestion) -> float:
         """Exact epsilon of one table."""
@@ -170,21 +172,40 @@ class VoteDevice(Device[VoteQuestion]):
         check_whole("n_classes", question.n_classes, least=1)
         check_epsilon(question.mechanism.budget)
 
-    def estimate(self, sums: np.ndarray, question: VoteQuestion, n: int) -> np.ndarray:
+    def estimate(self, sums: np.ndarray, question: VoteQuestion, n: Any) -> np.ndarray:
         """Unbiased votes from sums of the tables."""
         return question.mechanism.estimate(sums, n)
 
-    def sums(self, records: Records, question: VoteQuestion, streams: Streams) -> np.ndarray:
-        """Draw the estimate from all users' tables by the law of their sums: shape (n_classes * n_cells,)."""
+    def draw_sums(
+        self, records: Records, question: VoteQuestion, streams: Streams, by: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Draw the estimated votes by the law of the sums: shape (n_classes * n_cells,)."""
+        if by is not None:
+            return super().draw_sums(records, question, streams, by)
         votes = count_votes(question.cells.locate(records.X), records.y, question.cells.size, question.n_classes)
         return noisy_votes(votes, len(records), question.mechanism, streams, **question.axes).ravel()
 
+    def draw_many(self, records: Records, family: Any, streams: Streams) -> np.ndarray:
+        """Draw the estimated votes in all partitions of a :class:`.family.VoteFamily`.
+
+        The shape is (n_mechanisms, n_classes, n_leaves).
+        """
+        votes = [self._of_nodes(records, tree, family.n_classes)[:, nodes] for tree, nodes in family.leaves]
+        return family.noisy(np.concatenate(votes, axis=1), len(records), streams)
+
     @staticmethod
-    def _tables(records: Records, question: VoteQuestion) -> np.ndarray:
-        return one_hot_votes(question.cells.locate(records.X), records.y, question.cells.size, question.n_classes)
+    def _of_nodes(records: Records, tree: Any, n_classes: int) -> np.ndarray:
+        """True votes of every node of a :class:`.partition.PublicTree`, counted once for all questions about it."""
+        return records.remembered(("votes", tree, n_classes), lambda: tree.votes(records.X, records.y, n_classes))
 
 
-VOTE, SECOND_VOTE = VoteDevice(), VoteDevice(round=2)
+class SlowVoteDevice(VoteDevice):
+    """The same reports, added up user by user."""
+
+    draw_sums = Device.draw_sums
+
+
+VOTE, SLOW_VOTE = VoteDevice(), SlowVoteDevice()
 
 
 def unit_noise(n: int, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:

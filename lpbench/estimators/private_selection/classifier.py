@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.estimators.base import LocalClassifier, LocalEstimator, Rows, check_epsilon, check_mask
+from lpbench.estimators.base import LocalClassifier, check_epsilon
 from lpbench.estimators.private_selection.candidates import candidates_of
 from lpbench.estimators.private_selection.selection import (
-    Sample,
     check_public,
     compare_by_differences,
     divide,
     fit_candidates,
-    guarantee_of,
+    note_of,
 )
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSelectionClassifier(LocalClassifier):
     """Fit the candidate settings of a classifier on some users and choose among them by the reports of others.
 
@@ -41,11 +41,8 @@ class PrivateSelectionClassifier(LocalClassifier):
         trained on the same users.
     validation_share : float
         Share of the users who validate, in [0, 1).
-    domain : (float, float) or None
-        Public range of every feature; None: as they are.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -60,64 +57,30 @@ class PrivateSelectionClassifier(LocalClassifier):
         Of the user who spends most; the note counts users.
     """
 
+    costs = (0, 0.2, 50000)
     uses_public = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        estimator: str | LocalEstimator = "lpct_max_edge",
-        candidates: Sequence[Mapping[str, Any]] | None = None,
-        shared: Sequence[str] = (),
-        validation_share: float = 0.2,
-        domain: tuple[float, float] | None = None,
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.estimator = estimator
-        self.candidates = candidates
-        self.shared = shared
-        self.validation_share = validation_share
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    epsilon: float = 1.0
+    estimator: Any = "lpct_max_edge"
+    candidates: Any = None
+    shared: Any = ()
+    validation_share: float = 0.2
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Train the candidates, validate them and keep the best.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Class labels.
-        mask : boolean ndarray of shape (n, d), optional
-            Handed to the estimator; None: all private.
-        X_public, y_public : ndarrays, optional
-            Public sample, handed to the estimator.
-
-        Returns
-        -------
-        self
-        """
+    def learn(self, users: Users) -> Self:
+        """Train the candidates, validate them and keep the best."""
         epsilon = check_epsilon(self.epsilon)
         share = check_number("validation_share", self.validation_share, least=0, below=1)
-        candidates = candidates_of(self.estimator, self.candidates, self.shared)  # type: ignore[arg-type]
-        X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
-        sample, streams = Sample(X, codes, check_mask(mask, X.shape), X_public, public_codes), self._streams()
-        check_public(candidates, self.estimator, sample)
-        division = divide(codes.size, len(candidates.groups()), share, streams)
+        candidates, streams = candidates_of(self.estimator, self.candidates, self.shared), self._streams()
+        check_public(candidates, self.estimator, users)
+        division = divide(users.n, len(candidates.groups()), share, streams)
         known = {"epsilon": epsilon, "domain": None, "classes": np.arange(self.classes_.size)}
-        fitted = fit_candidates(candidates, sample, division, known, streams)
+        fitted = fit_candidates(candidates, users, division, known, streams)
         self.differences_ = compare_by_differences(
-            lambda model, X, y: (model.predict(X) != y).astype(float),
-            lambda model, first: 1.0,
-            *(fitted, sample, division.validating, epsilon, streams),
+            fitted, users, division.validating, epsilon, "wrong", lambda model, first: 1.0
         )
         best = int(np.argmin(self.differences_))
         self.estimator_, self.point_ = fitted[best], dict(candidates.points[best])
-        self.guarantee_ = guarantee_of(fitted, division, epsilon, 0.0, self._noted())
+        users.note(note_of(fitted, division))
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.estimators.base import LocalEstimator, LocalRegressor, Rows, check_epsilon
+from lpbench.estimators.base import LocalRegressor, check_epsilon
 from lpbench.estimators.private_selection.candidates import candidates_of
 from lpbench.estimators.private_selection.selection import (
-    Sample,
     check_public,
     compare_by_differences,
     compare_by_labels,
     divide,
     fit_candidates,
-    guarantee_of,
-    label_question,
+    note_of,
     reads_what_is_shown,
     squared_reach,
 )
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSelectionRegressor(LocalRegressor):
     """Fit the candidate settings of a regressor on some users and choose among them by the reports of others.
 
@@ -46,11 +46,8 @@ class PrivateSelectionRegressor(LocalRegressor):
         trained on the same users.
     validation_share : float
         Share of the users who validate, in [0, 1).
-    y_range : (float, float)
-        Public range of the label.
-    domain : (float, float)
-        Public range of every feature.
-    random_state : int, Generator, RandomState, Streams or None
+    y_range, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`; predictions are those of the chosen candidate.
 
     Attributes
     ----------
@@ -64,71 +61,34 @@ class PrivateSelectionRegressor(LocalRegressor):
         Of the user who spends most; the note counts users.
     """
 
+    costs = (0, 10, 80000)
+    rounding = "sums as wide as the processor's vectors"
     uses_mask = True
+    uses_public = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        estimator: str | LocalEstimator = "par_dt",
-        candidates: Sequence[Mapping[str, Any]] | None = None,
-        shared: Sequence[str] = (),
-        validation_share: float = 0.2,
-        y_range: tuple[float, float] | None = None,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.estimator = estimator
-        self.candidates = candidates
-        self.shared = shared
-        self.validation_share = validation_share
-        self.y_range = y_range
-        self.domain = domain
-        self.random_state = random_state
+    epsilon: float = 1.0
+    estimator: Any = "par_dt"
+    candidates: Any = None
+    shared: Any = ()
+    validation_share: float = 0.2
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Train the candidates, validate them and keep the best.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Labels within ``y_range``.
-        mask : boolean ndarray of shape (n, d), optional
-            True = private; None: all private.
-        X_public, y_public : ndarrays, optional
-            Handed to the estimator.
-
-        Returns
-        -------
-        self
-        """
+    def learn(self, users: Users) -> Self:
+        """Train the candidates, validate them and keep the best."""
         epsilon = check_epsilon(self.epsilon)
         share = check_number("validation_share", self.validation_share, least=0, below=1)
-        candidates = candidates_of(self.estimator, self.candidates, self.shared)  # type: ignore[arg-type]
-        X, y, mask = self._check_fit(X, y, mask)
-        public = None if X_public is None else self._to_unit_cube(np.asarray(X_public, dtype=np.float64))
-        sample, streams = Sample(X, y, mask, public, y_public), self._streams()
-        check_public(candidates, self.estimator, sample)
-        division = divide(y.size, len(candidates.groups()), share, streams)
+        candidates, streams = candidates_of(self.estimator, self.candidates, self.shared), self._streams()
+        check_public(candidates, self.estimator, users)
+        division = divide(users.n, len(candidates.groups()), share, streams)
         known = {"epsilon": epsilon, "y_range": self.y_range_, "domain": (0.0, 1.0)}
-        fitted = fit_candidates(candidates, sample, division, known, streams)
-        hidden, shown = mask[division.validating], 0.0
-        if reads_what_is_shown(fitted, hidden):
-            asked = label_question(self.y_range_, epsilon)
-            shown = float((~hidden).sum(axis=1).max(initial=0))
-            self.differences_ = compare_by_labels(fitted, sample, division.validating, asked, streams)
+        fitted, validating = fit_candidates(candidates, users, division, known, streams), division.validating
+        if reads_what_is_shown(fitted, users.mask[validating]):
+            self.differences_ = compare_by_labels(fitted, users, validating, self.y_range_, epsilon)
         else:
-            self.differences_ = compare_by_differences(
-                lambda model, X, y: (model.predict(X) - y) ** 2,
-                lambda model, first: squared_reach(model, first, self.y_range_, X.shape[1]),
-                *(fitted, sample, division.validating, epsilon, streams),
-            )
+            reach = partial(squared_reach, y_range=self.y_range_, n_features=users.n_features)
+            self.differences_ = compare_by_differences(fitted, users, validating, epsilon, "squared", reach)
         best = int(np.argmin(self.differences_))
         self.estimator_, self.point_ = fitted[best], dict(candidates.points[best])
-        self.guarantee_ = guarantee_of(fitted, division, epsilon, shown, self._leak_note)
+        users.note(note_of(fitted, division))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:

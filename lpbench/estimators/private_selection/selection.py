@@ -13,27 +13,19 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.any_learner.numbers import NumberQuestion, ask_numbers
+from lpbench.estimators.any_learner.numbers import NUMBER, NumberQuestion
 from lpbench.estimators.base import LocalEstimator
-from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.private_selection.candidates import Candidates
-from lpbench.privacy import MODELS, Hybrid
-from lpbench.privacy.guarantee import Guarantee
+from lpbench.privacy import Device, Hybrid, Records, Users
 from lpbench.seeds import Streams
 
 #: Points of the unit cube at which two models are compared for the range of their users' loss differences.
 N_PUBLIC_POINTS = 512
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """What ``fit`` was given, checked: features in the unit cube, labels or class codes, mask, public sample."""
-
-    X: np.ndarray
-    y: np.ndarray
-    mask: np.ndarray
-    X_public: np.ndarray | None
-    y_public: np.ndarray | None
+#: Name -> loss of predictions.
+LOSSES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "squared": lambda predictions, y: (predictions - y) ** 2,
+    "wrong": lambda predictions, y: (predictions != y).astype(float),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +44,47 @@ class Division:
     validating: np.ndarray
 
 
-def check_public(candidates: Candidates, estimator: str | LocalEstimator, sample: Sample) -> None:
+@dataclass(frozen=True, eq=False)
+class DifferenceQuestion:
+    """What a user is asked about two models, which are public by then.
+
+    Attributes
+    ----------
+    model, first : fitted estimators
+    loss : str
+        A key of :data:`LOSSES`.
+    number : NumberQuestion
+        The difference of the two losses lies in its range.
+    """
+
+    model: Any
+    first: Any
+    loss: str
+    number: NumberQuestion
+
+
+class DifferenceDevice(Device[DifferenceQuestion]):
+    """Send how much larger the loss of one model is than that of another on the own record, clipped and randomised."""
+
+    purpose = "validation report"
+
+    def mechanism(self, question: DifferenceQuestion) -> Any:
+        """The mechanism of the number."""
+        return question.number.mechanism
+
+    def inputs(self, records: Records, question: DifferenceQuestion) -> np.ndarray:
+        """Clipped differences in [-1, 1]."""
+        loss = LOSSES[question.loss]
+        mine, other = question.model.predict(records.X), question.first.predict(records.X)
+        return question.number.unit(loss(mine, records.y) - loss(other, records.y))
+
+
+DIFFERENCE = DifferenceDevice()
+
+
+def check_public(candidates: Candidates, estimator: str | LocalEstimator, users: Users) -> None:
     """Refuse a method that asks no private user where there is no public sample either."""
-    if not candidates.groups() and sample.X_public is None:
+    if not candidates.groups() and users.public is None:
         raise ConfigurationError(f"estimator={estimator!r} reads the public sample alone: pass X_public and y_public")
 
 
@@ -71,18 +101,12 @@ def divide(n: int, n_groups: int, share: float, streams: Streams) -> Division:
     return Division([np.sort(users) for users in groups], order[:validating])
 
 
-def train(models: Sequence[Any], sample: Sample, users: np.ndarray) -> list[Any]:
-    """Fit candidates that share reports on some users; one stream of randomness gives all of them the same reports."""
-    public = {"X_public": sample.X_public, "y_public": sample.y_public}
-    fitted = [model.fit(sample.X[users], sample.y[users], mask=sample.mask[users], **public) for model in models]
-    # The seed of the users' noise does not stay in a model.
-    return [model.set_params(random_state=None) for model in fitted]
-
-
 def fit_candidates(
-    candidates: Candidates, sample: Sample, division: Division, known: Mapping[str, Any], streams: Streams
-) -> list:
+    candidates: Candidates, users: Users, division: Division, known: Mapping[str, Any], streams: Streams
+) -> list[Any]:
     """Return the fitted candidates in the order of their settings.
+
+    Candidates of one group learn from the same users and the same reports: another question on them is refused.
 
     Parameters
     ----------
@@ -90,26 +114,28 @@ def fit_candidates(
         Budget and public knowledge, for the candidates that have a parameter of the name.
     """
 
-    def make(point: Mapping[str, Any], own: Streams) -> Any:
-        model, given = candidates.build(), {**known, "random_state": own}
-        return model.set_params(**{k: v for k, v in given.items() if k in model.get_params()}, **point)
+    def learned(point: Mapping[str, Any], some: Users, group: int) -> Any:
+        model, given = candidates.build(), {**known, "random_state": streams.child("candidates", group=group)}
+        model.set_params(**{k: v for k, v in given.items() if k in model.get_params()}, **point)
+        # The seed of the users' noise does not stay in a model.
+        model.learn_from(some).set_params(random_state=None)
+        if "classes" in known:
+            # Devices compare predictions with class numbers, whatever the classes are called.
+            model.classes_ = known["classes"]
+        return model
 
     fitted: list[Any] = [None] * len(candidates.points)
-    for number, (members, users) in enumerate(zip(candidates.groups(), division.training, strict=True)):
-        own = streams.child("candidates", group=number)
-        found = train([make(candidates.points[k], own) for k in members], sample, users)
-        for k, model in zip(members, found, strict=True):
-            fitted[k] = model
+    for number, (members, some) in enumerate(zip(candidates.groups(), division.training, strict=True)):
+        group = users.take(some, "candidates", group=number)
+        for k in members:
+            fitted[k] = learned(candidates.points[k], group, number)
     if not division.training:
-        for k, point in enumerate(candidates.points):
-            fitted[k] = make(point, streams.child("candidates", group=k)).fit(
-                sample.X_public, sample.y_public, X_public=sample.X_public, y_public=sample.y_public
-            )
+        fitted = [learned(point, users, k) for k, point in enumerate(candidates.points)]
     return fitted
 
 
 def compare_by_labels(
-    fitted: Sequence[Any], sample: Sample, validating: np.ndarray, question: NumberQuestion, streams: Streams
+    fitted: Sequence[Any], users: Users, validating: np.ndarray, y_range: tuple[float, float], epsilon: float
 ) -> np.ndarray:
     """Estimate how much larger each candidate's squared error is than the first's, from reports of labels.
 
@@ -118,52 +144,41 @@ def compare_by_labels(
     """
     if validating.size == 0:
         return np.zeros(len(fitted))
-    readings = question.readings(ask_numbers(sample.y, validating, question, streams))
-    known = np.where(sample.mask[validating], 0.0, sample.X[validating])
+    question = NumberQuestion(y_range, Hybrid(epsilon), "validation report")
+    readings = question.readings(users.ask(NUMBER, question, validating))
+    known = np.nan_to_num(users.shown[validating], nan=0.0)
     predictions = np.array([model.predict(known) for model in fitted])
     first = predictions[0]
-    return ((predictions - first) * (predictions + first - 2.0 * readings)).mean(axis=1)
+    return np.asarray(((predictions - first) * (predictions + first - 2.0 * readings)).mean(axis=1))
 
 
 def compare_by_differences(
-    losses: Callable[[Any, np.ndarray, np.ndarray], np.ndarray],
-    reach: Callable[[Any, Any], float],
     fitted: Sequence[Any],
-    sample: Sample,
+    users: Users,
     validating: np.ndarray,
     epsilon: float,
-    streams: Streams,
+    loss: str,
+    reach: Callable[[Any, Any], float],
 ) -> np.ndarray:
     """Estimate the same from users who know their own record alone: each reports one difference of losses.
 
     Parameters
     ----------
-    losses : callable (model, X, y) -> ndarray
+    loss : str
     reach : callable (model, first) -> float
         Range to which devices clip the difference; a function of the models, which are public by then.
     """
     found = np.zeros(len(fitted))
     for k in range(1, len(fitted)):
-        users = validating[k - 1 :: len(fitted) - 1]
-        if users.size == 0:
+        some = validating[k - 1 :: len(fitted) - 1]
+        if some.size == 0:
             continue
-        differences = np.zeros(len(sample.y))
-        rows = sample.X[users], sample.y[users]
-        differences[users] = losses(fitted[k], *rows) - losses(fitted[0], *rows)
-        question = difference_question(reach(fitted[k], fitted[0]), epsilon)
-        reports = ask_numbers(differences, users, question, streams.child("validation", candidate=k))
-        found[k] = question.readings(reports).mean()
+        width = reach(fitted[k], fitted[0])
+        number = NumberQuestion((-width, width), Hybrid(epsilon), "validation report")
+        question = DifferenceQuestion(fitted[k], fitted[0], loss, number)
+        reports = users.take(some, "validation", candidate=k).ask(DIFFERENCE, question)
+        found[k] = number.readings(reports).mean()
     return found
-
-
-def difference_question(reach: float, epsilon: float) -> NumberQuestion:
-    """What a user is asked about the difference of two losses, which lies in [-reach, reach]."""
-    return NumberQuestion((-reach, reach), Hybrid(epsilon), "validation report")
-
-
-def label_question(y_range: tuple[float, float], epsilon: float) -> NumberQuestion:
-    """What a user is asked about the label."""
-    return NumberQuestion(y_range, Hybrid(epsilon), "validation report")
 
 
 def squared_reach(model: Any, first: Any, y_range: tuple[float, float], n_features: int) -> float:
@@ -180,31 +195,10 @@ def reads_what_is_shown(fitted: Sequence[Any], hidden: np.ndarray) -> bool:
     return all(not hidden[:, getattr(model, "features_", everything)].any() for model in fitted)
 
 
-def guarantee_of(fitted: Sequence[Any], division: Division, epsilon: float, shown: float, note: str) -> Guarantee:
-    """Guarantee of the user who spends and sends most.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of a validating user.
-    shown : float
-        Features that a validating user shows.
-    note : str
-        What ``fit`` took from protected values.
-    """
-    spent = [model.guarantee_ for model in fitted]
-    compared = len(fitted) - 1
-    validated = division.validating.size > 0 and compared > 0
-    most = max([s.epsilon for s in spent] + [epsilon] * validated)
-    users = f"{division.validating.size} users validate {compared} settings beside the first"
+def note_of(fitted: Sequence[Any], division: Division) -> str:
+    """How many users trained and validated."""
+    users = f"{division.validating.size} users validate {len(fitted) - 1} settings beside the first"
     if division.training:
         least, groups = min(map(len, division.training)), len(division.training)
         users = f"{least} users train each of {groups} groups of settings; {users}"
-    return Guarantee(
-        max((s.model for s in spent), key=list(MODELS).index),
-        most,
-        rounds=max([s.rounds for s in spent] + [int(validated)]),
-        bits_up=max([s.bits_up for s in spent] + [REAL_BITS * (1.0 + shown)] * validated),
-        bits_down=max(s.bits_down for s in spent),
-        note="; ".join(filter(None, [users, note])),
-    )
+    return users

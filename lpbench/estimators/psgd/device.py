@@ -1,31 +1,30 @@
-"""Device of private SGD: one randomised gradient at the weights that were broadcast.
+"""Device of private SGD: one randomised gradient at the weights that were broadcast, and its exact shortcuts.
 
-``fit`` and ``sweep`` run the recursions of :mod:`.passes` and :mod:`.neural`, which form no report; a pass over one
-user at step length 1 moves the weights by the report of that user.
+A fit asks a sequence of users, a sweep simulates many runs of it: both go through the recursions of :mod:`.passes` and
+:mod:`.neural`, which have the law of the reports one after the other and form none of them. (A gradient that is exactly
+zero becomes a vector of length 1 and mean 0 in either, of another law; rounding aside there is none.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from lpbench.estimators.binary import with_constant
 from lpbench.estimators.psgd.neural import Layers, NeuralPass
-from lpbench.estimators.psgd.passes import Linear, LinearPass, Runs, Users
+from lpbench.estimators.psgd.passes import Linear, LinearPass, Runs, Visits
 from lpbench.privacy import Device, Records, SignedPrivUnitG
-from lpbench.privacy.payload import Field, Reals
 from lpbench.seeds import Streams
 
-#: Step length at which a pass over many users adds up their reports at the weights that it starts from.
-TINY = 2.0**-14
+Model = Linear | Layers
 
 
 @dataclass(frozen=True, eq=False)
 class GradientQuestion:
-    """What the curator broadcasts to one user.
+    """What the curator broadcasts to one user after the other.
 
     Attributes
     ----------
@@ -33,85 +32,134 @@ class GradientQuestion:
         The current weights; the last input is the constant.
     mechanism : SignedPrivUnitG
         On the whole gradient.
+    rate : float
+        Step length of the curator.
+    order : int ndarray
+        The users in the order in which they are asked.
+    step : int
+        Number of reports before this question, which names the randomness of its answer.
     """
 
-    model: Linear | Layers
+    model: Model
     mechanism: SignedPrivUnitG
+    rate: float
+    order: np.ndarray
+    step: int = 0
+
+    @property
+    def broadcast_bits(self) -> float:
+        """The weights; everything else is known before."""
+        return 64.0 * self.mechanism.dimension
 
     def gradients(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Gradients of the logistic loss at rows X (n, D): hidden weights, output weights, constant."""
+        slope = expit(self.model.scores(X)) - y
         if isinstance(self.model, Linear):
-            return (expit(self.model.scores(X)) - y)[:, None] * X
+            return slope[:, None] * X
         hidden = np.maximum(X @ self.model.hidden.T, 0.0)
         back = np.where(hidden > 0, self.model.output[:-1], 0.0)
-        slope = expit(self.model.scores(X)) - y
         outer = (back[:, :, None] * X[:, None, :]).reshape(len(X), -1)
         return slope[:, None] * np.hstack([outer, hidden, np.ones((len(X), 1))])
 
-    def start(self, users: Users, rate: float) -> LinearPass | NeuralPass:
-        """A pass of one run that starts from the weights, for each of the replications of ``users``."""
-        runs = Runs(np.array([rate]), np.array([self.mechanism.spread]), np.zeros(1, dtype=int))
-        parts = (self.model.weights,) if isinstance(self.model, Linear) else (self.model.hidden, self.model.output)
-        copies = [np.repeat(part[None, None], len(users.X), axis=0) for part in parts]
-        return LinearPass(users, runs, *copies) if len(parts) == 1 else NeuralPass(users, runs, Layers(*copies))
-
-    def moved(self, done: LinearPass | NeuralPass, rate: float) -> np.ndarray:
-        """Sums of the reports that a pass has seen, one row a replication."""
-        if isinstance(done, LinearPass):
-            return (self.model.weights - done.weights[:, 0]) / rate  # type: ignore[union-attr]
-        n_inputs = done.users.X.shape[2]
-        every = np.repeat(np.eye(n_inputs, dtype=done.users.X.dtype)[None], len(done.users.X), axis=0)
-        signal = done.signal.times(every)[:, :, 0].swapaxes(1, 2)
-        outer = signal + self.mechanism.spread * done.noise.total
-        return np.hstack([outer.reshape(len(outer), -1), (done.layers.output[:, 0] - done.output[:, 0]) / rate])
+    def after(self, report: np.ndarray) -> GradientQuestion:
+        """The question after a step against a report."""
+        move = self.rate * report
+        if isinstance(self.model, Linear):
+            model: Model = Linear(self.model.weights - move)
+        else:
+            hidden = self.model.hidden
+            steps = move[: hidden.size].reshape(hidden.shape), move[hidden.size :]
+            model = Layers(hidden - steps[0], self.model.output - steps[1])
+        return replace(self, model=model, step=self.step + 1)
 
 
-class _OneGenerator(Users):
-    """Users of as many independent replications as there are users, who draw from one generator."""
+@dataclass(frozen=True, eq=False)
+class GradientFamily:
+    """Runs of several replications in a sweep; all of it is public.
 
-    def fill(self, room: np.ndarray) -> np.ndarray:
-        """Write standard Gaussians to ``room`` and return it."""
-        room[...] = self.normals[0].standard_normal(room.shape)
-        return room
+    Attributes
+    ----------
+    mechanisms : sequence of SignedPrivUnitG
+        One for each budget.
+    rates : ndarray of shape (L,)
+        Step lengths; number of a run: budget * L + rate.
+    orders : sequence of int ndarrays
+        For each replication.
+    starts : sequence of sequences of Linear or Layers
+        For each replication one model from which all runs start, or one for each rate.
+    rows : sequence of ndarrays of shape (m, D)
+        For each replication the rows, constant included, at which the last models are read: their scores are cheaper
+        than their weights.
+    """
+
+    mechanisms: Sequence[SignedPrivUnitG]
+    rates: np.ndarray
+    orders: Sequence[np.ndarray]
+    starts: Sequence[Sequence[Model]]
+    rows: Sequence[np.ndarray] = ()
+
+    def run(self, several: Sequence[Records], streams: Sequence[Streams]) -> LinearPass | NeuralPass:
+        """Visit all users of all replications (of equal shapes)."""
+        budgets = np.repeat(np.arange(len(self.mechanisms)), len(self.rates))
+        asked = [records.take(order) for records, order in zip(several, self.orders, strict=True)]
+        parts = list(zip(streams, asked, strict=True))
+        uniforms = [own.generator("report").random((3, len(records))) for own, records in parts]
+        along = np.stack([[m.along(u[1], u[2]) for m in self.mechanisms] for u in uniforms])
+        example, n_starts = self.starts[0][0], len(self.starts[0])
+        hidden = 0 if isinstance(example, Linear) else len(example.hidden)
+        users = Visits(
+            X=np.stack([with_constant(records.X) for records in asked]),
+            y=np.stack([records.y for records in asked]),
+            u_sign=np.stack([u[0] for u in uniforms]),
+            along=along[:, budgets],
+            normals=[own.generator("normals", hidden=hidden) for own in streams],
+        )
+        own_start = np.arange(len(self.rates)) if n_starts > 1 else np.zeros(len(self.rates), dtype=int)
+        runs = Runs(
+            rates=np.tile(self.rates, len(self.mechanisms)),
+            spread=np.repeat([m.spread for m in self.mechanisms], len(self.rates)),
+            start=np.tile(own_start, len(self.mechanisms)),
+        )
+        if isinstance(example, Linear):
+            return LinearPass(users, runs, self._stacked("weights")).run()
+        return NeuralPass(users, runs, Layers(self._stacked("hidden"), self._stacked("output"))).run()
+
+    def _stacked(self, part: str) -> np.ndarray:
+        return np.stack([[getattr(model, part) for model in own] for own in self.starts])
 
 
 class GradientDevice(Device[GradientQuestion]):
     """Clip the own gradient to length 1, turn it into a unit vector with the right mean, and send it by PrivUnitG."""
 
-    def draws(
-        self, streams: Streams, n: int, question: GradientQuestion
-    ) -> tuple[np.ndarray, Sequence[np.random.Generator]]:
-        """Uniforms of shape (3, n) for sign, side and tail, and the generator of the Gaussians."""
-        return streams.generator("report").random((3, n)), [streams.generator("normals")]
+    def mechanism(self, question: GradientQuestion) -> SignedPrivUnitG:
+        """Signed PrivUnitG."""
+        return question.mechanism
 
-    def report(
-        self,
-        records: Records,
-        question: GradientQuestion,
-        draws: tuple[np.ndarray, Sequence[np.random.Generator]],
-    ) -> np.ndarray:
-        """Randomised gradients of shape (n, D): steps of length 1 of the recursion, one user in each replication."""
-        uniforms, normals = draws
-        users = _OneGenerator(
-            X=with_constant(records.X)[:, None],
-            y=records.y[:, None].astype(float),
-            u_sign=uniforms[0][:, None],
-            along=question.mechanism.along(uniforms[1], uniforms[2])[:, None, None],
-            normals=normals,
-        )
-        return question.moved(question.start(users, 1.0).run(), 1.0)
+    def inputs(self, records: Records, question: GradientQuestion) -> np.ndarray:
+        """Gradients at the broadcast weights, shape (n, D)."""
+        return question.gradients(with_constant(records.X), records.y)
 
-    def law(self, question: GradientQuestion, records: Records) -> tuple[SignedPrivUnitG, np.ndarray]:
-        """Signed PrivUnitG on the gradients."""
-        return question.mechanism, question.gradients(with_constant(records.X), records.y)
+    def draws(self, streams: Streams, n: int, question: GradientQuestion) -> np.random.Generator:
+        """A generator of this step's own."""
+        return streams.generator("report", step=question.step)
 
-    def fields(self, question: GradientQuestion) -> tuple[Field, ...]:
+    def columns(self, question: GradientQuestion) -> int:
         """One number for each weight."""
-        return (Reals(question.mechanism.dimension),)
+        return question.mechanism.dimension
 
-    def budget(self, question: GradientQuestion) -> float:
-        """Exact epsilon of the report."""
-        return question.mechanism.epsilon
+    def draw_chain(self, records: Records, question: GradientQuestion, streams: Streams) -> GradientQuestion:
+        """The question after one pass, of a single run."""
+        rates = np.array([question.rate], dtype=np.float64)
+        family = GradientFamily([question.mechanism], rates, [question.order], [[question.model]])
+        last = family.run([records], [streams]).final(0, 0)
+        return replace(question, model=last, step=question.step + question.order.size)
+
+    def draw_together(
+        self, several: Sequence[Records], family: GradientFamily, streams: Sequence[Streams]
+    ) -> list[np.ndarray]:
+        """Scores of all last models at the rows of the family, shape (n_runs, m) for each replication."""
+        done = family.run(several, streams)
+        return [done.scores(r, rows) for r, rows in enumerate(family.rows)]
 
 
 GRADIENT = GradientDevice()

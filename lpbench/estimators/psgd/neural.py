@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from lpbench.estimators.progress import report_progress
 from lpbench.estimators.psgd.noise import HiddenNoise
-from lpbench.estimators.psgd.passes import Runs, Users
+from lpbench.estimators.psgd.passes import Runs, Visits
 from lpbench.privacy import report_coefficients
 
 #: Users of a block whose reports enter the hidden inputs one by one; earlier ones do so in products of matrices.
@@ -110,13 +110,13 @@ class NeuralPass:
 
     Parameters
     ----------
-    users : Users
+    users : Visits
     runs : Runs
     layers : Layers
         Initial weights with leading axes (R, starts).
     """
 
-    def __init__(self, users: Users, runs: Runs, layers: Layers) -> None:
+    def __init__(self, users: Visits, runs: Runs, layers: Layers) -> None:
         self.users, self.runs, self.layers = users, runs, layers
         self.h = layers.hidden.shape[2]
         self.noise = HiddenNoise(users, self.h)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lpbench.estimators.psgd.passes import Users
+from lpbench.estimators.psgd.passes import Visits
 
 #: Up to so many inputs it is cheaper to draw every z than to factor the covariance of its products.
 _FEW_INPUTS = 16
@@ -30,7 +30,7 @@ class HiddenNoise:
 
     Parameters
     ----------
-    users : Users
+    users : Visits
     n_hidden : int
 
     Attributes
@@ -41,7 +41,7 @@ class HiddenNoise:
         Sum of the z of the users visited.
     """
 
-    def __init__(self, users: Users, n_hidden: int) -> None:
+    def __init__(self, users: Visits, n_hidden: int) -> None:
         replications, _, D = users.X.shape
         self._users, self._few = users, D <= _FEW_INPUTS
         self.block = 16 if self._few else int(np.clip(4.0 * np.sqrt(D), 16, 256))

@@ -17,23 +17,10 @@ import numpy as np
 from scipy.special import expit
 
 from lpbench.privacy import report_coefficients
-from lpbench.seeds import Streams
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Rows of one replication with the constant feature, labels 0 and 1, and its streams."""
-
-    X: np.ndarray
-    y: np.ndarray
-    X_public: np.ndarray | None
-    y_public: np.ndarray | None
-    classes: np.ndarray
-    streams: Streams
-
-
-@dataclass(frozen=True)
-class Users:
+class Visits:
     """The private users in the order of the pass, and their draws.
 
     Attributes
@@ -98,13 +85,13 @@ class LinearPass:
 
     Parameters
     ----------
-    users : Users
+    users : Visits
     runs : Runs
     weights : ndarray of shape (R, starts, D)
         Initial weights.
     """
 
-    def __init__(self, users: Users, runs: Runs, weights: np.ndarray) -> None:
+    def __init__(self, users: Visits, runs: Runs, weights: np.ndarray) -> None:
         self.users, self.runs = users, runs
         self.weights = weights[:, runs.start]
         self._norms = np.linalg.norm(users.X, axis=2)

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalClassifier, LocalRegressor, Rows, SweepResult, check_mask, expand_grid
-from lpbench.estimators.public_sample.public_rows import NOTE
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
+from lpbench.estimators.base import Grid, LocalClassifier, LocalRegressor, SweepResult, Task, expand_grid, grouped
+from lpbench.estimators.tuning_free.public_score import NOTE
+from lpbench.privacy import Users
 from lpbench.seeds import Streams
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Checked arguments of ``fit``, and what was learned from the public sample.
-
-    Attributes
-    ----------
-    X, codes, mask : ndarrays of shapes (n, d), (n,), (n, d)
-    X_public, public_codes : ndarrays of shapes (q, d), (q,), or None
-    public : object
-        Result of :meth:`IndicatorClassifier._learn_public`.
-    """
-
-    X: np.ndarray
-    codes: np.ndarray
-    mask: np.ndarray
-    X_public: np.ndarray | None
-    public_codes: np.ndarray | None
-    public: Any = None
 
 
 class IndicatorClassifier(LocalClassifier):
@@ -47,77 +25,51 @@ class IndicatorClassifier(LocalClassifier):
     uses_mask = True
     uses_public = True
 
+    #: Parameters that points of a sweep may vary without the public sample being read anew.
+    _cheap: ClassVar[tuple[str, ...]] = ()
+
     @abstractmethod
-    def _regress(self, sample: Sample, k: int, users: np.ndarray, streams: Streams) -> LocalRegressor:
-        """Return a regressor fitted to the users' indicators of class k."""
+    def _regress(self, users: Users, k: int, public: Any, streams: Streams) -> LocalRegressor:
+        """Return a regressor that has learned users' indicators of class k; ``streams`` is the curator's."""
 
     @abstractmethod
     def _estimate(self, k: int, X: np.ndarray, model: LocalRegressor, public: Any) -> np.ndarray:
         """Probability of class k at rows X, before it is bounded."""
 
-    def _learn_public(self, sample: Sample) -> Any:
+    def _learn_public(self, users: Users, streams: Streams) -> Any:
         """What the public sample alone teaches; shared by all budgets."""
         return None
+
+    def _reads(self, users: Users) -> bool:
+        """Whether a public sample is read."""
+        return users.public is not None
 
     def _public_at(self, X: np.ndarray) -> Any:
         """What was learned from the public sample, at rows X; shared by all budgets."""
         return None
 
-    def _reads(self, sample: Sample) -> bool:
-        """Whether a public sample is read."""
-        return sample.X_public is not None
+    def learn(self, users: Users) -> Self:
+        """Learn from the public sample and ask the users."""
+        streams = self._streams()
+        return self._asked(users, self._learn_public(users, streams), streams)
 
-    def _public_bits(self) -> float:
-        """Bits of what is broadcast of the public sample."""
-        return 0.0
-
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit on the public sample and ask the users.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Class labels.
-        mask : boolean ndarray of shape (n, d), optional
-            True where a user protects a feature. None: all features are protected.
-        X_public : ndarray of shape (q, d), optional
-        y_public : ndarray of shape (q,), optional
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(self._sample(X, y, mask, X_public, y_public))
-
-    def _sample(self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows) -> Sample:
-        X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
-        sample = Sample(X, codes, check_mask(mask, X.shape), X_public, public_codes)
-        self.public_ = self._learn_public(sample)
-        return replace(sample, public=self.public_)
-
-    def _fit(self, sample: Sample) -> Self:
-        self.public_, n_classes, streams = sample.public, self.classes_.size, self._streams()
-        asked = [1] if n_classes == 2 else list(range(n_classes)) if n_classes > 2 else []
-        order = np.arange(sample.codes.size)
-        if len(asked) > 1:
-            order = streams.generator("class groups").permutation(order)
-        groups = np.array_split(order, max(len(asked), 1))
-        own = [streams if len(asked) == 1 else streams.child("class", number=k) for k in asked]
-        fitted = [self._regress(sample, *each) for each in zip(asked, groups, own, strict=False)]
-        # The seeds of the users' noise do not stay in the models.
-        self.models_ = [model.set_params(random_state=None) for model in fitted]
-        self.guarantee_ = self._spent(sample)
+    def _asked(self, users: Users, public: Any, streams: Streams) -> Self:
+        self.public_, n_classes = public, self.classes_.size
+        if self._reads(users):
+            users.note(NOTE)
+        if n_classes == 2:
+            self.models_ = [self._regress(users, 1, public, streams)]
+        else:
+            order = streams.generator("class groups").permutation(users.n)
+            groups = np.array_split(order, n_classes) if n_classes > 2 else []
+            self.models_ = [
+                self._regress(users.take(group, "class", number=k), k, public, streams.child("class", number=k))
+                for k, group in enumerate(groups)
+            ]
+        for model in self.models_:
+            # The seed of the curator's choices is that of the users' noise in a simulation.
+            model.set_params(random_state=None)
         return self
-
-    def _spent(self, sample: Sample) -> Guarantee:
-        note = self._noted(NOTE if self._reads(sample) else "")
-        if not self.models_:
-            return Guarantee("semi_feature_ldp", 0.0, rounds=0, bits_up=0.0, note=note)
-        spent = max((model.guarantee_ for model in self.models_), key=lambda g: g.epsilon)
-        return replace(spent, bits_down=spent.bits_down + self._public_bits(), note=note)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
@@ -135,15 +87,21 @@ class IndicatorClassifier(LocalClassifier):
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / len(self.models_))
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Score all budgets and points; what the public sample teaches is shared."""
-        points = expand_grid(grid)
-        model = clone(self).set_params(random_state=streams)
-        sample = model._sample(problem.X_train, problem.y_train, **problem.fit_arguments)
-        X = model._prepare(problem.X_test)
-        public, values = model._public_at(X), np.empty((len(budgets), len(points)))
-        for b, epsilon in enumerate(budgets):
-            for g, point in enumerate(points):
-                model.set_params(**point, epsilon=epsilon)._fit(sample)
-                values[b, g] = problem.score(model.classes_[model._decide(model._probabilities(X, public))])
+        return [self._scored(task, budgets, expand_grid(grid)) for task in tasks]
+
+    def _scored(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> SweepResult:
+        values = np.empty((len(budgets), len(points)))
+        for common, members in grouped(points, self._cheap):
+            model = clone(self).set_params(random_state=task.streams, **common)
+            model._meet(task.users)
+            model.public_ = model._learn_public(task.users, task.streams)
+            X = model._prepare(task.X_test)
+            at_test = model._public_at(X)
+            for b, epsilon in enumerate(budgets):
+                for g in members:
+                    model.set_params(**points[g], epsilon=epsilon)
+                    model._asked(task.users.fresh(), model.public_, task.streams)
+                    values[b, g] = task.score(model.classes_[model._decide(model._probabilities(X, at_test))])
         return SweepResult(values)

@@ -6,22 +6,30 @@ those that the shown features of the user allow. Under local privacy of the whol
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from typing import Self
 
 import numpy as np
 
 from lpbench.checks import check_number, check_whole
-from lpbench.estimators.base import LocalEstimator, Rows, SweepResult, check_epsilon
-from lpbench.estimators.histoftree.histoftree import CellRegressor, _guarantee
+from lpbench.estimators.base import SweepResult, Task, check_epsilon
+from lpbench.estimators.histoftree.cell_device import CELL
+from lpbench.estimators.histoftree.cell_shortcut import CellFamily
+from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.public_mask import PublicMask
-from lpbench.estimators.histoftree.rounds import Rounds, Setting
-from lpbench.estimators.public_sample.public_rows import NOTE, public_rows
+from lpbench.estimators.histoftree.rounds import Split, public_features
+from lpbench.estimators.histoftree.setting import Setting
+from lpbench.estimators.histoftree.user_cells import UserCells
+from lpbench.estimators.private_labels import LABEL
+from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.partitions import TreePartition, grow_cart, grow_max_edge
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class LPDTRegressor(CellRegressor):
     """Locally private decision tree with public data (Ma, Zhang, Cai & Yang, NeurIPS 2023).
 
@@ -46,13 +54,8 @@ class LPDTRegressor(CellRegressor):
         Share of the users whom a cell must be estimated to hold more of than this.
     noise : {"laplace", "discrete"}, default "laplace"
         Noise of the labels.
-    y_range : (float, float), optional
-        Public range of the labels; labels of the public sample are clipped to it.
-    clip : bool, default True
-        Clip predictions to ``y_range``.
-    domain : (float, float), default (0, 1)
-        Public range of every feature.
-    random_state : int, RandomState, Generator, Streams or None
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`; labels of the public sample are clipped to ``y_range``.
 
     Attributes
     ----------
@@ -66,91 +69,87 @@ class LPDTRegressor(CellRegressor):
     middle of ``y_range``.
     """
 
+    costs = (0, 0.1, 8000)
+    rounding = "sums as wide as the processor's vectors"
     uses_public = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        depth: int = 2,
-        min_samples_leaf: int = 10,
-        label_share: float = 0.5,
-        rule: str = "max_edge",
-        mechanism: str = "rr",
-        least_share: float = 0.0,
-        noise: str = "laplace",
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.depth = depth
-        self.min_samples_leaf = min_samples_leaf
-        self.label_share = label_share
-        self.rule = rule
-        self.mechanism = mechanism
-        self.least_share = least_share
-        self.noise = noise
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    depth: int = 2
+    min_samples_leaf: int = 10
+    label_share: float = 0.5
+    rule: str = "max_edge"
+    mechanism: str = "rr"
+    least_share: float = 0.0
+    noise: str = "laplace"
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
         names = ("depth", "label_share", "rule", "mechanism")
         return Setting(n_grid_features=0, bins=1, split_score="weighted", **{name: params[name] for name in names})
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Grow the tree from the public sample and fill its cells.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Labels within ``y_range``.
-        mask : boolean ndarray of shape (n, d), optional
-            True = protected. None: every feature is protected.
-        X_public : ndarray of shape (q, d), optional
-        y_public : ndarray of shape (q,), optional
-
-        Returns
-        -------
-        self
-        """
+    def learn(self, users: Users) -> Self:
+        """Grow the tree from the public sample and fill its cells."""
         epsilon = check_epsilon(self.epsilon)
-        X, y, mask = self._check_fit(X, y, mask)
-        public, streams = public_rows(self, X_public, y_public), self._streams()
-        setting = self._setting(self.get_params(deep=False), mask, epsilon)
-        check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
-        tree = self._grow(public, X.shape[1], streams)
-
+        if users.public is not None:
+            users.note(NOTE)
+        setting = self._setting(self.get_params(deep=False), users.mask, epsilon)
+        split = self._split(users)
+        tree = self._public_tree(users)
         label_budget, cell_budget = setting.budgets(epsilon)
-        rounds = Rounds(X, y, mask, streams)
-        labels = rounds.labels(self._label_question(label_budget))
-        split = rounds.split(np.arange(X.shape[1]), 0)
+        labels = users.ask(LABEL, self._label_question(label_budget))
         [leaves] = split.leaves(tree, [setting.depth], setting.rule)
-        grid, reports = rounds.close(split.grid(1), leaves, labels, setting.mechanism, cell_budget)
-        self._assemble(setting, split, tree, (grid, leaves), labels, reports)
-        self._leaf_means = self._public_means(public, tree)
-        self._least_count = check_number("least_share", self.least_share, least=0, below=1) * y.size
-        note = self._noted(NOTE if public is not None else "")
-        self.guarantee_ = _guarantee(setting, epsilon, mask, grid.choices * leaves.choices, tree, note)
+        question = setting.question(tree, split.grid_columns, split.tree_columns, cell_budget)
+        self._second_round(users, question, UserCells(split.grid(1), leaves), labels)
+        self._leaf_means = self._public_means(users, tree)
         return self
 
-    def _grow(self, public: tuple[np.ndarray, np.ndarray] | None, d: int, streams: Streams) -> TreePartition:
-        """The partition; nothing but the public sample decides it."""
-        X, y = (np.zeros((0, d)), np.zeros(0)) if public is None else public
+    def _swept(self, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> SweepResult:
+        """Points share the tree, and budgets the cells in which users lie."""
+        users, X_test = task.users, self._to_unit_cube(task.X_test)
+        split, result = self._split(users), SweepResult(np.full((len(budgets), len(points)), np.nan))
+        grid, columns = split.grid(1), (split.grid_columns, split.tree_columns)
+        query = grid.locate(X_test[:, :0])
+        for g, params in enumerate(points):
+            model = copy(self)
+            model.__dict__.update(params, random_state=task.streams)
+            model._meet(users)
+            setting = model._setting(params, users.mask, math.inf)
+            tree = model._public_tree(users)
+            [leaves] = split.leaves(tree, [setting.depth], setting.rule)
+            model._leaf_means, rows = model._public_means(users, tree), tree.leaf_index()[tree.apply(X_test)]
+            shares = [setting.budgets(check_epsilon(epsilon)) for epsilon in budgets]
+            labels = users.sums_of_many(LABEL, [model._label_question(budget) for budget, _ in shares])
+            levels = setting.depth, setting.depth, setting.rule != "cart"
+            for b, (y, (_, budget)) in enumerate(zip(labels, shares, strict=True)):
+                asked = [(grid, query, setting.mechanism)]
+                family = CellFamily(tree, *levels, *columns, budget, y, leaves, rows, asked)
+                [sums] = users.sums_of_many(CELL, family)
+                result.values[b, g] = task.score(model._filled(sums, rows))
+        return result
+
+    def _split(self, users: Users) -> Split:
+        """All features to the tree."""
+        return Split(public_features(users), users.mask, np.arange(users.n_features), 0, self._streams())
+
+    def _public_tree(self, users: Users) -> TreePartition:
+        """Check what remains to be checked, and grow the partition; nothing but the public sample decides it."""
+        check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
+        self._least_count = check_number("least_share", self.least_share, least=0, below=1) * users.n
+        X, y = self._public_rows(users) or (np.zeros((0, users.n_features)), np.zeros(0))
+        streams = self._streams()
         if self.rule == "cart":
             seed = streams.integer("tree")
             return grow_cart(X, y, self.depth, min_samples_leaf=self.min_samples_leaf, seed=seed)
         rng = streams.generator("tree") if self.rule == "random" else None
         return grow_max_edge(X, y, self.depth, min_samples_leaf=self.min_samples_leaf, rule=self.rule, rng=rng)
 
-    def _public_means(self, public: tuple[np.ndarray, np.ndarray] | None, tree: TreePartition) -> np.ndarray:
+    def _public_rows(self, users: Users) -> tuple[np.ndarray, np.ndarray] | None:
+        """The public sample, with its labels clipped to the public range."""
+        return None if users.public is None else (users.public.X, np.clip(users.public.y, *self.y_range_))
+
+    def _public_means(self, users: Users, tree: TreePartition) -> np.ndarray:
         """Mean public label of every leaf; leaves without public rows get the overall mean."""
+        public = self._public_rows(users)
         if public is None:
             return np.full(tree.n_leaves(), sum(self.y_range_) / 2.0)
         X, y = public
@@ -163,10 +162,10 @@ class LPDTRegressor(CellRegressor):
         """Predict labels for complete features X of shape (m, d)."""
         X = self._check_predict(X)
         leaves = self.tree_.leaf_index()[self.tree_.apply(X)]
-        count, total = self._reports.estimate(self._grid.locate(X[:, :0]), leaves)
+        return self._filled(self._reports.estimate(self._grid.locate(X[:, :0]), leaves), leaves)
+
+    def _filled(self, sums: tuple[np.ndarray, np.ndarray], leaves: np.ndarray) -> np.ndarray:
+        """Ratios of label sums and counts, or public means where too few users are estimated to lie."""
+        count, total = sums
         filled = count > self._least_count
         return self._finish(np.where(filled, total / np.where(filled, count, 1.0), self._leaf_means[leaves]))
-
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Any, streams: Streams) -> SweepResult:
-        """Score the grid by the loop over fits."""
-        return LocalEstimator.sweep(self, problem, budgets, grid, streams)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from lpbench.estimators.base import LocalRegressor, Rows
+from lpbench.estimators.base import LocalRegressor
 from lpbench.estimators.public_sample.public_mean import PublicMean
-from lpbench.estimators.public_sample.public_rows import public_rows
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Users
 
 
+@dataclass(eq=False, repr=False)
 class PublicForestRegressor(LocalRegressor):
     """Forests on the public sample; see :class:`PublicMean`.
 
@@ -21,13 +21,9 @@ class PublicForestRegressor(LocalRegressor):
 
     Parameters
     ----------
-    y_range : (float, float), optional
-        Public range of the label; without it, that of the public labels.
-    clip : bool
-        Clip predictions to ``y_range``.
-    domain : (float, float)
-        Public range of every feature.
-    random_state : int, Generator, RandomState, Streams or None
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`; without a range nothing is clipped, and no private label
+        is read for one.
 
     Attributes
     ----------
@@ -39,47 +35,20 @@ class PublicForestRegressor(LocalRegressor):
     Without a public sample the middle of the range is predicted.
     """
 
+    costs = (110000, 1, 0)
+    rounding = "linear algebra of the BLAS"
     uses_epsilon = False
     uses_public = True
 
-    def __init__(
-        self,
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
-
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit on the public sample.
-
-        Parameters
-        ----------
-        X, y : ndarrays of shapes (n, d), (n,)
-            Not read.
-        mask : ignored
-        X_public : ndarray of shape (q, d), optional
-        y_public : ndarray of shape (q,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._check_fit(X, y, mask)
-        public = public_rows(self, X_public, y_public)
-        self.model_ = None if public is None else PublicMean(*public, self._streams())
-        self.guarantee_ = Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note="reads the public sample alone")
+    def learn(self, users: Users) -> Self:
+        """Fit on the public sample; nobody is asked."""
+        self.model_ = PublicMean.of(users, self._streams())
+        users.note("reads the public sample alone")
         return self
 
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], str]:
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
         # Private labels are not read: without a public range nothing is clipped.
-        return ((-np.inf, np.inf), "") if self.y_range is None else super()._public_range(y)
+        return ((-np.inf, np.inf), []) if self.y_range is None else super()._public_range(y)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): ndarray of shape (m,)."""

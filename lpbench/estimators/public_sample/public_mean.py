@@ -7,8 +7,9 @@ import math
 import numpy as np
 from scipy.optimize import nnls
 
-from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.privacy import Users
+from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
 
 #: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
@@ -50,6 +51,14 @@ class PublicMean:
         self.left_out = self.mean + gains @ self.weights
         self._spread = float(np.abs(y - self.left_out).max())
 
+    @classmethod
+    def of(cls, users: Users, streams: Streams) -> PublicMean | None:
+        """Grow the forests from the users' public sample, its labels clipped to the public range; None without one."""
+        if users.public is None or users.y_range is None:
+            return None
+        X, y = users.public
+        return cls(X, np.clip(y, *users.y_range), streams)
+
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict rows X of shape (m, d): ndarray of shape (m,)."""
         parts = [w * (f.predict(X) - self.mean) for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
@@ -65,7 +74,7 @@ class PublicMean:
         return min(max(self._spread, _NARROWEST * width), width) if self._forests else width
 
     @property
-    def bits(self) -> float:
+    def broadcast_bits(self) -> float:
         """Bits of the broadcast: feature and threshold of each cut, and the mean of each leaf."""
         used = [f for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
         return REAL_BITS + sum(forest_bits(forest) for forest in used)
@@ -73,6 +82,6 @@ class PublicMean:
 
 def forest_bits(forest: HalfForest) -> float:
     """Bits of a forest's trees."""
-    cuts = sum(tree.node_count // 2 for tree in forest._trees)
-    feature = math.ceil(math.log2(max(forest._trees[0].n_features, 2)))
-    return cuts * (REAL_BITS + feature) + (cuts + len(forest._trees)) * REAL_BITS
+    cuts = sum(tree.node_count // 2 for tree in forest.trees)
+    feature = math.ceil(math.log2(max(forest.trees[0].n_features, 2)))
+    return cuts * (REAL_BITS + feature) + (cuts + len(forest.trees)) * REAL_BITS

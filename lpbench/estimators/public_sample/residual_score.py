@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from lpbench.checks import check_choice
 from lpbench.estimators.base import LocalRegressor
 from lpbench.estimators.public_sample.class_process import ClassProcess
-from lpbench.estimators.public_sample.indicators import IndicatorClassifier, Sample
-from lpbench.estimators.public_sample.public_residual_gp import public_residuals, residual_model
+from lpbench.estimators.public_sample.indicators import IndicatorClassifier
+from lpbench.estimators.public_sample.public_residual_gp import residual_model
+from lpbench.estimators.relabelled import Indicator, RelabelledUsers
 from lpbench.estimators.tuning_free.public_score import PublicScore
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import PublicSample, Records, Users
+from lpbench.seeds import Streams
 
 REPORTS = ("residuals", "labels")
 
 
+@dataclass(frozen=True, eq=False)
+class IndicatorResidual:
+    """What a public score leaves of the indicator of a class at the complete record."""
+
+    score: PublicScore
+    code: int
+
+    def labels(self, records: Records) -> np.ndarray:
+        """Residuals in [-1, 1]."""
+        probabilities = records.by_row(self.score, self.score.predict_proba)
+        return np.clip((records.y == self.code) - probabilities[:, self.code], -1.0, 1.0)
+
+
+@dataclass(eq=False, repr=False)
 class ResidualScore(IndicatorClassifier):
     """Private classification with masks, a public sample, or both, without a parameter to tune.
 
@@ -34,11 +51,8 @@ class ResidualScore(IndicatorClassifier):
     reports : {"residuals", "labels"}
         ``labels``: the second build. Devices send the indicator itself by randomised response (:mod:`.class_process`),
         and the curator subtracts what it knows of the public score.
-    domain : (float, float)
-        Public range of every feature, to which features are clipped.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -51,61 +65,40 @@ class ResidualScore(IndicatorClassifier):
         ``semi_feature_ldp``: epsilon of the one report that a user sends.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        public: bool = True,
-        reports: str = "residuals",
-        domain: tuple[float, float] = (0.0, 1.0),
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.public = public
-        self.reports = reports
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    costs = (150000, 26, 60000)
+    rounding = "linear algebra of the BLAS"
 
-    def _learn_public(self, sample: Sample) -> PublicScore | None:
-        if not self.public or sample.X_public is None or sample.public_codes is None:
+    epsilon: float = 1.0
+    public: bool = True
+    reports: str = "residuals"
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
+
+    _cheap = ("reports",)
+
+    def _learn_public(self, users: Users, streams: Streams) -> PublicScore | None:
+        if not self._reads(users) or users.public is None:
             return None
-        seed = self._streams().integer("tree")
-        return PublicScore(sample.X_public, sample.public_codes, self.classes_.size, seed)
+        return PublicScore(*users.public, self.classes_.size, streams.integer("tree"))
 
-    def _reads(self, sample: Sample) -> bool:
-        return sample.public is not None
+    def _reads(self, users: Users) -> bool:
+        return self.public and super()._reads(users)
 
     def _public_at(self, X: np.ndarray) -> np.ndarray | None:
         return None if self.public_ is None else self.public_.predict_proba(X)
 
-    def _regress(self, sample: Sample, k: int, users: np.ndarray, streams: Streams) -> LocalRegressor:
+    def _regress(self, users: Users, k: int, public: PublicScore | None, streams: Streams) -> LocalRegressor:
         check_choice("reports", self.reports, REPORTS)
-        labels, y_range, X = (sample.codes[users] == k).astype(float), (0.0, 1.0), sample.X[users]
         if self.reports == "labels":
-            process = ClassProcess(self.epsilon, y_range=y_range, clip=False, domain=(0.0, 1.0), random_state=streams)
-            return process.ask(X, labels, sample.mask[users], self._scored(sample, k))
-        if sample.public is not None:
-            labels, y_range = public_residuals(labels, sample.public.predict_proba(X)[:, k], 1.0), (-1.0, 1.0)
-        return residual_model(self.epsilon, y_range, streams).fit(X, labels, mask=sample.mask[users])
-
-    @staticmethod
-    def _scored(sample: Sample, k: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Public rows and their scores of class k."""
-        if sample.public is None or sample.X_public is None:
-            return None
-        return sample.X_public, sample.public.predict_proba(sample.X_public)[:, k]
+            scored = None
+            if public is not None and users.public is not None:
+                scored = PublicSample(users.public.X, public.predict_proba(users.public.X)[:, k])
+            process = ClassProcess(self.epsilon, clip=False, random_state=streams)
+            return process.learn_from(RelabelledUsers(users, Indicator(k), (0.0, 1.0), scored))
+        if public is None:
+            left = RelabelledUsers(users, Indicator(k), (0.0, 1.0))
+        else:
+            left = RelabelledUsers(users, IndicatorResidual(public, k), (-1.0, 1.0))
+        return residual_model(self.epsilon, left.range, streams).learn_from(left)
 
     def _estimate(self, k: int, X: np.ndarray, model: LocalRegressor, public: np.ndarray | None) -> np.ndarray:
         return model.predict(X) + (0.0 if public is None else public[:, k])
-
-    def _public_bits(self) -> float:
-        broadcast = self.public_ is not None and self.reports == "residuals"
-        return score_bits(self.public_) if broadcast else 0.0
-
-
-def score_bits(score: PublicScore) -> float:
-    """Bits of the broadcast forests: feature and threshold of each cut, class shares of each leaf."""
-    trees = [tree for forest in score._forests for tree, _ in forest._trees]
-    cuts = sum(tree.node_count // 2 for tree in trees)
-    return 64.0 * (2 * cuts + (cuts + len(trees)) * (score.n_classes - 1)) + 64.0

@@ -10,9 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.base import Grid, LocalClassifier, Rows, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.lpct.base import with_parameters
-from lpbench.estimators.lpct.sweep import by_shared_parameters
+from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, check_epsilon, expand_grid, grouped
 from lpbench.estimators.tuning_free.drift_posterior import (
     DriftPosterior,
     bounded_logit,
@@ -20,13 +18,11 @@ from lpbench.estimators.tuning_free.drift_posterior import (
     drifted_means,
     fit_drift,
 )
-from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, PublicScore
-from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affordable_cells
-from lpbench.estimators.tuning_free.subset_device import SUBSET, SubsetQuestion
-from lpbench.privacy import SubsetSelection
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, NOTE, PublicScore
+from lpbench.estimators.tuning_free.score_cells import SPREAD, affordable_cells
+from lpbench.estimators.tuning_free.subset_device import SUBSET, ScoreRecipe, SubsetQuestion
+from lpbench.privacy import PublicSample, SubsetSelection, Users
+from lpbench.seeds import Streams
 
 CELLS, REPORTS = ("auto", "labels", "score", "none"), ("subset", "grr")
 #: Leaf sizes of the public learner.
@@ -36,19 +32,21 @@ _CHEAP = ("cells", "report", "trust")
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
-    """Everything that does not depend on the budget: the score of all rows and the users' randomness."""
+class _Public:
+    """What is public before anybody is asked, whatever the budget: the score, its rows, and how many users there are.
 
+    ``X`` of shape (q, d) and ``codes`` of shape (q,) are the public sample; ``given``: there is one.
+    """
+
+    score: PublicScore
     X: np.ndarray
     codes: np.ndarray
-    X_public: np.ndarray | None
-    public_codes: np.ndarray | None
-    score: PublicScore
-    probabilities: np.ndarray
-    streams: Streams
+    given: bool
     seed: int
+    n_users: int
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedScore(LocalClassifier):
     """LDP classification with a public sample and without a parameter to tune.
 
@@ -74,11 +72,8 @@ class CalibratedScore(LocalClassifier):
         generalised randomised response throughout (for comparison).
     trust : float in [0, 1)
         Prior probability that the private class probabilities are those of the public score.
-    domain : (float, float) or None
-        Public range of the features. None: no clipping.
-    classes : array-like, optional
-        Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -96,128 +91,80 @@ class CalibratedScore(LocalClassifier):
     Without a public sample the labels alone are reported, and the estimated class shares are predicted.
     """
 
+    costs = (160000, 0.08, 7000)
     uses_public = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        learner: str = "mixture",
-        cells: str = "auto",
-        report: str = "subset",
-        trust: float = 0.9,
-        domain: tuple[float, float] | None = None,
-        classes: Sequence | None = None,
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.learner = learner
-        self.cells = cells
-        self.report = report
-        self.trust = trust
-        self.domain = domain
-        self.classes = classes
-        self.random_state = random_state
+    epsilon: float = 1.0
+    learner: str = "mixture"
+    cells: str = "auto"
+    report: str = "subset"
+    trust: float = 0.9
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit the score on the public sample and calibrate it on the private one.
+    def learn(self, users: Users) -> Self:
+        """Fit the score on the public sample and calibrate it on the private one."""
+        return self._calibrated(users, self._read(users, self._streams()))
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-        mask : ignored
-            Every feature is protected.
-        X_public : ndarray of shape (q, d), optional
-        y_public : ndarray of shape (q,), optional
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(self._sample(X, y, mask, X_public, y_public))
-
-    def _sample(self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows) -> _Sample:
+    def _read(self, users: Users, streams: Streams) -> _Public:
+        """Grow the score from the public sample; every feature of the users is protected."""
         check_choice("learner", self.learner, LEARNERS)
-        X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
-        streams = self._streams()
+        nothing = PublicSample(np.empty((0, users.n_features)), np.empty(0, dtype=np.int64))
+        X, codes = nothing if users.public is None else users.public
         seed = streams.integer("tree")
-        rows = (X[:0], codes[:0]) if X_public is None else (X_public, public_codes)
-        score = PublicScore(*rows, self.classes_.size, seed, LEARNERS[self.learner])
-        return _Sample(X, codes, X_public, public_codes, score, score.predict_proba(X), streams, seed)
+        score = PublicScore(X, codes, self.classes_.size, seed, LEARNERS[self.learner])
+        return _Public(score, X, codes, users.public is not None, seed, users.n)
 
-    def _fit(self, sample: _Sample) -> Self:
-        mechanism = self._design(sample)
-        question = self._question(mechanism)
-        categories = question.categories(sample.codes, sample.probabilities, sample.X)
-        draws = SUBSET.draws(sample.streams, categories.size, question)
-        reports = SUBSET.hidden(categories, question, draws)
-        return self._learned(sample, mechanism, np.bincount(reports.ravel(), minlength=mechanism.n_categories))
+    def _calibrated(self, users: Users, public: _Public) -> Self:
+        """Ask the users and fit the drift to how often each category was reported."""
+        question = self._question(public)
+        mechanism = question.mechanism
+        self._score, self._cells = public.score, question.cells
+        self.n_cells_ = mechanism.n_categories // self.classes_.size
+        _, reports = users.ask_present(SUBSET, question)
+        counts = np.bincount(reports.ravel(), minlength=mechanism.n_categories)
+        counts = counts.reshape(self.n_cells_, self.classes_.size).astype(np.float64)
+        self._drifts = self._posteriors(public, counts, mechanism)
+        self.no_drift_ = np.array([posterior.no_drift for posterior in self._drifts])
+        if public.given:
+            users.note(NOTE)
+        return self
 
-    def _design(self, sample: _Sample) -> SubsetSelection:
-        """Settle what is public before anybody reports: the cells and the randomizer."""
+    def _question(self, public: _Public) -> SubsetQuestion:
+        """What every user is asked: the cells and the randomizer, settled before anybody reports."""
         check_epsilon(self.epsilon)
         check_choice("cells", self.cells, CELLS)
         check_choice("report", self.report, REPORTS)
         check_number("trust", self.trust, least=0, below=1, hint="a probability")
-        self._score, self._cells = sample.score, self._make_cells(sample)
-        self.n_cells_ = 1 if self._cells is None else self._cells.n_cells
-        return self._mechanism(self.n_cells_ * self.classes_.size)
+        recipe, n_classes = self._recipe(public), self.classes_.size
+        cells = None if recipe is None else recipe.cells(public.score)
+        n_categories = (1 if cells is None else cells.n_cells) * n_classes
+        chosen = SubsetSelection if self.report == "grr" else SubsetSelection.least_variance
+        mechanism = chosen(self.epsilon, n_categories)
+        return SubsetQuestion(None if cells is None else public.score, cells, n_classes, mechanism, recipe)
 
-    def _learned(self, sample: _Sample, mechanism: SubsetSelection, counts: np.ndarray) -> Self:
-        """Fit the drift to how often each category was reported, shape (n_cells * n_classes,)."""
-        counts = counts.reshape(self.n_cells_, self.classes_.size).astype(np.float64)
-        self._drifts = self._posteriors(sample, counts, mechanism)
-        self.no_drift_ = np.array([posterior.no_drift for posterior in self._drifts])
-        self.guarantee_ = Guarantee(
-            "ldp",
-            mechanism.epsilon,
-            bits_up=mechanism.bits,
-            note=self._noted("rows of the public sample are not protected"),
-        )
-        return self
-
-    def _question(self, mechanism: SubsetSelection) -> SubsetQuestion:
-        """What every user is asked."""
-        return SubsetQuestion(self._score, self._cells, self.classes_.size, mechanism)
-
-    def _mechanism(self, n_categories: int) -> SubsetSelection:
-        if self.report == "grr":
-            return SubsetSelection(self.epsilon, n_categories)
-        return SubsetSelection.least_variance(self.epsilon, n_categories)
-
-    def _cut(self, sample: _Sample) -> tuple[int, int, float] | None:
-        """Bins, leaves and weight of the spread of the cells, from public sizes and the budget; None: a single cell."""
-        if sample.X_public is None or self.cells == "none":
+    def _recipe(self, public: _Public) -> ScoreRecipe | None:
+        """What the cells are made from: the public sample, public sizes and the budget; None: a single cell."""
+        if not public.given or self.cells == "none":
             return None
-        bins, leaves = affordable_cells(sample.codes.size, self.classes_.size, self.epsilon)
-        return bins, 1 if self.cells == "score" else leaves, 0.0 if self.cells == "labels" else SPREAD
-
-    def _make_cells(self, sample: _Sample) -> ScoreCells | None:
-        cut = self._cut(sample)
-        if cut is None or sample.X_public is None or sample.public_codes is None:
-            return None
-        bins, leaves, spread = cut
-        score, X, codes = sample.score.out_of_bag, sample.X_public, sample.public_codes
-        return ScoreCells(score, X, codes, bins, leaves, sample.seed, spread)
+        bins, leaves = affordable_cells(public.n_users, self.classes_.size, self.epsilon)
+        leaves, spread = 1 if self.cells == "score" else leaves, 0.0 if self.cells == "labels" else SPREAD
+        return ScoreRecipe(public.X, public.codes, public.seed, LEARNERS[self.learner], bins, leaves, spread)
 
     def _locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:
         return np.zeros(len(X), dtype=np.int64) if self._cells is None else self._cells.locate(probabilities, X)
 
-    def _posteriors(self, sample: _Sample, counts: np.ndarray, mechanism: SubsetSelection) -> list[DriftPosterior]:
+    def _posteriors(self, public: _Public, counts: np.ndarray, mechanism: SubsetSelection) -> list[DriftPosterior]:
         """Posterior of the drift of each class; of two classes the second decides."""
         n_classes, cells = self.classes_.size, self.n_cells_
-        if sample.X_public is None:
-            public, at = sample.score.predict_proba(sample.X[:1]), np.zeros(1, dtype=np.int64)
+        if public.given:
+            scores = public.score.out_of_bag
+            at = self._locate(scores, public.X)
         else:
-            public = sample.score.out_of_bag
-            at = self._locate(public, sample.X_public)
+            scores, at = public.score.predict_proba(np.zeros((1, public.X.shape[1]))), np.zeros(1, dtype=np.int64)
         known = np.bincount(at, minlength=cells) + 0.5
         shares = cell_shares(counts.sum(axis=1), n_classes, mechanism, known / known.sum())
         posteriors = []
         for k in range(n_classes) if n_classes > 2 else [n_classes - 1]:
-            means = drifted_means(bounded_logit(public[:, k]), at, cells)
+            means = drifted_means(bounded_logit(scores[:, k]), at, cells)
             inside = counts[:, k]
             rest = counts.sum(axis=1) - inside
             posteriors.append(fit_drift(inside, rest, shares, mechanism.probabilities, n_classes, means, self.trust))
@@ -239,18 +186,21 @@ class CalibratedScore(LocalClassifier):
         scores = [p.predict(bounded_logit(public[:, k]), cells) for k, p in enumerate(self._drifts)]
         return np.column_stack(scores) / np.sum(scores, axis=0)[:, None]
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Score all budgets and points; the public score and the users' randomness are shared."""
-        points = expand_grid(grid)
+        return [self._scored(task, budgets, expand_grid(grid)) for task in tasks]
+
+    def _scored(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> SweepResult:
         values = np.empty((len(budgets), len(points)))
-        for members, common in by_shared_parameters(points, _CHEAP):
-            model = clone(self).set_params(random_state=streams, **common)
-            sample = model._sample(problem.X_train, problem.y_train, **problem.fit_arguments)
-            X = model._prepare(problem.X_test)
-            public = sample.score.predict_proba(X)
+        for common, members in grouped(points, _CHEAP):
+            model = clone(self).set_params(random_state=task.streams, **common)
+            model._meet(task.users)
+            public, X = model._read(task.users, task.streams), model._prepare(task.X_test)
+            scores = public.score.predict_proba(X)
             for b, epsilon in enumerate(budgets):
                 for g in members:
-                    fitted = with_parameters(model, **points[g], epsilon=epsilon)._fit(sample)
-                    decided = fitted._decide(fitted._calibrate(public, X))
-                    values[b, g] = problem.score(fitted.classes_[decided])
+                    asked = clone(model).set_params(**points[g], epsilon=epsilon)
+                    asked._meet(task.users)
+                    asked._calibrated(task.users.fresh(), public)
+                    values[b, g] = task.score(asked.classes_[asked._decide(asked._calibrate(scores, X))])
         return SweepResult(values)

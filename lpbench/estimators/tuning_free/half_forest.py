@@ -30,6 +30,7 @@ class HalfForest:
 
     Attributes
     ----------
+    trees : list of scikit-learn's trees
     left_out : ndarray of shape (n,)
         Mean prediction of each row by the trees that did not see it.
     """
@@ -44,7 +45,7 @@ class HalfForest:
         step = grid_step(y - centre, bits)
         self._centre = on_grid(centre, step)
         y, weight = on_grid(y, step) - self._centre, on_grid(weight, grid_step(weight, bits))
-        self._trees: list = []
+        self.trees: list = []
         total, count = np.zeros(n), np.zeros(n)
         order = np.arange(n)
         # For a small sample scikit-learn's checks of every tree would take as long as its growth.
@@ -57,7 +58,7 @@ class HalfForest:
                         min_samples_leaf=leaf, max_features=0.5, random_state=int(rng.integers(2**31 - 1))
                     )
                     tree = tree.fit(X[seen], y[seen], weight[seen], check_input=False).tree_
-                    self._trees.append(tree)
+                    self.trees.append(tree)
                     total[other] += tree.predict(X[other])[:, 0]
                     count[other] += 1
         self.left_out = self._centre + total / count
@@ -65,4 +66,4 @@ class HalfForest:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean prediction of the trees at rows X (m, k), shape (m,)."""
         X = X.astype(np.float32)
-        return self._centre + sum(tree.predict(X)[:, 0] for tree in self._trees) / len(self._trees)
+        return self._centre + sum(tree.predict(X)[:, 0] for tree in self.trees) / len(self.trees)

@@ -7,20 +7,19 @@ the intervals, which protected feature goes along) depends on public data and on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.private_labels import REAL_BITS
 from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.level_reports import LevelReport
 from lpbench.estimators.tuning_free.placed_readings import Placed
 from lpbench.privacy import Channel, Device, Laplace, Records
-from lpbench.privacy.payload import Field, Integers, Reals
+from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
 
 REPORTS = ("levels", "laplace")
@@ -71,14 +70,13 @@ class Question:
         return 1 if isinstance(self.report, Laplace) else self.report.bins
 
     @property
-    def bits_up(self) -> float:
-        """Bits of one report."""
-        return REAL_BITS if isinstance(self.report, Laplace) else self.report.mechanism.bits
-
-    @property
-    def bits_down(self) -> float:
+    def broadcast_bits(self) -> float:
         """Bits that one user is told: the interval and the effects."""
         return REAL_BITS * (2 + sum(effect.size for effect in self.effects.values()))
+
+    def take(self, places: np.ndarray) -> Question:
+        """The question to some of the users, by their places in ``users``."""
+        return replace(self, users=self.users[places], centre=self.centre[places], half_width=self.half_width[places])
 
 
 def effects_at(X: np.ndarray, effects: Mapping[int, np.ndarray]) -> np.ndarray:
@@ -90,34 +88,40 @@ def effects_at(X: np.ndarray, effects: Mapping[int, np.ndarray]) -> np.ndarray:
 class ResidualDevice(Device[Question]):
     """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
 
-    def draws(self, streams: Streams, n: int, question: Question | None = None) -> np.ndarray:
-        """Three uniforms and one unit Laplace variable of each user, shape (4, n); no question changes them."""
-        return np.vstack([streams.generator("report").random((3, n)), streams.generator("label").laplace(size=n)])
+    draws_for_all = True
+
+    def mechanism(self, question: Question) -> LevelReport | Laplace:
+        """The randomizer of the question; a clipped residual moves by at most 2."""
+        return question.report
+
+    def inputs(self, records: Records, question: Question) -> np.ndarray:
+        """Clipped residuals in units of the half-width, shape (n,), or pairs with the bin, shape (n, 2)."""
+        residuals = (records.y - question.centre - effects_at(records.X, question.effects)) / question.half_width
+        residuals = np.clip(residuals, -1.0, 1.0)
+        if isinstance(question.report, Laplace):
+            return residuals
+        column = records.X[:, question.column] if question.bins > 1 else np.zeros(len(records))
+        return np.column_stack([residuals, bin_of(column, question.bins)])
+
+    def draws(self, streams: Streams, n: int, question: Question) -> np.ndarray:
+        """A unit Laplace variable of each user, shape (n,), or three uniforms, (3, n), whatever else is asked."""
+        if isinstance(question.report, Laplace):
+            return streams.generator("label").laplace(size=n)
+        return streams.generator("report").random((3, n))
 
     def report(self, records: Records, question: Question, draws: np.ndarray) -> np.ndarray:
-        """Categories, or noisy residuals in units of the half-width: shape (n,); the question names these users."""
-        residuals = self._residuals(records, question)
-        if isinstance(question.report, Laplace):
-            return np.clip(residuals, -1.0, 1.0) + question.report.scale * draws[3]
-        return question.report.randomize(residuals, self._bins(records, question), draws[:3])
+        """Noisy residuals in units of the half-width, or categories: shape (n,); the question names these users."""
+        mechanism, inputs = question.report, self.inputs(records, question)
+        if isinstance(mechanism, Laplace):
+            return inputs + mechanism.scale * draws
+        return mechanism.randomize_by(inputs, draws)
 
     def law(self, question: Question, records: Records) -> tuple[Laplace | Channel, np.ndarray]:
         """Laplace noise on the clipped residual, or rounding followed by the channel, a row of its table a record."""
-        residuals, report = np.clip(self._residuals(records, question), -1.0, 1.0), question.report
-        if isinstance(report, Laplace):
-            return report, residuals
-        table = report.rounding(residuals, self._bins(records, question)) @ report.mechanism.channel()
-        return Channel(table), np.arange(len(records))
-
-    def fields(self, question: Question) -> tuple[Field, ...]:
-        """A category, or a real number."""
-        report = question.report
-        return (Reals(1),) if isinstance(report, Laplace) else (Integers(report.levels * report.bins),)
-
-    def budget(self, question: Question) -> float:
-        """Exact epsilon of the report; a clipped residual moves by at most 2."""
-        report = question.report
-        return report.privacy_map(2.0) if isinstance(report, Laplace) else report.mechanism.epsilon
+        mechanism, inputs = question.report, self.inputs(records, question)
+        return (
+            (mechanism, inputs) if isinstance(mechanism, Laplace) else (mechanism.at(inputs), np.arange(len(records)))
+        )
 
     def check(self, question: Question) -> None:
         """Intervals must be finite and have a width: 0 / 0 would tell a label at the centre from all others."""
@@ -128,16 +132,6 @@ class ResidualDevice(Device[Question]):
                 f"half_width={question.half_width!r} must be finite and > 0, and centre={question.centre!r} and the "
                 "effects finite; ask about an interval of the label"
             )
-
-    @staticmethod
-    def _residuals(records: Records, question: Question) -> np.ndarray:
-        return (records.y - question.centre - effects_at(records.X, question.effects)) / question.half_width
-
-    @staticmethod
-    def _bins(records: Records, question: Question) -> np.ndarray:
-        if question.bins == 1:
-            return np.zeros(len(records), dtype=np.int64)
-        return bin_of(records.X[:, question.column], question.bins)
 
 
 RESIDUAL = ResidualDevice()

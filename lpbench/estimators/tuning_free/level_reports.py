@@ -22,7 +22,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from lpbench.checks import check_whole
-from lpbench.privacy import GRR, check_epsilon, grr_reports, grr_weights
+from lpbench.privacy import GRR, Channel, Mechanism, check_epsilon, grr_reports, grr_weights
+from lpbench.privacy.payload import Field
 
 #: Numbers of levels that are considered.
 LEVELS = (*range(2, 17), 24, 32, 48, 64)
@@ -41,8 +42,8 @@ _DENSITY /= _DENSITY.sum()
 
 
 @dataclass(frozen=True)
-class LevelReport:
-    """The randomizer of a clipped residual in [-1, 1] and a bin, and the curator's unbiased readings.
+class LevelReport(Mechanism):
+    """The randomizer of a residual, clipped to [-1, 1], and a bin, and the curator's unbiased readings.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ class LevelReport:
         K >= 1 bins of the protected feature.
     """
 
+    discrete = True
+
     budget: float
     levels: int
     bins: int = 1
@@ -64,9 +67,23 @@ class LevelReport:
         check_whole("bins", self.bins, least=1)
 
     @property
-    def mechanism(self) -> GRR:
-        """The channel of the report."""
+    def response(self) -> GRR:
+        """Randomised response on the pairs of level and bin."""
         return GRR(self.budget, self.levels * self.bins)
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of the report: the ends of the interval are not rounded."""
+        return self.response.epsilon
+
+    @property
+    def bits(self) -> float:
+        """log2 of the number of categories."""
+        return self.response.bits
+
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """A category."""
+        return self.response.fields(columns)
 
     @cached_property
     def grid(self) -> np.ndarray:
@@ -78,15 +95,17 @@ class LevelReport:
         slope, offset = grr_weights(self.levels * self.bins, self.budget)
         return float(slope), float(offset)
 
-    def randomize(self, residuals: np.ndarray, bins: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Client: reports of n users.
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reports of users who hold (residual, bin), ndarray of shape (n, 2); see :meth:`randomize_by`."""
+        return self.randomize_by(values, rng.random((3, len(values))))
+
+    def randomize_by(self, values: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Client: reports of n users from given uniforms.
 
         Parameters
         ----------
-        residuals : ndarray of shape (n,)
-            Residuals in units of the half-width; clipped to [-1, 1].
-        bins : int ndarray of shape (n,)
-            Bin of the protected feature, 0, ..., K - 1.
+        values : ndarray of shape (n, 2)
+            Residual in units of the half-width, clipped to [-1, 1], and bin of the protected feature, 0, ..., K - 1.
         draws : ndarray of shape (3, n)
             Uniforms on [0, 1): rounding, keeping the truth, choosing another category.
 
@@ -95,16 +114,19 @@ class LevelReport:
         int ndarray of shape (n,)
             Category ``bin * levels + level``.
         """
+        residuals, bins = values.T
         position = (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
         below = np.minimum(np.floor(position).astype(np.int64), self.levels - 2)
         level = below + (draws[0] < position - below)
-        truth = np.asarray(bins, dtype=np.int64) * self.levels + level
+        truth = bins.astype(np.int64) * self.levels + level
         return grr_reports(truth, self.levels * self.bins, self.budget, draws[1], draws[2])
 
-    def rounding(self, residuals: np.ndarray, bins: np.ndarray) -> np.ndarray:
-        """Probability of each category before it is randomised: shape (n, K B), at most two entries a row."""
+    def at(self, values: np.ndarray) -> Channel:
+        """Return the channel whose inputs are the given users' pairs, rounding included: one row a user."""
+        residuals, bins = values.T
         place = bins * self.levels + (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
-        return np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(self.levels * self.bins)))
+        rounding = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(self.levels * self.bins)))
+        return Channel(rounding @ self.response.channel())
 
     def residuals(self, reports: np.ndarray) -> np.ndarray:
         """Curator: unbiased estimates of the clipped residuals, shape (n,)."""

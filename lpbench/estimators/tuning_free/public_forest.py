@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from lpbench.estimators.base import LocalClassifier, Rows
+from lpbench.estimators.base import LocalClassifier
 from lpbench.estimators.tuning_free.public_score import PublicScore
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import PublicSample, Users
 
 
+@dataclass(eq=False, repr=False)
 class PublicForest(LocalClassifier):
     """Forests on the public sample, weighted by their out-of-bag likelihood; see :class:`PublicScore`.
 
@@ -20,9 +21,8 @@ class PublicForest(LocalClassifier):
 
     Parameters
     ----------
-    domain : (float, float) or None
-        Public range of the features, clipped and mapped to [0, 1]. None: features are used as they are.
-    random_state : int, Generator, RandomState, Streams or None
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
@@ -36,36 +36,16 @@ class PublicForest(LocalClassifier):
     Without a public sample nothing is known, and all classes are equally probable.
     """
 
+    costs = (140000, 0.11, 1200)
     uses_epsilon = False
     uses_public = True
 
-    def __init__(self, domain: tuple[float, float] | None = None, random_state: Seed | Streams = None) -> None:
-        self.domain = domain
-        self.random_state = random_state
-
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Fit on the public sample.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            Not read.
-        y : ndarray of shape (n,)
-            Its classes alone are read, which are public.
-        mask : ignored
-        X_public : ndarray of shape (q, d), optional
-        y_public : ndarray of shape (q,), optional
-
-        Returns
-        -------
-        self
-        """
-        X, codes, X_public, public_codes = self._check_fit(X, y, mask, X_public, y_public)
-        rows = (X[:0], codes[:0]) if X_public is None else (X_public, public_codes)
-        self._score = PublicScore(*rows, self.classes_.size, self._streams().integer("tree"))
-        self.guarantee_ = Guarantee("ldp", 0.0, rounds=0, bits_up=0.0, note="reads the public sample alone")
+    def learn(self, users: Users) -> Self:
+        """Fit on the public sample; nobody is asked."""
+        nothing = PublicSample(np.empty((0, users.n_features)), np.empty(0, dtype=np.int64))
+        X, codes = nothing if users.public is None else users.public
+        self._score = PublicScore(X, codes, self.classes_.size, self._streams().integer("tree"))
+        users.note("reads the public sample alone")
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:

@@ -11,6 +11,8 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import check_array
 
+#: What every guarantee says where a public sample was read.
+NOTE = "rows of the public sample are not protected"
 _KINDS = (DecisionTreeClassifier, ExtraTreeClassifier)
 #: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
 LEAF_SIZES = (2, 8, 32, 128)
@@ -50,7 +52,7 @@ class PublicScore:
     def __init__(
         self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes: Sequence[int] = LEAF_SIZES
     ) -> None:
-        self.n_classes = n_classes
+        self.n_classes, self.n_features = n_classes, X.shape[1]
         self._present, compact = np.unique(codes, return_inverse=True)
         counts = np.bincount(codes, minlength=n_classes)
         # One imaginary row in all keeps the share of an unseen class above zero.
@@ -72,6 +74,13 @@ class PublicScore:
         for weight, forest in zip(self.weights[1:], self._forests, strict=True):
             result += weight * self._spread(forest.predict_proba(X))
         return result
+
+    @property
+    def broadcast_bits(self) -> float:
+        """Bits of the forests: feature and threshold of each cut, class shares of each leaf."""
+        trees = [tree for forest in self._forests for tree, _ in forest.trees]
+        cuts = sum(tree.node_count // 2 for tree in trees)
+        return 64.0 * (2 * cuts + (cuts + len(trees)) * (self.n_classes - 1)) + 64.0
 
     def _spread(self, compact: np.ndarray) -> np.ndarray:
         result = np.zeros((len(compact), self.n_classes))
@@ -111,13 +120,13 @@ class _Forest:
     """
 
     def __init__(self, kind: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Any) -> None:
-        self._n_classes, self._trees = int(codes.max()) + 1, []
+        self._n_classes, self.trees = int(codes.max()) + 1, []
         total, count = np.zeros((codes.size, self._n_classes)), np.full(codes.size, len(bags))
         with config_context(skip_parameter_validation=True):
             for seed, rows, counts in bags:
                 tree = kind(min_samples_leaf=leaf_size, max_features="sqrt", random_state=seed)
                 tree.fit(X[rows], codes[rows], counts, check_input=False)
-                self._trees.append((tree.tree_, tree.classes_))
+                self.trees.append((tree.tree_, tree.classes_))
                 unseen = self._predict(tree.tree_, tree.classes_, X)
                 unseen[rows] = 0.0
                 total += unseen
@@ -135,7 +144,7 @@ class _Forest:
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Mean over the trees for float32 rows X (m, d), shape (m, K)."""
-        return reduce(np.add, (self._predict(*tree, X) for tree in self._trees)) / len(self._trees)
+        return reduce(np.add, (self._predict(*tree, X) for tree in self.trees)) / len(self.trees)
 
 
 def mixture_weights(probabilities: np.ndarray) -> np.ndarray:

@@ -11,16 +11,13 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice
-from lpbench.estimators.base import Grid, LocalRegressor, Rows, SweepResult, check_epsilon, expand_grid
-from lpbench.estimators.private_labels import REAL_BITS
+from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, check_epsilon, expand_grid
 from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.half_forest import HalfForest
-from lpbench.estimators.tuning_free.interview import READINGS, REPORTS, RESIDUAL, Answers, Curator, Question, effects_at
+from lpbench.estimators.tuning_free.interview import READINGS, REPORTS, RESIDUAL, Answers, Curator, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.privacy import Records
-from lpbench.privacy.guarantee import Guarantee
-from lpbench.problem import Problem
-from lpbench.seeds import Seed, Streams
+from lpbench.privacy import Users
+from lpbench.seeds import Streams
 
 LEARNERS = ("both", "gp", "forest")
 #: Parameters beside the budget that may change without the sample being prepared anew.
@@ -32,21 +29,41 @@ _FEWEST_FOR_FOREST = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Everything that does not depend on the budget: validated records, their public part, the users' randomness."""
+class Enrolled:
+    """What the curator makes of the features that users show, whatever the budget.
 
-    X: np.ndarray
-    y: np.ndarray
+    Attributes
+    ----------
+    shown : ShownFeatures
+    Z : ndarray of shape (n, k)
+        Standardised features.
+    kernels : KernelFeatures
+    features : list of ndarrays of shape (n, m_k)
+        Their kernels' features.
+    order : int ndarray of shape (n,)
+        Random order of the users.
+    streams : Streams
+        The curator's randomness.
+    """
+
     shown: ShownFeatures
     Z: np.ndarray
     kernels: KernelFeatures
     features: list[np.ndarray]
     order: np.ndarray
-    draws: np.ndarray
     streams: Streams
-    public_bits: float
+
+    @classmethod
+    def of(cls, users: Users, streams: Streams) -> Enrolled:
+        """Read what users show; landmarks and order are drawn from the curator's streams."""
+        shown = ShownFeatures(users.shown)
+        Z = shown.transform(users.shown)
+        kernels = KernelFeatures(Z, streams.generator("landmarks"))
+        order = streams.generator("order").permutation(users.n)
+        return cls(shown, Z, kernels, kernels.transform(Z), order, streams)
 
 
+@dataclass(eq=False, repr=False)
 class ResidualGP(LocalRegressor):
     """Semi-feature LDP regression without a parameter to tune.
 
@@ -78,13 +95,8 @@ class ResidualGP(LocalRegressor):
     reading : {"symmetric", "placed"}
         ``placed``: reports of an interval that was moved into the range are read with regard to where in it the label
         is expected (:mod:`.placed_readings`). The second build: labels near an end of their range are no longer biased.
-    y_range : (float, float)
-        Public range of the label.
-    clip : bool
-        Clip predictions to ``y_range``.
-    domain : (float, float)
-        Public range of every feature.
-    random_state : int, Generator, RandomState, Streams or None
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
@@ -102,104 +114,50 @@ class ResidualGP(LocalRegressor):
     Public are: the features that are shown, the mask, n, ``y_range``, ``domain``.
     """
 
+    costs = (0, 18, 60000)
+    rounding = "linear algebra of the BLAS"
     uses_mask = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        report: str = "levels",
-        adaptive: bool = True,
-        ask_hidden: bool = True,
-        learner: str = "both",
-        reading: str = "symmetric",
-        y_range: tuple[float, float] | None = None,
-        clip: bool = True,
-        domain: tuple[float, float] = (0.0, 1.0),
-        random_state: Seed | Streams = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.report = report
-        self.adaptive = adaptive
-        self.ask_hidden = ask_hidden
-        self.learner = learner
-        self.reading = reading
-        self.y_range = y_range
-        self.clip = clip
-        self.domain = domain
-        self.random_state = random_state
+    epsilon: float = 1.0
+    report: str = "levels"
+    adaptive: bool = True
+    ask_hidden: bool = True
+    learner: str = "both"
+    reading: str = "symmetric"
 
-    def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
-        """Ask the users and fit.
+    def learn(self, users: Users) -> Self:
+        """Ask the users in groups, and fit their reports."""
+        return self._interviewed(users, Enrolled.of(users, self._streams()))
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Labels within ``y_range``.
-        mask : boolean ndarray of shape (n, d), optional
-            True where a user protects a feature. None: all features are protected.
-        X_public, y_public : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(self._sample(X, y, mask))
-
-    def _sample(self, X: np.ndarray, y: np.ndarray, mask: np.ndarray | None) -> Sample:
-        X, y, mask = self._check_fit(X, y, mask)
-        streams = self._streams()
-        public = np.where(mask, np.nan, X)
-        shown = ShownFeatures(public)
-        Z = shown.transform(public)
-        kernels = KernelFeatures(Z, streams.generator("landmarks"))
-        draws = RESIDUAL.draws(streams, y.size)
-        order = streams.generator("order").permutation(y.size)
-        public_bits = REAL_BITS * float((~mask).sum(axis=1).mean())
-        return Sample(X, y, shown, Z, kernels, kernels.transform(Z), order, draws, streams, public_bits)
-
-    def _fit(self, sample: Sample) -> Self:
+    def _interviewed(self, users: Users, enrolled: Enrolled) -> Self:
         check_epsilon(self.epsilon)
         check_choice("report", self.report, REPORTS)
         check_choice("learner", self.learner, LEARNERS)
         check_choice("reading", self.reading, READINGS)
-        curator, asked = self._curator(sample), []
-        for question in curator.questions():
-            users = question.users
-            records = Records(sample.X[users], sample.y[users])
-            curator.learn(question, RESIDUAL.report(records, question, sample.draws[:, users]))
-            asked.append(question)
-        return self._learned(sample, curator, asked)
-
-    def _learned(self, sample: Sample, curator: Answers, asked: Sequence[Question]) -> Self:
-        """Keep what the curator has learned from the answers, and add the forest."""
-        bits_up, bits_down = sample.public_bits, 0.0
-        for question in asked:
-            bits_up += question.bits_up * question.users.size / sample.y.size
-            bits_down += question.bits_down * question.users.size / sample.y.size
-        self._shown, self._kernels, self._model = sample.shown, sample.kernels, curator.result()
-        self.effects_ = curator.effects
-        self.label_variance_, self.report_variance_ = self._model.label_variance, self._model.report_variance
-        self._fit_forest(sample, curator)
-        self.guarantee_ = Guarantee(
-            "semi_feature_ldp", float(self.epsilon), bits_up=bits_up, bits_down=bits_down, note=self._leak_note
-        )
-        return self
-
-    def _curator(self, sample: Sample) -> Curator:
-        return Curator(
-            sample.features, sample.shown.hidden, sample.order, self._width_of_range(), self.epsilon,
+        curator = Curator(
+            enrolled.features, enrolled.shown.hidden, enrolled.order, self._width_of_range(), self.epsilon,
             self.report, self.adaptive, self.ask_hidden, self.reading,
         )  # fmt: skip
+        for question in curator.questions():
+            here, reports = users.ask_present(RESIDUAL, question, question.users)
+            if here.size:
+                curator.learn(question if here.size == question.users.size else question.take(here), reports)
+        return self._learned(enrolled, curator)
+
+    def _learned(self, enrolled: Enrolled, curator: Answers) -> Self:
+        """Keep what the curator has learned from the answers, and add the forest."""
+        self._shown, self._kernels, self._model = enrolled.shown, enrolled.kernels, curator.result()
+        self.effects_ = curator.effects
+        self.label_variance_, self.report_variance_ = self._model.label_variance, self._model.report_variance
+        self._fit_forest(enrolled, curator)
+        return self
 
     def _width_of_range(self) -> tuple[float, float]:
         """The public range; a range of a single value, taken from constant labels, is widened to have a width."""
         lo, hi = self.y_range_
         return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
 
-    def _fit_forest(self, sample: Sample, curator: Answers) -> None:
+    def _fit_forest(self, enrolled: Enrolled, curator: Answers) -> None:
         """Grow the forest on all reports and weigh it against the Gaussian processes."""
         self._forest, self.forest_weight_ = None, 0.0
         seen, model = curator.seen, self._model
@@ -207,14 +165,14 @@ class ResidualGP(LocalRegressor):
         spread = model.residual_variance + model.report_variance
         signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
         leaf = math.ceil(settled(2.0 * spread / signal))
-        if self.learner == "gp" or seen.size < max(2 * leaf, _FEWEST_FOR_FOREST) or sample.shown.columns.size == 0:
+        if self.learner == "gp" or seen.size < max(2 * leaf, _FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
             return
         targets, noise = curator.targets[seen], curator.noise[seen]
         weight = 1.0 / (model.residual_variance + noise)
         weight /= weight.mean()
         leaf = min(leaf, seen.size // 8)
-        self._forest = HalfForest(sample.Z[seen], targets, weight, leaf, sample.streams.generator("tree"))
-        smooth = model.leave_one_out([F[seen] for F in sample.features])
+        self._forest = HalfForest(enrolled.Z[seen], targets, weight, leaf, enrolled.streams.generator("tree"))
+        smooth = model.leave_one_out([F[seen] for F in enrolled.features])
         gain = self._forest.left_out - smooth
         self.forest_weight_ = _stacking_weight(weight, targets - smooth, gain, float(spread))
         if self.learner == "forest":
@@ -222,11 +180,10 @@ class ResidualGP(LocalRegressor):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,)."""
-        return self._predict(*self._features(X))
+        return self._predict(*self._located(self._check_predict(X)))
 
-    def _features(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        """Checked rows, their standardised columns that are shown, and the kernels' features of these."""
-        X = self._check_predict(X)
+    def _located(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """Rows in the unit cube, their standardised columns that are shown, and the kernels' features of these."""
         Z = self._shown.transform(X)
         return X, Z, self._kernels.transform(Z)
 
@@ -236,22 +193,25 @@ class ResidualGP(LocalRegressor):
             result = result + self.forest_weight_ * (self._forest.predict(Z) - result)
         return self._finish(result + effects_at(X, self.effects_))
 
-    def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
+    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Score all budgets and points; kernels and the users' randomness are shared."""
         points = expand_grid(grid)
+        if set().union(*points) - set(_SETTINGS):
+            return super().learn_grid(tasks, budgets, points)
+        return [self._scored(task, budgets, points) for task in tasks]
+
+    def _scored(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> SweepResult:
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        if set().union(*points) - settings.keys():
-            return super().sweep(problem, budgets, grid, streams)
-        values, rows = np.empty((len(budgets), len(points))), None
-        shared = clone(self).set_params(random_state=streams)
-        sample = shared._sample(problem.X_train, problem.y_train, problem.mask)
+        model, rows = clone(self).set_params(random_state=task.streams), None
+        model._meet(task.users)
+        enrolled, values = Enrolled.of(task.users, task.streams), np.empty((len(budgets), len(points)))
         for b, epsilon in enumerate(budgets):
             for g, point in enumerate(points):
-                shared.set_params(epsilon=epsilon, **{**settings, **point})
-                shared._fit(sample)
+                model.set_params(epsilon=epsilon, **{**settings, **point})
+                model._interviewed(task.users.fresh(), enrolled)
                 # The kernels are those of the sample, so that the test rows' features are the same for all.
-                rows = rows or shared._features(problem.X_test)
-                values[b, g] = problem.score(shared._predict(*rows))
+                rows = rows or model._located(model._to_unit_cube(task.X_test))
+                values[b, g] = task.score(model._predict(*rows))
         return SweepResult(values)
 
 

@@ -81,6 +81,11 @@ class ScoreCells:
             self._leaves = np.unique(self._tree.apply(X))
         self.n_cells = n_bins * self._leaves.size
 
+    @property
+    def broadcast_bits(self) -> float:
+        """Bits of the edges of the bins, and of feature and threshold of each cut of the tree."""
+        return 64.0 * (self._edges.size + 2 * (self._leaves.size - 1))
+
     def locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Cells of rows with the given scores (m, n_classes) and features (m, d), shape (m,)."""
         probabilities = settled(probabilities)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import Summary, write_csv
+from lpbench.analysis.summary import CONSTANTS
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, method_title
@@ -16,7 +17,6 @@ from lpbench.reporting.plain_table import PlainTable
 from lpbench.selectors import parse_selector
 
 FILE = "attack.csv"
-FLOORS = ("private_mean", "private_majority")
 #: A method is never worse than the constant by more than noise: bounds of the geometric mean, and of any data set.
 MOST_ON_AVERAGE, MOST = 1.02, 1.10
 
@@ -35,7 +35,7 @@ def write_attack(experiment: Experiment, summary: Summary, cards: Mapping[str, M
     rows = table[(table["selection"] == "tuning_free") & table["mean"].notna()]
     risk = np.where(rows["metric"] == "accuracy", 1.0 - rows["mean"], rows["mean"])
     errors = rows.assign(error=risk).pivot(index=["epsilon", "dataset"], columns="method", values="error")
-    floor = next((name for name in FLOORS if name in errors), None)
+    floor = next((name for name in CONSTANTS.values() if name in errors), None)
     if floor is None:
         return []
     found = []

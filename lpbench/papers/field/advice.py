@@ -17,13 +17,13 @@ import pandas as pd
 
 from lpbench.analysis import Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.summary import CONSTANTS
 from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.papers.field.ranking import (
-    FLOORS,
     NON_PRIVATE,
     best_without_privacy,
     fair_samples,
@@ -78,7 +78,7 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     samples, kinds = fair_samples(summary), sets_by_kind(experiment)
     oracle = summary.samples("oracle")
-    floors = {k: v for k, v in oracle.items() if parse_selector(k[3])[0] in FLOORS}
+    floors = {k: v for k, v in oracle.items() if parse_selector(k[3])[0] in CONSTANTS.values()}
     best = best_without_privacy(oracle, larger)
     builds = experiment.settings.get("builds", {})
     known = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]

@@ -14,10 +14,13 @@ import pandas as pd
 from lpbench.analysis import Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.selection import SELECTIONS
+from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
-from lpbench.audit.devices import method_randomizer
+from lpbench.audit.recorded import recorded_run
+from lpbench.audit.table import estimator_of
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.privacy.payload import payload_bits
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.seeds import Streams
@@ -25,12 +28,10 @@ from lpbench.selectors import parse_selector
 
 FILE, SECONDS_FILE = "field.csv", "field_seconds.csv"
 SCORES = "scores.parquet"
-#: Panel of the learners without privacy, and the references beside them.
-NON_PRIVATE, REFERENCES = "without privacy", ("dt", "ct_w")
+#: Panel of the learners without privacy.
+NON_PRIVATE = "without privacy"
 #: Tuning-free and private selection in one comparison.
 FAIR = "fair"
-#: Baselines that use no feature.
-FLOORS = ("private_mean", "private_majority")
 
 #: (panel, data set, mask, method, epsilon) -> replications.
 Samples = Mapping[tuple[str, str, str, str, float], np.ndarray]
@@ -67,7 +68,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     kinds = sets_by_kind(experiment)
     best = best_without_privacy(summary.samples("oracle"), larger)
-    floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in FLOORS}
+    floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in CONSTANTS.values()}
     for selection in (*SELECTIONS, FAIR):
         samples = fair_samples(summary) if selection == FAIR else summary.samples(selection)
         ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
@@ -149,8 +150,7 @@ def _seconds(folder: Path) -> dict[str, float]:
 @cache
 def report_bits(method: str, epsilon: float) -> float:
     """Bits of a user's reports in the small world of the audit, what is shown in the clear left out."""
-    randomizer = method_randomizer(method, epsilon)
-    return float(randomizer.bits_up - randomizer.public_bits)
+    return float(sum(payload_bits(m.fields) for m in recorded_run(estimator_of(method), epsilon).randomizer.messages))
 
 
 def _named(name: str, interval: Interval) -> dict[str, float]:

@@ -18,11 +18,11 @@ from lpbench.experiments.method import Method
 from lpbench.papers.label_dp.rates import (
     LARGEST,
     MODEL_NAMES,
-    ROWS,
     MeasuredRate,
     is_constant,
     measure,
     rate_table,
+    row_of,
     theory,
 )
 from lpbench.reporting.evidence import Evidence
@@ -84,11 +84,11 @@ def _draw_tasks(lines: Sequence[Curve], folder: Path) -> None:
 
 def _row(line: Curve) -> tuple[int, str]:
     """Place of a curve in the order of the table."""
-    return list(MODEL_NAMES).index(ROWS[line.base][1]), line.method
+    return list(MODEL_NAMES).index(row_of(line.base)[1]), line.method
 
 
 def _is_drawn(line: Curve) -> bool:
-    task, model = ROWS[line.base]
+    task, model = row_of(line.base)
     if is_constant(line) or line.parameter("constants", "paper") != "paper":
         return False
     if model == "none":
@@ -112,7 +112,7 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     """Label LDP for epsilon <= 1 against N, and against the effective sample N eps^2."""
     figure, axes = plt.subplots(1, 4, figsize=(14, 3.6))
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
-        found = [c for c in lines if c.panel == panel and ROWS[c.base][1] == "label_ldp" and c.epsilon <= 1]
+        found = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
         for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
             colours = style.budget_colours([line.epsilon for line in found], NON_PRIVATE)
             for k, line in enumerate(sorted(found, key=lambda line: line.epsilon)):

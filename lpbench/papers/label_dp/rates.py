@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,23 +19,10 @@ from lpbench.analysis import Interval, bootstrap, local_slopes, loglog_slope
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
 from lpbench.datasets import load_manifest
+from lpbench.experiments import catalogue
 from lpbench.reporting.plain_table import PlainTable, RateEntry, RateGrid
 from lpbench.selectors import parse_selector
 
-#: Method -> (task, privacy model) of its row in Table I.
-ROWS = {
-    "label_ldp_vote": ("classification", "label_ldp"),
-    "ldp_vote": ("classification", "ldp"),
-    "label_cdp_vote": ("classification", "label_cdp"),
-    "cdp_vote": ("classification", "cdp"),
-    "cube_vote": ("classification", "none"),
-    "label_ldp_knn": ("regression", "label_ldp"),
-    "ldp_mean": ("regression", "ldp"),
-    "label_cdp_mean": ("regression", "label_cdp"),
-    "cdp_mean": ("regression", "cdp"),
-    "knn_mean": ("regression", "none"),
-    "cube_mean": ("regression", "none"),
-}
 #: Method -> the same estimator without privacy.
 REFERENCE = {
     **dict.fromkeys(("label_ldp_vote", "ldp_vote", "label_cdp_vote", "cdp_vote"), "cube_vote"),
@@ -110,9 +98,16 @@ def exponent(line: Curve, last: int | None = None) -> Interval:
     return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[part], mean[..., part]))
 
 
+@cache
+def row_of(method: str) -> tuple[str, str]:
+    """Task and privacy model of a method, which name its row in Table I."""
+    card = catalogue.method(method)
+    return card.task, card.privacy
+
+
 def theory(line: Curve) -> tuple[str, str, Rate]:
     """Task, model and rate of a curve, by its method and the parameters of its data set."""
-    task, model = ROWS[line.base]
+    task, model = row_of(line.base)
     name, params = parse_selector(line.dataset)
     known = {**load_manifest(name).params, **params}
     rate = table_i(

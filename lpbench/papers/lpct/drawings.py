@@ -117,7 +117,7 @@ def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
     depth = int(settings.get("depth", 3))
     model = registry.method(settings.get("method", "lpct_prune_max_edge[min_depth=1]")).build()
-    model.set_params(depth=depth, epsilon=float(settings.get("epsilon", 8)), random_state=seed)
+    model.set_params(depth=depth, epsilon=float(settings.get("epsilon", 8)), classes=(0, 1), random_state=seed)
     model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
     examples = [int(np.flatnonzero(model.climbed_ == c)[0]) for c in np.unique(model.climbed_)]
     with style.look():

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, is_floor, is_reference, printed, slug
-from lpbench.reporting.figures.curves import place_of
+from lpbench.reporting.figures.curves import looks_of
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
 
@@ -51,23 +51,32 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
     columns = list(dict.fromkeys((c.method, c.mask) for p in found for c in p.columns))
     cards = {(c.method, c.mask): c for p in found for c in p.columns}
     datasets = list(dict.fromkeys(d for p in found for d in p.datasets))
-    across = min(_COLUMNS, len(datasets))
+    paper = style.printed_width()
+    most = _COLUMNS if paper is None else 2 if paper <= style.WIDTHS["column"] else 4
+    across = min(most, len(datasets))
     rows = -(-len(datasets) // across)
     looks = _looks([cards[key] for key in columns])
     with style.look():
-        beside = min(len(columns), 3)
-        height = 1.9 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
+        names = [printed(cards[key]) for key in columns]
+        beside = style.legend_columns(names, paper) if paper else min(len(columns), 3)
+        height = 2.05 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
         width = max(2.1 * across + 0.6, LEAST_WIDTH)
+        if paper:
+            width, height = paper, 1.05 * paper / across * rows + 0.15 * -(-len(columns) // beside)
         figure, axes = plt.subplots(rows, across, figsize=(width, height), squeeze=False)
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax, dataset in zip(axes.flat, datasets, strict=False):
             _panel(ax, found, dataset, columns, looks)
             ax.set_title(dataset[0], loc="left", fontsize=8.5)
-        handles = [Line2D([], [], label=printed(cards[key]), **looks[key]) for key in columns]
+        handles = [Line2D([], [], label=name, **looks[key]) for key, name in zip(columns, names, strict=True)]
         figure.legend(handles=handles, loc="outside lower left", ncols=beside, frameon=False, fontsize=7.5,
                       handlelength=2.6)  # fmt: skip
         metric = _NAMES.get(found[0].metric, found[0].metric)
+        if paper:  # its caption says the rest
+            for ax in axes[:, 0]:
+                ax.set_ylabel(metric)
+            return style.save(figure, folder, name)
         text = f"{metric} against the privacy budget ε ({CHOSEN[selection]}, ± {BAND:g} standard errors)"
         text = textwrap.fill(", ".join(filter(None, [title.replace("_", " "), text])), int(_LETTERS * width))
         figure.suptitle(text, fontsize=9, x=0.02, ha="left")
@@ -77,6 +86,8 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
 def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
     """Colour and marker by method; the floor and the references in grey, without markers."""
     looks: dict[tuple[str, str], dict[str, Any]] = {}
+    private = [c for c in columns if not is_floor(c) and not is_reference(c)]
+    known = looks_of(parse_selector(c.method)[0] for c in private)
     for column in columns:
         key = column.method, column.mask
         if is_floor(column):
@@ -85,8 +96,8 @@ def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
             looks[key] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}
         else:
             # a method looks the same in all figures; where that tells two variants not apart, their lines do
-            look = style.method_look(place_of(parse_selector(column.method)[0]))
-            turn = sum((known.get("color"), known.get("marker")) == tuple(look.values()) for known in looks.values())
+            look = known[parse_selector(column.method)[0]]
+            turn = sum((other.get("color"), other.get("marker")) == tuple(look.values()) for other in looks.values())
             looks[key] = look | {"linestyle": style.LINES[turn % len(style.LINES)], "linewidth": 1.3, "markersize": 3.2}
     return looks
 
@@ -113,6 +124,7 @@ def _panel(ax: Axes, found: Sequence[Part], dataset: tuple[str, str], columns: S
     budgets = [p.epsilon for p in found]
     ax.set_xticks(budgets, [f"{e:g}" for e in budgets])
     ax.minorticks_off()
+    ax.set_xlabel("privacy budget ε", fontsize=7.5)
     ax.tick_params(labelsize=7)
     values = np.concatenate(drawn) if drawn else np.ones(1)
     values = values[~np.isnan(values)]

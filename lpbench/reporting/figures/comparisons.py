@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbench.analysis import Summary
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import BASELINE
+from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import in_words
@@ -19,9 +19,7 @@ from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
 
 #: Names of the methods that learn nothing from the features.
-FLOORS = ("private_mean", "private_majority")
-#: References without privacy, the best that could be hoped for.
-REFERENCES = ("ct_w", BASELINE)
+FLOORS = tuple(CONSTANTS.values())
 
 
 @dataclass(frozen=True)

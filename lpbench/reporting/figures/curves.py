@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from lpbench.analysis.curves import Curve, curves
+from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, mask_title, method_title
+from lpbench.reporting.figures import style
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -73,6 +75,14 @@ def _same(curve: Curve, ours: list[Curve]) -> str:
     found = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
     found = [c for c in found if not curve.dataset or parse_selector(c.dataset)[0] == curve.dataset]
     return min(found, key=lambda c: (c.method != curve.method, c.method)).label if found else curve.base
+
+
+def looks_of(bases: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Colours and markers of the methods of one figure, a user's own the first to choose among unused ones."""
+    own = catalogue.own_method_names()
+    bases = list(dict.fromkeys(bases))
+    looks = style.method_looks({base: place_of(base) for base in sorted(bases, key=lambda base: base not in own)})
+    return {base: looks[base] for base in bases}
 
 
 def place_of(base: str) -> int | None:

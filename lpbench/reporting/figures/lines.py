@@ -20,7 +20,7 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import CHOSEN, SYMBOLS
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, place_of, published_curves
+from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, looks_of, published_curves
 from lpbench.reporting.paper import paper_of
 from lpbench.selectors import format_selector, parse_selector
 
@@ -77,10 +77,11 @@ def draw_lines(
     panels = sorted({c.panel for c in found})
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
     with style.look():
-        columns = min(len(panels), _COLUMNS)
+        paper = style.printed_width()
+        columns = min(len(panels), 1 if paper and paper <= style.WIDTHS["column"] else _COLUMNS)
         rows = -(-len(panels) // columns)
         looks = _looks(found)
-        under = published_curves(experiment.name, found) if selection == "oracle" else []
+        under = published_curves(experiment.name, found) if selection == "oracle" and not paper else []
         scale = _SCALES.get(metric, 1.0)
         found, under = [[_scaled(c, scale) for c in part] for part in (found, under)]
         handles = _legend(found, looks, bool(under), default)
@@ -89,6 +90,9 @@ def draw_lines(
         across = across if columns == 1 else across + 1
         width, lines = (5.2 if columns == 1 else 3.9 * columns), -(-len(handles) // across)
         size = width, 3.1 * rows + 0.19 * lines + 0.2
+        if paper:
+            across = style.legend_columns([str(h.get_label()) for h in handles], paper)
+            size = paper, 0.75 * paper / columns * rows + 0.15 * -(-len(handles) // across) + 0.1
         figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
         for ax in axes.flat[len(panels) :]:
             ax.set_axis_off()
@@ -99,7 +103,7 @@ def draw_lines(
         for ax in axes[:, 0]:
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
         figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
-        if selection != "oracle":
+        if selection != "oracle" and not paper:
             figure.suptitle(CHOSEN[selection].capitalize(), fontsize=9, x=0.02, ha="left")
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
@@ -146,10 +150,10 @@ def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     bases = {c.label: c.base for c in found}
     if len(set(bases.values())) == len(kinds):
         # a curve a method: each looks the same in all figures
-        known = {label: style.method_look(place_of(base)) for label, base in bases.items()}
-        if len({(look["color"], look["marker"]) for look in known.values()}) == len(kinds):
-            marker = {label: look["marker"] for label, look in known.items()}
-            colour = colour if by_budget else {label: look["color"] for label, look in known.items()}
+        known = looks_of(bases.values())
+        if len({tuple(look.values()) for look in known.values()}) == len(kinds):
+            marker = {label: known[base]["marker"] for label, base in bases.items()}
+            colour = colour if by_budget else {label: known[base]["color"] for label, base in bases.items()}
     line_of = variants if len(variants) > 1 or not by_budget else kinds
     return {
         "colour": colour,

@@ -28,8 +28,10 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
     found = [critical_difference(p.means[:, kept], larger_is_better=p.larger_is_better) for p, kept in shown]
     heights = [_height(f) for f in found]
     with style.look():
+        # names beside the axis need a page's width, in a paper too
+        width = _WIDTH if style.printed_width() is None else style.WIDTHS["text"]
         figure, axes = plt.subplots(
-            len(shown), 1, figsize=(_WIDTH, sum(heights) + 0.35), squeeze=False, height_ratios=heights
+            len(shown), 1, figsize=(width, sum(heights) + 0.35), squeeze=False, height_ratios=heights
         )
         for ax, (part, kept), cd, height in zip(axes[:, 0], shown, found, heights, strict=True):
             names = [printed(part.columns[k]) for k in kept]
@@ -38,7 +40,8 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
             test = f"Friedman p {_p(cd.p_value)}, {cd.n_datasets} data sets"
             ax.set_title(", ".join(filter(None, [part.title, test])), loc="left", fontsize=9)
         text = f"Average ranks ({CHOSEN[selection]}); bars join what Nemenyi's test does not tell apart (level 0.05)"
-        figure.suptitle(text, fontsize=9, x=0.02, ha="left")
+        if style.printed_width() is None:
+            figure.suptitle(text, fontsize=9, x=0.02, ha="left")
         return style.save(figure, folder, name, formats=("svg",))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -52,18 +54,55 @@ _RC = {
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
     "savefig.dpi": 100,
 }
+#: For a paper: letters that can be read at the printed width, fonts that are embedded, a resolution that prints.
+_PRINTED_RC = {
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+}
+#: Inches of a column and of a page's text, as conferences have them.
+WIDTHS = {"column": 3.25, "text": 6.75}
+_WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 #: Options of a file format. Date and program are left out, so that equal figures are equal files.
 _OPTIONS: dict[str, dict] = {
     "svg": {"metadata": dict.fromkeys(("Date", "Creator", "Format", "Type"))},
     "png": {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}},
+    "pdf": {"metadata": dict.fromkeys(("Creator", "Producer", "CreationDate"))},
 }
 
 
 @contextmanager
 def look():
     """Apply the style inside a ``with`` block; the user's own settings come back afterwards."""
-    with plt.style.context(["default", _RC]):
+    with plt.style.context(["default", _RC if printed_width() is None else _RC | _PRINTED_RC]):
         yield
+
+
+@contextmanager
+def printed(width: float):
+    """Draw for a paper inside a ``with`` block: figures of a width in inches, saved as PDF and PNG (300 dpi)."""
+    token = _WIDTH.set(width)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(token)
+
+
+def printed_width() -> float | None:
+    """Width in inches of a figure for a paper; None for pages."""
+    return _WIDTH.get()
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """Entries of a printed legend that stand side by side."""
+    return max(1, min(len(labels), int(width / (0.4 + 0.056 * max(map(len, labels))))))
 
 
 def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, str]:
@@ -93,6 +132,34 @@ def method_look(place: int | None) -> dict[str, str]:
     return {"color": COLOURS[place % 7], "marker": MARKERS[(place % 7 + place // 7) % len(MARKERS)]}
 
 
+def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
+    """Colours and markers of the methods of one figure.
+
+    Parameters
+    ----------
+    places : mapping of str to int or None
+        Method -> its place among those of its paper, which gives it the same look in all figures. Those of no paper,
+        in the order given, get colours and markers that no other method of the figure has, as long as there are any.
+    """
+    found = {name: method_look(place) for name, place in places.items() if place is not None}
+    colours = _unused_first((OWN, *COLOURS[:7]), [look["color"] for look in found.values()])
+    markers = _unused_first(("*", *MARKERS[:7]), [look["marker"] for look in found.values()])
+    for name, place in places.items():
+        if place is None:
+            found[name] = next(look for look in _looks(colours, markers) if look not in found.values())
+    return {name: found[name] for name in places}
+
+
+def _unused_first(known: Sequence[str], used: Sequence[str]) -> list[str]:
+    return sorted(known, key=lambda value: value in used)
+
+
+def _looks(colours: Sequence[str], markers: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Every colour with every marker, both new from one to the next."""
+    for k in count():
+        yield {"color": colours[k % len(colours)], "marker": markers[(k + k // len(colours)) % len(markers)]}
+
+
 def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with a few labels that are plain numbers; to be called once everything is drawn."""
     set_scale, axis = (ax.set_xscale, ax.xaxis) if which == "x" else (ax.set_yscale, ax.yaxis)
@@ -105,7 +172,11 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write ``name.svg`` and ``name.png`` (or one of them) without dates, atomically; closes the figure."""
+    """Write ``name.svg`` and ``name.png`` (or one of them) without dates, atomically; closes the figure.
+
+    For a paper (:func:`printed`) the formats are PDF and PNG.
+    """
+    formats = formats if printed_width() is None else ("pdf", "png")
     _settle(figure)
     written = []
     for suffix in formats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from lpbench.selectors import parse_selector
 FILE = "audit.json"
 #: Tables that other commands leave beside it.
 FURTHER = {"mutants": "audit_mutants.csv", "libraries": "libraries.csv", "power": "power.csv"}
+#: How a row of a mutant begins that cannot be made of a method.
+NOT_APPLICABLE = "does not apply"
 _RELEASED = ("where", "commit", "what the file does", "privacy loss", "rebuilt as")
 
 
@@ -36,6 +39,8 @@ def audit_page(folder: Path) -> dict:
         if p.deviations
     }
     found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
+    verdict = _verdict(found, tables["mutants"])
+    tables["mutants"] = _by_mutant(tables["mutants"])
     methods = _in_words(found["methods"])
     settings = [parse_selector(row[0])[1] for row in found["methods"]["rows"]]
     return {
@@ -43,7 +48,7 @@ def audit_page(folder: Path) -> dict:
         "audit": found | {"methods": methods},
         "as_listed": [row for row, given in zip(methods["rows"], settings, strict=True) if not given],
         "in_settings": [row for row, given in zip(methods["rows"], settings, strict=True) if given],
-        "verdict": _verdict(found, tables["mutants"]),
+        "verdict": verdict,
         "released": released,
         "released_heads": _RELEASED,
         "further": tables,
@@ -60,10 +65,23 @@ def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) 
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     parts = [f"{caught} of {len(bad)} mechanisms known to be wrong"]
     if mutants:
-        broken = sum(bool(row[-1]) for row in mutants[1])
-        parts.append(f"{broken} of {len(mutants[1])} methods with one promise broken")
+        applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
+        parts.append(f"{sum(map(bool, applied))} of {len(applied)} methods with one promise broken")
     whom = "none" if not accused else str(accused)
     return f"The audit catches {' and '.join(parts)}, and accuses {whom} of {len(good)} that keep their promise."
+
+
+def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[str], list[list[str]]] | None:
+    """For each way to break a promise: of how many methods it was, how many were caught, and by which checks first."""
+    if not mutants:
+        return None
+    rows = []
+    for name in dict.fromkeys(mutant for _, mutant, _ in mutants[1]):
+        caught = [by for _, mutant, by in mutants[1] if mutant == name and not by.startswith(NOT_APPLICABLE)]
+        checks = Counter(filter(None, caught))
+        first = ", ".join(f"{check} {count}" for check, count in sorted(checks.items()))
+        rows.append([name.replace("_", " "), str(len(caught)), str(sum(map(bool, caught))), first])
+    return ["broken promise", "methods", "caught", "first caught by"], rows
 
 
 def _in_words(table: Mapping) -> dict:

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import mask_title, method_title
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
+from lpbench.reporting.figures.comparisons import FLOORS
 from lpbench.reporting.pages.charts import WIDTH, Bars, Intervals, Value, bars, intervals
 from lpbench.reporting.pages.names import anchor_of
 from lpbench.reporting.pages.statuses import AGREEING, counts

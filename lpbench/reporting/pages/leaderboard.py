@@ -20,11 +20,12 @@ from lpbench.analysis import competitors, read_csv
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.selection import SELECTIONS
+from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.reporting.cards import card_of, dataset_title, in_words, method_title
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES
+from lpbench.reporting.figures.comparisons import FLOORS
 from lpbench.reporting.paper import papers
 from lpbench.selectors import parse_selector
 

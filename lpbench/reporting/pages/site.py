@@ -50,11 +50,15 @@ def write_pages(
     environment: Mapping,
     folder: Path,
     cards: Mapping[str, Method],
+    *,
+    study: str = "",
+    within: str = "",
 ) -> list[Path]:
     """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.json`` is there).
 
     They are written twice: the pages in ``folder`` stand on their own, those in ``results_dir`` lie next to the scores
-    and link to every replication.
+    and link to every replication. Those of a study are next to the scores and nowhere else; where it has one page, that
+    is its ``index.html``.
 
     Parameters
     ----------
@@ -66,17 +70,22 @@ def write_pages(
         Where the pages go; it holds the artefacts under the experiments' names.
     cards : mapping of str to mapping
         Method selector -> printed name, grid, stated setting.
+    study : str
+        Title of pages that show these experiments alone; empty for those of the whole benchmark.
+    within : str
+        As for :func:`lpbench.reporting.report.write_report`.
 
     Returns
     -------
     list of Path
     """
     results_dir, folder = Path(results_dir), Path(folder)
-    entries = sorted((Entry(e, results_dir) for e in experiments), key=in_order)
-    places = [Place(folder, folder)]
-    if folder.resolve() != results_dir.resolve():
+    entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
+    places = [Place(folder, folder, stored=bool(study))]
+    if not study and folder.resolve() != results_dir.resolve():
         places.append(Place(results_dir, folder, stored=True))
-    site = Site(entries, folder, missing, environment, cards, causes_page(results_dir, folder, cards))
+    causes = None if study else causes_page(results_dir, folder, cards)
+    site = Site(entries, folder, missing, environment, cards, causes, study)
     return [path for place in places for path in site.write(place)]
 
 
@@ -109,8 +118,9 @@ class Site:
         environment: Mapping,
         cards: Mapping[str, Method],
         causes: dict | None = None,
+        study: str = "",
     ):
-        self.causes = causes
+        self.causes, self.study = causes, study
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
         self.claims = shown_claims(report)
         self.errata = errata()
@@ -124,7 +134,7 @@ class Site:
         self.lines = board(entries, cards, bits_per_user(report), work_per_fit(entries))
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
-        self.findings = findings(self.wins, self.claims, entries, cards)
+        self.findings = [] if study else findings(self.wins, self.claims, entries, cards)
 
     def _paper(self, name: str) -> Paper:
         return self.known.get(name, Paper(name, name))
@@ -141,18 +151,18 @@ class Site:
         boards += [("explorer.html", "Explorer")] if self.explored else []
         audits = [("audit.html", "Audit")] if place.audited else []
         audits = [*([("causes.html", CAUSES)] if self.causes else []), *audits]
+        further = [] if self._is_one_page else [(f"{p}.html", self._short(p)) for p in self.papers]
         shared = {
-            "pages": [("index.html", "Results"), *boards, *((f"{p}.html", self._short(p)) for p in self.papers),
-                      *audits, ("checks.html", "Checks")],
+            "pages": [("index.html", "Results"), *boards, *further, *audits, ("checks.html", "Checks")],
             "selections": SELECTIONS,
             "stored": place.stored,
         }  # fmt: skip
-        contents = [("paper", f"{p}.html", self._paper_page(p, place)) for p in self.papers]
+        contents = [("paper", self._file(p), self._paper_page(p, place)) for p in self.papers]
         if place.audited:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
             content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
             contents.append(("audit", "audit.html", content))
-        pictured = None if place.stored else below_the_floor(self.wins, PICTURE)
+        pictured = None if place.stored or self.study else below_the_floor(self.wins, PICTURE)
         if pictured is not None:
             write_text(as_picture(pictured), place.folder / "finding-floor.svg")
         if self.lines:
@@ -165,8 +175,17 @@ class Site:
         if self.causes:
             contents.append(("causes", "causes.html", self.causes))
         contents.append(("checks", "checks.html", checks(place, self.entries, self.environment, self.cards)))
-        contents.append(("index", "index.html", self._index(place)))
+        if not self._is_one_page:
+            contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
+
+    @property
+    def _is_one_page(self) -> bool:
+        """Whether the page of a study's experiments is its front page."""
+        return bool(self.study) and len(self.papers) == 1
+
+    def _file(self, page: str) -> str:
+        return "index.html" if self._is_one_page else f"{page}.html"
 
     def write_alone(self, place: Place) -> Path:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""
@@ -175,7 +194,7 @@ class Site:
         whole = [("index.html", "Results")] if (place.folder / "index.html").is_file() else []
         shared = {"pages": [*whole, (file, label_of(entry.name))], "selections": SELECTIONS, "stored": place.stored}
         content = self._paper_page(page_of(entry.name), place)
-        rest: dict[str, object] = {"lead": (), "elsewhere": [], "errata": [], "facts": ()}
+        rest: dict[str, object] = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "not_run": {}}
         return self._write("paper", place.folder / file, shared | content | rest | {"title": entry.title})
 
     def _short(self, page: str) -> str:
@@ -216,6 +235,9 @@ class Site:
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
             "absent": [e for e in mine if not e.was_run],
+            # of a study of one page, this is the place for it
+            "not_run": not_run(self.entries, self.missing) if self._is_one_page else {},
+            "not_run_in_short": not_run_in_short(self.entries, self.missing) if self._is_one_page else [],
             "wins": [
                 r | {"where": label_of(r["artefact"]), "mask": mask_name(r["mask"])}
                 for r in self.wins
@@ -227,7 +249,8 @@ class Site:
 
     def _index(self, place: Place) -> dict:
         return {
-            "title": "Results",
+            "title": self.study or "Results",
+            "study": self.study,
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
             "headline": headline([], self.entries),

@@ -11,11 +11,14 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from lpbench.analysis import read_csv
+from lpbench.analysis.summary import REFERENCES
+from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
 from lpbench.experiments.timing import SECONDS_TABLE
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS, REFERENCES, is_floor
+from lpbench.reporting.figures.comparisons import FLOORS, is_floor
 from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
+from lpbench.reporting.paper import mark_words
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
@@ -81,7 +84,7 @@ class ShownTable:
     reasons: tuple[str, ...]
     compared: bool
     published: bool
-    marked: bool
+    marked: str
 
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
@@ -101,7 +104,9 @@ def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> li
             rows = summary.table[summary.table["selection"] == selection].to_dict("records")
             ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
             for grid in build(entry.name, summary, cards, selection):
-                found.append(_shown(grid, selection, ours, apart if selection == "oracle" else {}, floor))
+                found.append(
+                    _shown(grid, mark_words(entry.name), selection, ours, apart if selection == "oracle" else {}, floor)
+                )
     return found
 
 
@@ -126,7 +131,7 @@ def distance(z: float) -> tuple[str, str]:
     return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
 
 
-def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Floors) -> ShownTable:
+def _shown(grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping, floor: Floors) -> ShownTable:
     layout = grid.layout
     cells = [
         [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon), floor)
@@ -155,7 +160,7 @@ def _shown(grid: Grid, selection: str, ours: Mapping, apart: Mapping, floor: Flo
     compared = any(c.level for row in cells for c in row)
     published = any(c.cell.published for row in cells for c in row)
     above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
-    marked = layout.value != "seconds"
+    marked = marks if layout.value != "seconds" else ""
     caption = in_symbols(layout.caption.replace("_", " "))
     return ShownTable(caption, selection, *above, rows, shown, further, grid.reasons, compared, published, marked)
 
@@ -181,8 +186,8 @@ def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]]
     known = [f for f in found if f is not None]
     if not known or (layout.value == "ratio" and math.isnan(known[0].ratio)):
         return ()
-    name = {"private_mean": "PrivateMean", "private_majority": "PrivateMajority"}[known[0].method]
-    return Head(name, method=known[0].method, mask=known[0].mask), [_floor_cell(layout, f) for f in found]
+    head = Head(catalogue.method(known[0].method).title, method=known[0].method, mask=known[0].mask)
+    return head, [_floor_cell(layout, f) for f in found]
 
 
 def _floor_cell(layout: Layout, found: Floor | None) -> ShownCell:

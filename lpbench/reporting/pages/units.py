@@ -47,7 +47,7 @@ class Place:
     Attributes
     ----------
     folder : Path
-        The pages' folder; it holds the artefacts under the experiments' names.
+        The pages' folder; it holds the artefacts under their entries' addresses.
     report : Path
         Folder of ``claims.csv``, ``report.md``, ``timing.csv`` and so on.
     stored : bool
@@ -156,13 +156,13 @@ def _heads(entry: Entry, finding: str) -> dict[str, str]:
 def links(entry: Entry, place: Place) -> dict:
     """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
     files = [
-        (f, f"{entry.name}/{f}")
+        (f, f"{entry.address}/{f}")
         for f in entry.files
-        if (place.folder / entry.name / f).is_file() and not (f.endswith(".csv") and _is_empty(entry.folder / f))
+        if (place.folder / entry.address / f).is_file() and not (f.endswith(".csv") and _is_empty(entry.folder / f))
     ]
     found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
     if place.stored and (entry.folder / "scores.parquet").is_file():
-        found["scores"] = f"{entry.name}/scores.parquet"
+        found["scores"] = f"{entry.address}/scores.parquet"
         if entry.kind == "table" and (summary := entry.full) is not None:
             # not in the experiment's own folder, all of which is published
             found["replications"] = f"{REPLICATIONS}/{entry.name.replace('/', '-')}.html"
@@ -184,7 +184,7 @@ def _picture(entry: Entry, file: str) -> dict:
     what = file.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ")
     alt = f"{entry.title}: {what}" if what else entry.title
     broad = width > BROAD
-    return {"href": f"{entry.name}/{file}", "alt": alt, "width": width, "height": height, "broad": broad}
+    return {"href": f"{entry.address}/{file}", "alt": alt, "width": width, "height": height, "broad": broad}
 
 
 def _hindsight(summary: Summary, cards: Mapping[str, Method], floor: Floors) -> list[list[str]]:

@@ -103,7 +103,7 @@ def _cell(layout: Layout, column: Column, dataset: str, found: Mapping, publishe
         value, error = value / base, error / base
     text = print_number(value, layout.style)
     scored = layout.value != "seconds"
-    mark = "**" if row["holm"] else "*" if row["significant"] else ""
+    mark = "**" if row["holm"] else "*" if row["marked"] else ""
     spread = print_number(error, layout.style) if error else ""
     best = bool(row["best"]) and scored
     return Cell(printed, text, spread, mark if scored else "", best, float(text or "nan"))

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lpbench.experiments import catalogue
 from lpbench.reporting.cards import CHOSEN
+from lpbench.reporting.paper import mark_words
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.tables.grid import Cell, Grid
+
+#: What LaTeX would read as a command, and symbols of titles. A title may be somebody else's.
+_ESCAPED = str.maketrans(
+    {character: "\\" + character for character in "&%_#${}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    | {"±": r"$\pm$", "ρ": r"$\rho$", "λ": r"$\lambda$", "γ": r"$\gamma$", "ε": r"$\varepsilon$"}
+)
 
 
 def to_latex(title: str, experiment: str, grids: Sequence[Grid], selection: str) -> str:
@@ -16,7 +25,7 @@ def to_latex(title: str, experiment: str, grids: Sequence[Grid], selection: str)
         columns = grid.layout.columns
         groups = list(dict.fromkeys(c.group for c in columns))
         spans = [(g, sum(c.group == g for c in columns)) for g in groups]
-        caption = _escape(f"{title}. {_legend(grid, experiment, selection)}").replace("`", "")
+        caption = escape(f"{title}. {_legend(grid, experiment, selection)}").replace("`", "")
         lines = [
             r"\begin{table}",
             r"\caption{" + caption + "}",
@@ -25,15 +34,15 @@ def to_latex(title: str, experiment: str, grids: Sequence[Grid], selection: str)
             r"\toprule",
         ]
         if any(groups):
-            heads = [rf"\multicolumn{{{n}}}{{c}}{{{_escape(g)}}}" for g, n in spans]
+            heads = [rf"\multicolumn{{{n}}}{{c}}{{{escape(g)}}}" for g, n in spans]
             lines.append(" & " + " & ".join(heads) + r" \\")
-        lines.append(" & " + " & ".join(_escape(c.label) for c in columns) + r" \\")
+        lines.append(" & " + " & ".join(escape(c.label) for c in columns) + r" \\")
         lines.append(r"\midrule")
         for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
-            lines.append(f"{_escape(label)} & " + " & ".join(_latex_cell(c) for c in row) + r" \\")
+            lines.append(f"{escape(label)} & " + " & ".join(_latex_cell(c) for c in row) + r" \\")
         if grid.footer:
             lines.append(r"\midrule")
-        lines += [f"{_escape(label)} & " + " & ".join(row) + r" \\" for label, row in grid.footer]
+        lines += [f"{escape(label)} & " + " & ".join(row) + r" \\" for label, row in grid.footer]
         lines += [r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
@@ -46,17 +55,14 @@ def _latex_cell(cell: Cell) -> str:
     return f"{cell.published} / {ours}" if cell.published else ours
 
 
-def _escape(text: str) -> str:
-    for character in "&%_#":
-        text = text.replace(character, "\\" + character)
-    symbols = {"±": r"$\pm$", "ρ": r"$\rho$", "λ": r"$\lambda$", "γ": r"$\gamma$", "ε": r"$\varepsilon$"}
-    for symbol, command in symbols.items():
-        text = text.replace(symbol, command)
-    return text
+def escape(text: str) -> str:
+    """Text for LaTeX."""
+    return text.translate(_ESCAPED)
 
 
 def _legend(grid: Grid, experiment: str, selection: str) -> str:
     both = "published / reproduced" if len(published_cells(experiment)) else "reproduced"
+    both = "mean" if experiment in catalogue.own_experiment_names() else both
     chosen = CHOSEN[selection] + (
         " (as in the papers)"
         if selection == "oracle"
@@ -64,5 +70,5 @@ def _legend(grid: Grid, experiment: str, selection: str) -> str:
     )
     return (
         f"{grid.layout.caption}. Each cell: {both} ± standard error; selection: {selection}, {chosen}. Bold: best; "
-        "`*`: marked by the paper's rule with raw tests; `**`: also after Holm's correction."
+        f"`*`: {mark_words(experiment)}; `**`: also after Holm's correction."
     )

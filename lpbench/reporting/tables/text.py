@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
+from lpbench.analysis.significance import RULE_WORDS
+from lpbench.errors import StoreError
 from lpbench.experiments.results import Artefact
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 
-LEGEND = "Mean ± standard error of the best grid point with hindsight (oracle); *: marked by the paper's rule."
+#: What an entry says, by what the paper's own table shows.
+_SHOWN = {
+    "mean": "Mean ± standard error",
+    "ratio": "Mean squared error relative to the non-private tree,",
+}
 
 
 def tables_of(artefact: Artefact) -> list[PlainTable]:
@@ -17,16 +25,37 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
     table = own(artefact.folder) if own else None
     if table is not None:
         return [table]
-    return summary_tables(artefact.summary) if artefact.summary is not None else []
+    if artefact.summary is None:
+        return []
+    if "marked" not in artefact.summary:
+        raise StoreError(
+            f"{artefact.summary_file} was written by an earlier version; lpbench experiment={artefact.name} "
+            "writes it again"
+        )
+    paper = paper_of(artefact.name)
+    layout = paper.tables.get(artefact.name)
+    return summary_tables(artefact.summary, paper.rule, "ratio" if layout and layout.value == "ratio" else "mean")
 
 
-def summary_tables(table: pd.DataFrame) -> list[PlainTable]:
-    """Lay out a summary: methods below each other; data sets, or the places of a figure's axis, side by side."""
+def summary_tables(table: pd.DataFrame, rule: str = "star", value: str = "mean") -> list[PlainTable]:
+    """Lay out a summary: methods below each other; data sets, or the places of a figure's axis, side by side.
+
+    Parameters
+    ----------
+    table : DataFrame
+    rule : {"star", "bold"}
+        By which methods are marked.
+    value : {"mean", "ratio"}
+        What an entry shows: the mean score, or its ratio to the non-private tree's.
+    """
     table = table[table["selection"] == "oracle"].copy()
+    if value == "ratio":
+        table = table.assign(mean=table["ratio"], se=math.nan)
     table["entry"] = [
-        "-" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.significant else ''}"
-        for r in table[["mean", "se", "significant"]].itertuples()
+        "-" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.marked else ''}"
+        for r in table[["mean", "se", "marked"]].itertuples()
     ]
+    legend = f"{_SHOWN[value]} of the best grid point with hindsight (oracle); *: {RULE_WORDS[rule]}."
     if table["x"].notna().any():
         table = table[table["x"].notna()]  # a curve without any number has no place on the axis
         rows = ["method"] if table["x"].equals(table["epsilon"]) else ["method", "epsilon"]
@@ -38,7 +67,7 @@ def summary_tables(table: pd.DataFrame) -> list[PlainTable]:
         place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
         wide = part.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
         body = tuple(tuple(map(_text, row)) for row in wide.itertuples(index=False))
-        parts.append(PlainTable(place, tuple(map(_text, wide.columns)), body, "" if parts else LEGEND))
+        parts.append(PlainTable(place, tuple(map(_text, wide.columns)), body, "" if parts else legend))
     return parts
 
 

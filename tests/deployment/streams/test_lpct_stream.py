@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from lpbench.deployment.lpct import LPCTClient, LPCTCurator
-from lpbench.deployment.streams import VoteStream
-from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES, user_token
-from lpbench.estimators import LPCT
+from lpbench.deployment.streams import StreamedUsers, SumStream
+from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES
+from lpbench.errors import PrivacyError
+from lpbench.estimators import LPCT, PrivateMean
+from lpbench.estimators.lpct.votes import VOTE
+from lpbench.privacy import PublicSample, Records
 from lpbench.privacy.payload import LARGEST_REAL
+from tests.deployment.devices import Wire
 from tests.privacy.laws import assert_same_law
 
-SECRET = b"0123456789abcdef"
 KINDS = {"rr": {"mechanism": "rr"}, "discrete": {"noise": "discrete"}}
 
 
@@ -20,91 +22,110 @@ def sample(n, seed=0):
     return X, (X[:, 0] > 0.4).astype(int), X_public, (X_public[:, 0] > 0.4).astype(int)
 
 
-def curator_of(kind="discrete", depth=3, **options):
+def model_of(kind="discrete", depth=3, **options):
+    return LPCT(
+        2.0, depth, 1.0, min_samples_leaf=0, random_state=9, classes=[0, 1], **KINDS[kind], **options
+    )  # fmt: skip
+
+
+def fit(model, collect, n=500):
     _, _, X_public, y_public = sample(1)
-    model = LPCT(2.0, depth=depth, public_weight=1.0, min_samples_leaf=0, random_state=9, **KINDS[kind], **options)
-    return LPCTCurator(model, X_public, y_public, [0, 1], SECRET)
+    users = StreamedUsers(collect, n, 2, classes=[0, 1], public=PublicSample(X_public, y_public))
+    return type(model)(**model.get_params(deep=False)).learn_from(users)
 
 
-def streamed(curator, X, y, chunk, places=1):
-    found = [VoteStream(curator) for _ in range(places)]
+def empty(model):
+    """A stream for the question that a model asks."""
+    found = []
+    fit(model, found.append)
+    return found[0]
+
+
+def add_all(stream, model, X, y, chunk, places=1):
+    """Users in chunks that report at several places."""
+    found = [stream, *(SumStream(stream.device, stream.question) for _ in range(places - 1))]
     for number, start in enumerate(range(0, len(X), chunk)):
         part = slice(start, start + chunk)
-        found[number % places].add_users(X[part], y[part], curator.model._streams(), start)
+        found[number % places].add_users(X[part], y[part], model._streams(), start)
     for other in found[1:]:
-        found[0].merge(other)
-    return found[0]
+        stream.merge(other)
+    assert stream.accepted == len(X)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_chunks_and_places_change_no_bit(kind):
-    X, y, _, _ = sample(500)
-    curator = curator_of(kind)
-    expected = streamed(curator, X, y, 500).fit().leaf_probability_.copy()
+    (X, y, _, _), model = sample(500), model_of(kind)
+    expected = fit(model, lambda stream: add_all(stream, model, X, y, 500)).leaf_probability_
     for chunk, places in ((1, 1), (77, 3), (499, 2)):
-        stream = streamed(curator, X, y, chunk, places)
-        assert stream.accepted == 500
-        np.testing.assert_array_equal(stream.fit().leaf_probability_, expected)
+        other = fit(model, lambda stream, c=chunk, p=places: add_all(stream, model, X, y, c, p))
+        np.testing.assert_array_equal(other.leaf_probability_, expected)
 
 
 def test_stream_equals_the_fit_of_all_users_at_once():
     """With randomised response nothing is rounded: the bits of ``fit`` with ``noise="per_user"``."""
     (X, y, _, _), (_, _, X_public, y_public) = sample(400), sample(1)
-    model = LPCT(2.0, 3, 1.0, min_samples_leaf=0, mechanism="rr", noise="per_user", random_state=9)
+    model = model_of("rr", noise="per_user")
+    streamed = fit(model, lambda stream: add_all(stream, model, X, y, 61), 400)
     fitted = model.fit(X, y, X_public=X_public, y_public=y_public)
-    stream = streamed(curator_of("rr"), X, y, 61)
-    np.testing.assert_array_equal(stream.fit().leaf_probability_, fitted.leaf_probability_)
+    np.testing.assert_array_equal(streamed.leaf_probability_, fitted.leaf_probability_)
+    assert streamed.guarantee_ == fitted.guarantee_
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_payloads_of_clients_add_up_as_at_a_collector(kind):
-    X, y, _, _ = sample(60)
-    curator, collector = curator_of(kind), curator_of(kind).collector()
-    stream = VoteStream(curator)
-    sent = [LPCTClient(i, user_token(SECRET, i), 2.0, X[i], y[i], [0, 1]).answer(curator.first) for i in range(60)]
-    assert set(collector.add(sent)) == {""}
-    payloads = np.array([np.frombuffer(s[HEADER_BYTES:-TAG_BYTES], dtype=np.uint8) for s in sent])
-    for part in np.array_split(payloads, 7):
-        stream.add_payloads(part)
-    np.testing.assert_array_equal(stream.sums(), collector.sums())
+def test_payloads_of_clients_add_up_as_at_a_curator(kind):
+    (X, y, _, _), (_, _, X_public, y_public) = sample(60), sample(1)
+    model, payloads = model_of(kind), []
+    wire = Wire(model, X, y, X_public=X_public, y_public=y_public)
+    honest = wire.transport
+
+    def transport(contents):
+        reports = honest(contents)
+        payloads.extend(np.frombuffer(report[HEADER_BYTES:-TAG_BYTES], dtype=np.uint8) for report in reports)
+        return reports
+
+    wire.users._transport = transport
+    received = wire.fit()
+
+    def collect(stream):
+        for part in np.array_split(np.array(payloads), 7):
+            stream.add_payloads(part)
+
+    np.testing.assert_array_equal(fit(model, collect, 60).leaf_probability_, received.leaf_probability_)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulated_users_have_the_law_of_the_mechanism(kind):
-    X, y, _, _ = sample(1)
-    curator = curator_of(kind, depth=1)
-    stream, seen = VoteStream(curator), []
-    mechanism = curator.question.mechanism
+    (X, y, _, _), model = sample(1), model_of(kind, depth=1)
+    stream, seen = empty(model), []
     stream.add = seen.append
-    stream.add_users(np.repeat(X, 3000, axis=0), np.repeat(y, 3000), curator.model._streams())
+    stream.add_users(np.repeat(X, 3000, axis=0), np.repeat(y, 3000), model._streams())
     simulated = np.concatenate(seen).reshape(3000, -1)
-    table = np.zeros((3000, 2, 2), dtype=bool)
-    cell = curator._tree.leaf_index()[curator._tree.apply(X)][0]
-    table[:, 0, cell] = True
-    table[:, y[0], cell] = True
-    expected = mechanism.randomize(table, np.random.default_rng(1)).reshape(3000, -1)
+    table = np.repeat(VOTE.inputs(Records(X, y), stream.question), 3000, axis=0)
+    expected = VOTE.mechanism(stream.question).randomize(table, np.random.default_rng(1)).reshape(3000, -1)
     for column in range(4):
         assert_same_law(simulated[:, column], expected[:, column])
 
 
 def test_the_largest_reports_do_not_overflow():
-    curator = curator_of(depth=1)
-    stream = VoteStream(curator)
+    stream = empty(model_of(depth=1))
     for sign in (1, 1, -1):
         stream.add(np.full((3000, 4), sign * LARGEST_REAL))
     np.testing.assert_array_equal(stream.sums(), np.full(4, 3000 * LARGEST_REAL))
 
 
 def test_memory_does_not_depend_on_the_number_of_users():
-    X, y, _, _ = sample(300)
-    curator = curator_of()
-    assert streamed(curator, X, y, 100).nbytes == VoteStream(curator).nbytes
+    (X, y, _, _), model = sample(300), model_of()
+    stream, before = empty(model), empty(model).nbytes
+    add_all(stream, model, X, y, 100)
+    assert stream.nbytes == before
 
 
 def test_refusals():
-    curator, other = curator_of("rr"), curator_of("rr", depth=2)
+    one, other = empty(model_of("rr")), empty(model_of("rr", depth=2))
     with pytest.raises(ValueError, match="different campaigns"):
-        VoteStream(curator).merge(VoteStream(other))
+        one.merge(other)
     with pytest.raises(ValueError, match="1 of 2 payloads"):
         # Four bits and padding.
-        VoteStream(curator_of("rr", depth=1)).add_payloads(np.array([[0b11110000], [0b00001111]], dtype=np.uint8))
+        empty(model_of("rr", depth=1)).add_payloads(np.array([[0b11110000], [0b00001111]], dtype=np.uint8))
+    with pytest.raises(PrivacyError, match="sums alone"):
+        PrivateMean().learn_from(StreamedUsers(lambda stream: None, 5, 2, y_range=(0.0, 1.0)))

@@ -5,12 +5,13 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
-from lpbench.deployment.lpct import LPCTCurator
-from lpbench.deployment.streams import VoteStream, read_chunks
+from lpbench.deployment.streams import StreamedUsers, read_chunks
 from lpbench.errors import DataError
 from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.votes import VOTE
+from lpbench.privacy import PublicSample
 from lpbench.privacy.payload import pack
 
 COLUMNS = {"X": ["a", "b"], "y": "y", "payload": "payload"}
@@ -65,21 +66,30 @@ def test_model_from_disk_is_that_from_memory(tmp_path, kind):
     rng = np.random.default_rng(0)
     X, X_public = rng.random((900, 2)), rng.random((50, 2))
     y = (X[:, 0] > 0.4).astype(int)
-    model = LPCT(2.0, 2, 1.0, mechanism="rr", min_samples_leaf=0, random_state=1)
-    curator = LPCTCurator(model, X_public, (X_public[:, 0] > 0.4).astype(int), [0, 1], b"0123456789abcdef")
-    memory, disk, sent = VoteStream(curator), VoteStream(curator), []
-    original = memory.add
-    memory.add = lambda reports: (sent.append(reports), original(reports))
-    memory.add_users(X, y, model._streams())
+    public = PublicSample(X_public, (X_public[:, 0] > 0.4).astype(int))
+    model, sent = LPCT(2.0, 2, 1.0, mechanism="rr", min_samples_leaf=0, random_state=1), []
+    fields = []
+
+    def from_memory(stream):
+        original, fields[:] = stream.add, VOTE.fields(stream.question)
+        stream.add = lambda reports: (sent.append(reports), original(reports))
+        stream.add_users(X, y, model._streams())
+
+    def from_disk(stream):
+        if kind == "rows":
+            for start, part in read_chunks(tmp_path / "x.parquet", {"X": ["a", "b"], "y": "y"}, chunk=100):
+                stream.add_users(part["X"], part["y"], model._streams(), start)
+        else:
+            for _, part in read_chunks(tmp_path / "x.parquet", {"report": "report"}, chunk=100):
+                stream.add_payloads(part["report"])
+        assert stream.accepted == 900
+
+    memory = clone(model).learn_from(StreamedUsers(from_memory, 900, 2, classes=[0, 1], public=public))
     if kind == "rows":
         pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "y": y}), tmp_path / "x.parquet")
-        for start, part in read_chunks(tmp_path / "x.parquet", {"X": ["a", "b"], "y": "y"}, chunk=100):
-            disk.add_users(part["X"], part["y"], model._streams(), start)
     else:
-        raw = pack(VOTE.fields(curator.question), np.concatenate(sent).reshape(900, 8))
+        raw = pack(fields, np.concatenate(sent).reshape(900, 8))
         reports = pa.FixedSizeBinaryArray.from_buffers(pa.binary(1), 900, [None, pa.py_buffer(raw.tobytes())])
         pq.write_table(pa.table({"report": reports}), tmp_path / "x.parquet")
-        for _, part in read_chunks(tmp_path / "x.parquet", {"report": "report"}, chunk=100):
-            disk.add_payloads(part["report"])
-    assert disk.accepted == 900
-    np.testing.assert_array_equal(disk.fit().leaf_probability_, memory.fit().leaf_probability_)
+    disk = clone(model).learn_from(StreamedUsers(from_disk, 900, 2, classes=[0, 1], public=public))
+    np.testing.assert_array_equal(disk.leaf_probability_, memory.leaf_probability_)

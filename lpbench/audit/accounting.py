@@ -1,0 +1,129 @@
+"""Account: budgets added up again from the devices' mechanisms, by code that does not trust what the door says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from lpbench.audit.losses import message_losses
+from lpbench.audit.recording import Asked, Recording
+from lpbench.audit.worlds import planted
+from lpbench.privacy import Guarantee, Records, Release
+from lpbench.privacy.device import question_of
+from lpbench.privacy.users import same_content
+
+#: Rounding error allowed to an exact loss, relative and absolute.
+TOLERANCE = 1e-9
+#: Users whose exact loss is computed, for each answer.
+_USERS = 5
+
+
+def wrong_account(
+    recording: Recording, stated: Guarantee, n: int, y_range: tuple[float, float] | None, n_classes: int
+) -> Iterator[str]:
+    """Yield what is wrong with the guarantee of a run.
+
+    Parameters
+    ----------
+    recording : Recording
+    stated : Guarantee
+    n : int
+        Users of the whole sample.
+    y_range, n_classes
+        Public knowledge, from which protected values are planted.
+    """
+    if recording.revealed and stated.model != "none":
+        yield f"records were revealed, and the guarantee says {stated.model}"
+        return
+    totals, infinite, deltas = [Fraction(0)] * n, np.zeros(n, dtype=bool), [Fraction(0)] * n
+    for entry in paid_answers(recording):
+        yield from _more_than_stated(entry, y_range, n_classes)
+        for user, epsilon in zip(entry.users.tolist(), _stated(entry).tolist(), strict=True):
+            if math.isinf(epsilon):
+                infinite[user] = True
+            else:
+                totals[user] += Fraction(epsilon)
+            if not isinstance(entry.device, Release):
+                deltas[user] += Fraction(float(entry.device.delta(entry.question)))
+    most = math.inf if infinite.any() else float(max(totals))
+    if most > stated.epsilon * (1.0 + TOLERANCE) + TOLERANCE:
+        yield f"a user spent {most:.9g}, and the guarantee says {stated.epsilon:.9g}"
+    if float(max(deltas)) > stated.delta * (1.0 + TOLERANCE):
+        yield f"a user spent delta = {float(max(deltas)):.3g}, and the guarantee says {stated.delta:.3g}"
+    central = any(entry.kind == "release" for entry in recording.asked)
+    if central and stated.model not in ("cdp", "label_cdp"):
+        yield f"a curator saw the records, and the guarantee says {stated.model}"
+    if recording.shown_read and stated.model == "ldp" and _shows(recording):
+        yield "features left their users in the clear, and the guarantee says ldp"
+
+
+def paid_answers(recording: Recording) -> list[Asked]:
+    """Answers that are paid for: all but simulations and replays."""
+    paid: list[Asked] = []
+    for entry in recording.asked:
+        if entry.kind == "simulated":
+            continue
+        again = any(
+            type(entry.device) is type(before.device)
+            and np.array_equal(entry.users, before.users)
+            and same_content(entry.question, before.question)
+            and np.array_equal(entry.answer, before.answer)
+            for before in paid
+        )
+        if not again:
+            paid.append(entry)
+    return paid
+
+
+def _stated(entry: Asked) -> np.ndarray:
+    """Epsilon of each user by the device's own statement."""
+    if isinstance(entry.device, Release):
+        return np.full(entry.users.size, entry.device.budget(entry.question))
+    budgets = entry.device.budgets(entry.records, entry.question)
+    return np.broadcast_to(np.asarray(budgets, dtype=float), entry.users.shape)
+
+
+def _more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classes: int) -> Iterator[str]:
+    """Compare statements with the exact losses of the mechanisms at planted values."""
+    stated, name = _stated(entry), type(entry.device).__name__
+    if isinstance(entry.device, Release):
+        for user in (0, len(entry.records) // 2):
+            values = planted(entry.records, user, y_range, n_classes)
+            mechanism = entry.device.mechanism(entry.question)
+            exact = float(np.max(message_losses(mechanism, neighbours(entry, user, values)), initial=0.0))
+            if exact > stated[user] * (1.0 + TOLERANCE) + TOLERANCE:
+                yield f"{name} loses {exact:.9g}, and states {stated[user]:.9g}"
+                return
+        return
+    order = np.argsort(stated, kind="stable")
+    for user in np.unique(order[np.linspace(0, order.size - 1, _USERS).astype(int)]).tolist():
+        values = planted(entry.records, user, y_range, n_classes)
+        question = question_of(entry.question, np.full(len(values), user))
+        mechanism, inputs = entry.device.law(question, values)
+        exact = float(np.max(message_losses(mechanism, np.asarray(inputs)), initial=0.0))
+        if exact > stated[user] * (1.0 + TOLERANCE) + TOLERANCE:
+            yield f"{name} loses {exact:.9g}, and states {stated[user]:.9g}"
+            return
+        again = np.asarray(entry.device.budgets(values, question), dtype=float)
+        if np.ptp(again) > 0:
+            yield f"the budget of {name} depends on protected values"
+            return
+
+
+def neighbours(entry: Asked, user: int, values: Records) -> np.ndarray:
+    """The statistics of a release for data sets that differ in the record of one user, one row a data set."""
+    statistics = []
+    for value in range(len(values)):
+        X, y = entry.records.X.copy(), entry.records.y.copy()
+        X[user], y[user] = values.X[value], values.y[value]
+        statistics.append(entry.device.law(entry.question, Records(X, y, entry.records.mask))[1])
+    return np.stack(statistics)
+
+
+def _shows(recording: Recording) -> bool:
+    """Whether some user of the recorded sample shows a feature."""
+    masks = [entry.records.mask for entry in recording.asked]
+    return any(mask is not None and not mask.all() for mask in masks)

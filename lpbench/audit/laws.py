@@ -1,0 +1,379 @@
+"""Law: whether reports follow the mechanism that a device states, user by user, call by call, and in their sums.
+
+Every report is ranked among reports that the stated mechanism draws at the same input. Whatever the mechanism, ranks
+(ties broken at random) are exactly uniform and independent if the reports have its law. Their normal scores are tested
+by exact laws: means and sums of squares in groups of users and calls, pairs of users and of calls, tails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import binom, chi2, ks_2samp, norm
+
+from lpbench.audit.recording import Asked
+from lpbench.errors import ConfigurationError
+from lpbench.privacy import (
+    CategoryMechanism,
+    Channel,
+    ContinuousMechanism,
+    DiscreteLaplace,
+    Laplace,
+    Mechanism,
+    NumberChannel,
+    RandomizedResponse,
+    Records,
+)
+from lpbench.privacy.device import question_of
+from lpbench.seeds import Streams
+
+#: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
+REFERENCES, CALLS, USERS = 99, 80, 240
+#: Sums that are drawn by a shortcut and from reports; sequences of users.
+SUMS, CHAINS = 400, 150
+#: Entries of a report that are tested, where entries are randomised one by one.
+ENTRIES = 12
+#: Numbers that are drawn at once.
+_MOST = 4_000_000
+#: Entries of all users' reports in one call, of reports that are longer than usual.
+_WIDE = 40_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The smallest p-value of a family of tests, corrected for their number.
+
+    Attributes
+    ----------
+    p : float
+    what : str
+    """
+
+    p: float
+    what: str
+
+
+def of_reports(entry: Asked, streams: Streams, more: int = 1) -> Finding:
+    """Test the reports of a recorded answer, and of repeated calls of its device with the same question.
+
+    Parameters
+    ----------
+    entry : Asked
+        Of kind "ask".
+    streams : Streams
+        Randomness of the calls and the references.
+    more : int
+        Multiplies the number of calls.
+    """
+    device, width = entry.device, max(1, int(np.prod(np.shape(entry.answer)[1:], dtype=int)))
+    n = min(entry.users.size, len(entry.records), USERS, max(12, _WIDE // width))
+    records = entry.records.take(np.arange(n))
+    question = question_of(entry.question, np.arange(n))
+    name = type(device).__name__
+    reports = [np.asarray(entry.answer)[:n]]
+    for call in range(more * CALLS):
+        draws = device.draws(streams.child("call", number=call), n, question)
+        reports.append(np.asarray(device.report(records, question, draws)))
+    if not all(np.isfinite(np.asarray(part, dtype=float)).all() for part in reports):
+        return Finding(0.0, f"{name} sends reports that are not finite")
+    stack = np.stack([np.asarray(part) for part in reports])
+    scores, repeated = _normal_scores(device, question, records, stack, streams.generator("references"))
+    if repeated:
+        return Finding(0.0, f"noise of {name} repeats or lies on a grid that its mechanism does not have")
+    tests = [test for g in scores for test in _tests(g)]
+    p, what = min(tests)
+    return Finding(min(1.0, p * len(tests)), f"reports of {name}: {what}")
+
+
+def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> Finding:
+    """Test the exact shortcut of a device against sums of its reports, for some of the users."""
+    device = entry.device
+    users = np.arange(min(n, entry.users.size))
+    records, question = entry.records.take(users), question_of(entry.question, users)
+    by = None if entry.by is None else np.unique(entry.by[users], return_inverse=True)[1]
+    shortcut, summed = [], []
+    for k in range(more * SUMS):
+        shortcut.append(np.ravel(device.draw_sums(records, question, streams.child("shortcut", number=k), by)))
+        draws = device.draws(streams.child("reports", number=k), users.size, question)
+        addends = device.addends(device.report(records, question, draws), question)
+        if by is None:
+            summed.append(np.ravel(device.estimate(addends.sum(axis=0), question, users.size)))
+            continue
+        sums = np.zeros((by.max() + 1, addends.shape[1]))
+        np.add.at(sums, by, addends)
+        summed.append(np.ravel(device.estimate(sums, question, np.bincount(by)[:, None])))
+    first, second = np.stack(shortcut).astype(float), np.stack(summed).astype(float)
+    if first.shape != second.shape:
+        return Finding(0.0, f"sums of {type(device).__name__} have {first.shape[1]} entries, not {second.shape[1]}")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return Finding(0.0, f"sums of {type(device).__name__} are not finite")
+    p = _same_law(first, second, streams.generator("projections"))
+    return Finding(p, f"sums of {type(device).__name__} by their shortcut")
+
+
+def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> Finding:
+    """Test the exact shortcut for users who are asked one after the other against asking them so."""
+    device, records = entry.device, entry.records.take(np.arange(min(n, len(entry.records))))
+    question = replace(entry.question, order=np.arange(len(records)))
+    shortcut, slow = [], []
+    for k in range(more * CHAINS):
+        shortcut.append(_numbers(device.draw_chain(records, question, streams.child("shortcut", number=k))))
+        asked = question
+        for user in range(len(records)):
+            draws = device.draws(streams.child("asked", number=k, user=user), 1, asked)
+            (report,) = device.report(records.take([user]), asked, draws)
+            asked = asked.after(report)
+        slow.append(_numbers(asked))
+    p = _same_law(np.stack(shortcut), np.stack(slow), streams.generator("projections"))
+    return Finding(p, f"users of {type(device).__name__} asked one after the other, by their shortcut")
+
+
+def of_release(entry: Asked, streams: Streams, more: int = 1) -> Finding:
+    """Test what a curator releases against the stated mechanism at the statistic of the same records."""
+    release, records, question = entry.device, entry.records, entry.question
+    mechanism, statistic = release.law(question, records)
+    released, drawn = [], []
+    for k in range(more * SUMS):
+        draws = release.draws(streams.child("release", number=k), len(records), question)
+        sent = release.to_law(release.release(records, question, draws), question, records)
+        released.append(np.ravel(sent).astype(float))
+        drawn.append(np.ravel(mechanism.randomize(statistic, streams.generator("reference", number=k))).astype(float))
+    p = _same_law(np.stack(released), np.stack(drawn), streams.generator("projections"))
+    return Finding(p, f"what {type(release).__name__} releases")
+
+
+def _numbers(question: Any) -> np.ndarray:
+    """The real numbers in a question."""
+    if isinstance(question, np.ndarray):
+        return question.ravel() if question.dtype.kind == "f" else np.empty(0)
+    parts = [getattr(question, f.name) for f in fields(question)] if is_dataclass(question) else []
+    if isinstance(question, tuple):
+        parts = list(question)
+    return np.concatenate([np.empty(0), *(_numbers(part) for part in parts)])
+
+
+def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> float:
+    """p-value, corrected, that two samples of vectors have one law: entries, projections, distance from the mean."""
+    columns = rng.permutation(first.shape[1])[:12]
+    weights, centre = rng.standard_normal((first.shape[1], 3)), second.mean(axis=0)
+
+    def views(sums: np.ndarray) -> np.ndarray:
+        far = ((sums - centre) ** 2).sum(axis=1, keepdims=True)
+        return np.round(np.hstack([sums[:, columns], sums @ weights, far]), 9)
+
+    pairs = zip(views(first).T, views(second).T, strict=True)
+    tests = [float(ks_2samp(mine, theirs).pvalue) for mine, theirs in pairs]
+    return min(1.0, min(tests) * len(tests))
+
+
+def _normal_scores(
+    device: Any, question: Any, records: Records, reports: np.ndarray, rng: np.random.Generator
+) -> tuple[list[np.ndarray], bool]:
+    """Normal scores of the ranks of several statistics of the reports, each of shape (calls, n).
+
+    Also whether continuous noise repeats where the mechanism's does not.
+    """
+    calls, n = reports.shape[:2]
+    scores: list[np.ndarray] | None = None
+    repeated = False
+    for users, mechanism, inputs in _laws(device, question, records):
+        again = np.tile(users, calls)
+        told = reports[:, users].reshape(-1, *reports.shape[2:])
+        part = np.asarray(device.to_law(told, question_of(question, again), records.take(again)))
+        part = part.reshape(calls, users.size, *part.shape[1:])
+        part, inputs = _fewer(mechanism, part, inputs, rng)
+        width = max(1, int(np.prod(part.shape[2:], dtype=int)))
+        wide = mechanism.probabilities.shape[1] if isinstance(mechanism, Channel) else width
+        step = max(1, _MOST // (REFERENCES * users.size * wide))
+        for start in range(0, calls, step):
+            own = part[start : start + step]
+            drawn = _references(mechanism, inputs, len(own), rng)
+            for k, statistic in enumerate(_statistics(mechanism, width)):
+                mine = statistic(own, inputs)
+                theirs = statistic(drawn.reshape(-1, users.size, *part.shape[2:]), inputs)
+                theirs = theirs.reshape(len(own), REFERENCES, users.size)
+                if scores is None:
+                    scores = [np.zeros((calls, n)) for _ in _statistics(mechanism, width)]
+                scores[k][start : start + len(own), users] = _score(mine, theirs, rng)
+        repeated = repeated or _repeats(mechanism, part, inputs) or _off_grid(mechanism, part)
+    return scores or [], repeated
+
+
+def _fewer(
+    mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """A few entries of long reports whose entries are randomised one by one, each user's largest inputs among them."""
+    alone = isinstance(mechanism, (Laplace, DiscreteLaplace, RandomizedResponse))
+    if not alone or inputs.ndim < 2 or inputs.shape[1] <= ENTRIES:
+        return reports, inputs
+    largest = np.argsort(-np.abs(inputs.astype(float)), axis=1, kind="stable")[:, : ENTRIES // 2]
+    order = rng.random(inputs.shape)
+    np.put_along_axis(order, largest, -1.0, axis=1)
+    chosen = np.argsort(order, axis=1)[:, :ENTRIES]
+    return np.take_along_axis(reports, chosen[None], axis=2), np.take_along_axis(inputs, chosen, axis=1)
+
+
+def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[np.ndarray, Mechanism, np.ndarray]]:
+    """Users, mechanism and inputs: of all together, or one by one where their public parts differ."""
+    everybody = np.arange(len(records))
+    try:
+        mechanism, inputs = device.law(question, records)
+    except ConfigurationError:
+        pass  # users show different things: one by one
+    else:
+        # a question with a part for each user may have a mechanism for each, unless their table has a row for each
+        if getattr(question, "take", None) is None or isinstance(mechanism, Channel):
+            yield everybody, mechanism, np.asarray(inputs)
+            return
+    for user in everybody:
+        own = np.array([user])
+        mechanism, inputs = device.law(question_of(question, own), records.take(own))
+        yield own, mechanism, np.asarray(inputs)
+
+
+def _references(mechanism: Mechanism, inputs: np.ndarray, calls: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws of the mechanism, shape (calls * REFERENCES * n, ...)."""
+    repeated = np.tile(inputs, (calls * REFERENCES, *[1] * (inputs.ndim - 1)))
+    return np.asarray(mechanism.randomize(repeated, rng))
+
+
+def _statistics(mechanism: Mechanism, width: int) -> list[Callable[[np.ndarray, np.ndarray], np.ndarray]]:
+    """Numbers computed from reports (calls, n, ...) and inputs (n, ...): position, and agreement with the input."""
+    if isinstance(mechanism, CategoryMechanism):
+        if width == 1:
+            return [lambda r, i: r.reshape(r.shape[:2]), lambda r, i: r.reshape(r.shape[:2]) == i.ravel()]
+        weights = np.sin(np.arange(1, mechanism.n_categories + 1) * 1.7)
+        if width == mechanism.n_categories and _is_bits(mechanism):
+            return [lambda r, i: r @ weights, lambda r, i: r[:, np.arange(i.size), i.ravel()]]
+        return [lambda r, i: weights[r.astype(int)].sum(axis=-1), lambda r, i: (r == i.reshape(-1, 1)).any(axis=-1)]
+    if hasattr(mechanism, "parts"):
+        weights = np.sin(np.arange(1, width + 1) * 1.7)
+        return [lambda r, i: r @ weights, lambda r, i: (r == i).sum(axis=-1)]
+    if isinstance(mechanism, NumberChannel):
+        outputs = np.asarray(mechanism.outputs)
+        return [lambda r, i: r.reshape(r.shape[:2]), lambda r, i: outputs[r.astype(int)].reshape(r.shape[:2])]
+    if isinstance(mechanism, Channel):
+        table = mechanism.probabilities
+        return [
+            lambda r, i: r.reshape(r.shape[:2]),
+            lambda r, i: table[np.broadcast_to(i.ravel(), r.shape[:2]), r.reshape(r.shape[:2]).astype(int)],
+        ]
+    if width == 1:
+        return [
+            lambda r, i: r.reshape(r.shape[:2]).astype(float),
+            lambda r, i: np.abs(r.reshape(r.shape[:2]) - i.ravel().astype(float)),
+        ]
+    weights = np.sin(np.arange(1, width + 1) * 1.7)
+
+    def flat(values: np.ndarray, axes: int) -> np.ndarray:
+        return values.reshape(*values.shape[:axes], -1).astype(float)
+
+    return [
+        lambda r, i: flat(r, 2) @ weights,
+        lambda r, i: np.einsum("cnk,nk->cn", flat(r, 2), flat(i, 1)),
+        lambda r, i: ((flat(r, 2) - flat(i, 1)) ** 2.0).sum(axis=-1),
+    ]
+
+
+def _is_bits(mechanism: Any) -> bool:
+    return hasattr(mechanism, "response")
+
+
+def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Normal scores of the rank of (calls, n) numbers among (calls, REFERENCES, n), ties and places drawn at random."""
+    mine = np.asarray(mine, dtype=float)[:, None]
+    theirs = np.asarray(theirs, dtype=float)
+    slack = 1e-9 * (1.0 + np.abs(mine))  # sums of the same numbers in another order are ties
+    below, ties = (theirs < mine - slack).sum(axis=1), (np.abs(theirs - mine) <= slack).sum(axis=1)
+    place = below + np.floor(rng.random(below.shape) * (ties + 1))
+    return np.asarray(ndtri((place + rng.random(below.shape)) / (theirs.shape[1] + 1)))
+
+
+def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> bool:
+    """Whether noise of a mechanism that never repeats itself does: shared, or rounded so that the input shows."""
+    if not isinstance(mechanism, ContinuousMechanism) or getattr(mechanism, "discrete", False):
+        return False
+    noise = (reports.reshape(*reports.shape[:2], -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
+    again = np.asarray(mechanism.randomize(np.tile(inputs, (2, *[1] * (inputs.ndim - 1))), np.random.default_rng(0)))
+    theirs = (again.reshape(2, len(inputs), -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
+    if not np.any(theirs) or _duplicates(theirs):
+        return False
+    return _duplicates(noise)
+
+
+def _off_grid(mechanism: Any, reports: np.ndarray) -> bool:
+    """Whether a report of discrete noise lies beside the public grid."""
+    step = getattr(mechanism, "step", None)
+    if not isinstance(mechanism, DiscreteLaplace) or step is None:
+        return False
+    return bool((np.asarray(reports, dtype=float) % step != 0).any())
+
+
+def _duplicates(noise: np.ndarray) -> bool:
+    values = np.sort(np.round(np.abs(noise).ravel() / (np.abs(noise).max() or 1.0), 12))
+    return bool((np.diff(values) == 0).mean() > 1e-3) if values.size > 1 else False
+
+
+def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
+    """Two-sided p-values of normal scores g of shape (calls, n), by exact laws."""
+    calls, n = g.shape
+    groups: dict[str, np.ndarray] = {"all users": g}
+    for period in (2, 3, 5, 10, 20):
+        if n >= 2 * period:
+            groups |= {f"every {period}th user from {k}": g[:, k::period] for k in range(period)}
+    groups |= {"the first user": g[:, :1], "the last user": g[:, -1:], "the recorded call": g[:1]}
+    groups |= {"first half of the users": g[:, : n // 2], "second half": g[:, n // 2 :]}
+    for name, part in groups.items():
+        if part.size >= 8:
+            yield _mean(part), f"the mean of {name}"
+            yield _squares(part), f"the spread of {name}"
+    for name, part in groups.items():
+        if part.size >= 8:
+            counts = np.bincount(np.minimum((norm.cdf(part) * 20).astype(int), 19).ravel(), minlength=20)
+            yield _binomials(counts, part.size), f"the shape of {name}"
+            break
+    edge = int((np.abs(g) > -ndtri(1.0 / (REFERENCES + 1))).sum())
+    yield _binomial(edge, g.size, 2.0 / (REFERENCES + 1)), "the tails"
+    pairs = {"neighbours": (g[:, 0 : n - n % 2 : 2], g[:, 1:n:2][:, : n // 2])}
+    pairs["users half the sample apart"] = (g[:, : n // 2], g[:, n // 2 : 2 * (n // 2)])
+    pairs["users mirrored"] = (g[:, : n // 2], g[:, ::-1][:, : n // 2])
+    if calls > 2:
+        pairs["successive calls"] = (g[0 : calls - calls % 2 : 2], g[1:calls:2][: calls // 2])
+        pairs["the recorded call and the next"] = (g[:1], g[1:2])
+    size = _size(g)
+    sizes = {
+        "neighbours": (size[:, 0 : n - n % 2 : 2], size[:, 1:n:2][:, : n // 2]),
+        "users half the sample apart": (size[:, : n // 2], size[:, n // 2 : 2 * (n // 2)]),
+    }
+    for kind, several in (("", pairs), ("sizes of ", sizes)):
+        for name, (a, b) in several.items():
+            if a.size >= 8:
+                yield _squares((a + b) / math.sqrt(2.0)), f"{kind}{name} agree or cancel"
+                yield _squares((a - b) / math.sqrt(2.0)), f"{kind}{name} differ or agree"
+
+
+def _size(g: np.ndarray) -> np.ndarray:
+    """Normal scores of the sizes of normal scores."""
+    return np.asarray(ndtri(np.clip(chi2.cdf(g**2, 1), 1e-15, 1.0 - 1e-15)))
+
+
+def _mean(g: np.ndarray) -> float:
+    return float(2.0 * norm.sf(abs(g.sum()) / math.sqrt(g.size)))
+
+
+def _squares(g: np.ndarray) -> float:
+    total = float((g**2).sum())
+    return float(min(1.0, 2.0 * min(chi2.sf(total, g.size), chi2.cdf(total, g.size))))
+
+
+def _binomial(hits: int, n: int, p: float) -> float:
+    return float(min(1.0, 2.0 * min(binom.sf(hits - 1, n, p), binom.cdf(hits, n, p))))
+
+
+def _binomials(counts: np.ndarray, n: int) -> float:
+    return min(1.0, counts.size * min(_binomial(int(c), n, 1.0 / counts.size) for c in counts))

@@ -1,0 +1,251 @@
+"""Audit of a whole method by what passes its users' door: sealed, account, rows, law. It knows no method.
+
+The same four checks serve a registered method, a user's own and a mutant of either.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from lpbench.audit import laws
+from lpbench.audit.accounting import wrong_account
+from lpbench.audit.recording import Asked, Recording, SealedUsers
+from lpbench.audit.rows import broken_rows
+from lpbench.audit.worlds import CHANGES, Y_RANGE, World, world_for
+from lpbench.errors import LpbenchError
+from lpbench.estimators.base import LocalEstimator, Task
+from lpbench.privacy import Users
+from lpbench.seeds import Streams, stable_hash
+
+#: Probability that any method that keeps its promise is accused by a sampled check, over a whole audit.
+FALSE_ALARM = 1e-6
+#: Sampled checks of one audit, among which that probability is divided.
+_TESTS = 4000
+#: p-value below which a test is made again with more samples, on which alone it is judged.
+_ODD = 0.2
+#: Answers to questions of one kind that are tested from either end.
+_ALIKE = 3
+#: Budgets at which methods are audited, a small one among them.
+BUDGETS = (1.0, 4.0, 0.05)
+#: Seeds of the users and of the curator: a method cannot know the users' noise.
+_USERS_SEED, _CURATOR_SEED = 20240501, 7
+
+#: What puts a method's users together: (world, seed of the users) -> users and the recording of what passes.
+Door = Callable[[World, int, Recording], Users]
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a check found.
+
+    Attributes
+    ----------
+    check : {"sealed", "account", "rows", "law"}
+    what : str
+        A sentence.
+    """
+
+    check: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.what}"
+
+
+def sealed_door(world: World, seed: int, recording: Recording) -> SealedUsers:
+    """Users of a world behind a door that records what passes."""
+    return SealedUsers(world.users(seed), world.records, recording)
+
+
+def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, World]]:
+    """Models and worlds in which a method is audited: budgets, masks, three classes."""
+    first, *others = budgets
+    yield _prepared(model, first), world_for(model)
+    for epsilon in others:
+        yield _prepared(model, epsilon), world_for(model)
+    if model.protects == "mask":
+        yield _prepared(model, first), world_for(model, "all")
+        if model.uses_mask:
+            yield _prepared(model, first), world_for(model, "none")
+    if is_classifier(model) and model.__sklearn_tags__().classifier_tags.multi_class:
+        yield _prepared(model, first), world_for(model, n_classes=3)
+
+
+def _prepared(model: LocalEstimator, epsilon: float) -> LocalEstimator:
+    own = clone(model).set_params(random_state=_CURATOR_SEED)
+    if own.uses_epsilon and "epsilon" in own.get_params():
+        own.set_params(epsilon=epsilon)
+    known = own.get_params()
+    if "y_range" in known:
+        own.set_params(y_range=Y_RANGE)
+    return own
+
+
+def complaints(
+    model: LocalEstimator, budgets: Sequence[float] = BUDGETS, door: Door = sealed_door
+) -> Iterator[Complaint]:
+    """Audit a method at every setting of :func:`settings`; yields nothing if it keeps its promise."""
+    yield from _overridden(model)
+    for own, world in settings(model, budgets):
+        yield from complaints_in(own, world, door)
+
+
+def complaints_in(model: LocalEstimator, world: World, door: Door = sealed_door) -> Iterator[Complaint]:
+    """Audit a method in one world."""
+    recording = Recording()
+    try:
+        fitted, users = _learned(model, world, door, recording)
+    except Exception as error:
+        found = list(_broken_laws(recording))
+        yield from found
+        if not found:
+            yield Complaint("sealed", str(error) if isinstance(error, LpbenchError) else f"it fails: {error!r}")
+        return
+    n_classes = 0 if world.classes is None else world.classes.size
+    y_range = Y_RANGE if world.classes is None else None
+    for what in wrong_account(recording, users.spent, len(world.records), y_range, n_classes):
+        yield Complaint("account", what)
+    if model.uses_epsilon and not model.exceeds_budget and users.spent.epsilon > model.epsilon * (1.0 + 1e-9):
+        yield Complaint("account", f"a user spent {users.spent.epsilon:.9g} of a budget of {model.epsilon:.9g}")
+    if recording.revealed:
+        if model.uses_epsilon:
+            yield Complaint("sealed", "the method takes a budget and reads the records themselves")
+        return
+    yield from _sealed(model, fitted, world, door, recording)
+    for entry in _distinct(recording):
+        for what in broken_rows(entry, y_range, n_classes):
+            yield Complaint("rows", what)
+    yield from _broken_laws(recording)
+
+
+def _broken_laws(recording: Recording) -> Iterator[Complaint]:
+    for finding in findings(recording):
+        if finding.p < FALSE_ALARM / _TESTS:
+            yield Complaint("law", f"{finding.what} (p = {finding.p:.1e})")
+
+
+def findings(recording: Recording, seed: int = 0) -> Iterator[laws.Finding]:
+    """Sampled tests of everything that was asked; what looks odd is tried again with more and fresh samples."""
+    for k, entry in enumerate(_distinct(recording)):
+        tests = {"ask": laws.of_reports, "sums": laws.of_sums, "chain": laws.of_chain, "release": laws.of_release}
+        test = tests[entry.kind]
+        finding = test(entry, Streams(stable_hash(audit="law", number=k, seed=seed)))
+        if FALSE_ALARM / _TESTS <= finding.p < _ODD:
+            finding = test(entry, Streams(stable_hash(audit="law again", number=k, seed=seed)), more=5)
+        yield finding
+
+
+def _learned(model: LocalEstimator, world: World, door: Door, recording: Recording) -> tuple[LocalEstimator, Users]:
+    users = door(world, _USERS_SEED, recording)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return clone(model).learn_from(users), users
+
+
+def _overridden(model: LocalEstimator) -> Iterator[Complaint]:
+    """The ways in are the base class's: a method that replaces one could read the arrays."""
+    for name in ("fit", "learn_from", "_users", "task", "sweep", "sweep_many", "refitted"):
+        if any(name in vars(kind) for kind in type(model).__mro__ if not kind.__module__ == LocalEstimator.__module__):
+            yield Complaint("sealed", f"{type(model).__name__}.{name} replaces the way in that seals the records")
+
+
+def _sealed(
+    model: LocalEstimator, fitted: LocalEstimator, world: World, door: Door, recording: Recording
+) -> Iterator[Complaint]:
+    """Whether anything but the reports decides what is learned, and whether the model holds a record."""
+    try:
+        content = pickle.dumps(vars(fitted))
+    except LpbenchError as error:
+        yield Complaint("sealed", str(error))
+        return
+    if _holds(content, world):
+        yield Complaint("sealed", "the fitted model holds a private label or feature")
+    expected = _outcome(fitted, world)
+    for change in CHANGES:
+        other = Recording(replayed=recording)
+        try:
+            twin, _ = _learned(model, world.changed(change), door, other)
+            same = other.questions() == recording.questions() and np.array_equal(_outcome(twin, world), expected)
+        except LpbenchError as error:
+            yield Complaint("sealed", str(error))
+            return
+        if not same:
+            yield Complaint("sealed", f"the same reports and other private values ({change}) give another model")
+            return
+    yield from _sealed_sweep(model, world, door)
+
+
+def _sealed_sweep(model: LocalEstimator, world: World, door: Door) -> Iterator[Complaint]:
+    """Whether a sweep sees anything but what passes the door."""
+    scored: list[np.ndarray] = []
+
+    def score(predictions: np.ndarray) -> np.ndarray:
+        scored.append(np.array(predictions, dtype=float))
+        return np.zeros(np.shape(predictions)[:-1])
+
+    def counts(cells: np.ndarray, n_cells: int) -> np.ndarray:
+        table = np.zeros((1 if world.classes is None else world.classes.size, n_cells))
+        table[0] = np.bincount(cells[cells >= 0], minlength=n_cells)
+        return table
+
+    metric = "mse" if world.classes is None else "accuracy"
+    streams = Streams(_CURATOR_SEED)
+    first, second = Recording(), Recording()
+    results = []
+    for recording, own in ((first, world), (second, world.changed("permuted"))):
+        second.replayed = first
+        task = Task(door(own, _USERS_SEED, recording), own.X_test, streams, score, counts, metric)  # type: ignore[arg-type]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                epsilon = [model.epsilon] if model.uses_epsilon else [1.0]
+                results.append(clone(model).learn_grid([task], epsilon, [{}])[0].values)
+        except LpbenchError as error:
+            yield Complaint("sealed", f"in a sweep: {error}")
+            return
+    half = len(scored) // 2
+    if not np.array_equal(*results) or not all(map(np.array_equal, scored[:half], scored[half:])):
+        yield Complaint("sealed", "with the same reports and other private values a sweep scores otherwise")
+
+
+def _outcome(fitted: LocalEstimator, world: World) -> np.ndarray:
+    predictions = fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.predict
+    return np.asarray(predictions(world.X_test), dtype=float)
+
+
+def _holds(content: bytes, world: World) -> bool:
+    """Whether the bytes of a private number occur in a pickle; numbers of few digits may occur by chance."""
+    records = world.records
+    protected = records.X if records.mask is None else records.X[records.mask]
+    labels = records.y if world.classes is None else np.empty(0)
+    numbers = np.concatenate([np.ravel(protected), labels])
+    odd = numbers[np.abs(np.round(numbers, 9) - numbers) > 0]
+    return any(number.tobytes() in content for number in odd[:400])
+
+
+def _distinct(recording: Recording) -> list[Asked]:
+    """Answers whose devices, questions and users differ, simulations left out; of many alike the first and last."""
+    kept: dict[Any, Asked] = {}
+    for entry, digest in zip(recording.asked, recording.questions(), strict=True):
+        if entry.kind != "simulated":
+            kept.setdefault((entry.kind, digest, entry.users.tobytes()), entry)
+    alike: dict[Any, list[Asked]] = {}
+    for entry in kept.values():
+        alike.setdefault((entry.kind, repr(entry.device), type(entry.question)), []).append(entry)
+    few = [entry for group in alike.values() for entry in (*group[:_ALIKE], *group[_ALIKE:][-_ALIKE:])]
+    return [one for entry in few for one in (entry, *_as_reports(entry))]
+
+
+def _as_reports(entry: Asked) -> Iterator[Asked]:
+    """What a shortcut stands for: the reports of all users, for a chain to its first question."""
+    if entry.kind in ("sums", "chain"):
+        streams, question = Streams(stable_hash(audit="chain")), entry.question
+        draws = entry.device.draws(streams, len(entry.records), question)
+        yield replace(entry, kind="ask", answer=entry.device.report(entry.records, question, draws))

@@ -1,0 +1,112 @@
+"""One user's messages in a recorded run of a method, as a randomizer that can be audited exactly and by sampling."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.audit.accounting import neighbours, paid_answers
+from lpbench.audit.methods import sealed_door, settings
+from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.recording import Asked, Recording
+from lpbench.audit.worlds import Y_RANGE, World, planted
+from lpbench.estimators.base import LocalEstimator
+from lpbench.privacy import Guarantee, Records
+from lpbench.privacy.device import question_of
+from lpbench.seeds import Streams
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRun:
+    """What the audit's table says of a method.
+
+    Attributes
+    ----------
+    randomizer : Randomizer
+        Of the user who spends most.
+    spent : Guarantee
+    devices, shortcuts : str
+        What was asked, and which answers are drawn by the exact law of the sums.
+    """
+
+    randomizer: Randomizer
+    spent: Guarantee
+    devices: str
+    shortcuts: str
+
+
+def randomizer_of(model: LocalEstimator, epsilon: float) -> Randomizer:
+    """Return everything that one user sends to an estimator in a small world, given what the others have sent."""
+    return recorded_run(model, epsilon).randomizer
+
+
+def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
+    """Run a method behind a sealed door and read the record."""
+    own, world = next(settings(model, (epsilon,)))
+    recording = Recording()
+    users = sealed_door(world, 1, recording)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clone(own).learn_from(users)
+    spent = users.spent
+    paid = paid_answers(recording)
+    devices = "; ".join(dict.fromkeys(type(entry.device).__name__ for entry in paid))
+    drawn = {"sums": "draw_sums", "chain": "draw_chain"}
+    named = [f"{type(e.device).__name__}.{drawn[e.kind]}" for e in paid if e.kind in drawn]
+    shortcuts = "; ".join(dict.fromkeys(named))
+    user = _most_asked(paid, len(world.records))
+    values = planted(world.records, user, *_public(world))
+    messages = [_message(entry, k, user, values) for k, entry in enumerate(paid) if user in entry.users]
+    n_values = len(values) if messages else 2
+    name = type(model).__name__
+    randomizer = Randomizer(name, spent.model, spent.epsilon, messages, n_values, spent.delta, note=spent.note)
+    return RecordedRun(randomizer, spent, devices, shortcuts)
+
+
+def _most_asked(paid: Sequence[Asked], n: int) -> int:
+    """The user who spends most by the devices' own statements."""
+    totals = np.zeros(n)
+    for entry in paid:
+        if entry.kind != "release":
+            budgets = np.asarray(entry.device.budgets(entry.records, entry.question), dtype=float)
+            totals[entry.users] += np.minimum(budgets, 1e9)
+    return int(totals.argmax())
+
+
+def _public(world: World) -> tuple[Any, int]:
+    return (Y_RANGE, 0) if world.classes is None else (None, world.classes.size)
+
+
+def _message(entry: Asked, number: int, user: int, values: Records) -> Message:
+    """One answer of a user as a message, for each value that the user might hold."""
+    place = int(np.flatnonzero(entry.users == user)[0])
+    if entry.kind == "release":
+        return _released(entry, place, number, values)
+    device = entry.device
+
+    def asked(n: int) -> Any:
+        return question_of(entry.question, np.full(n, place))
+
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
+        draws = device.draws(streams.child("answer", number=number), n, asked(n))
+        return np.asarray(device.report(values.repeated(value, n), asked(n), draws))
+
+    mechanism, inputs = device.law(asked(len(values)), values)
+    fields = device.fields(entry.question)
+    return Message(mechanism, np.asarray(inputs), send, fields, number + 1, client=type(device).__name__)
+
+
+def _released(entry: Asked, place: int, number: int, values: Records) -> Message:
+    """A release, for data sets that differ in the record of one user."""
+    inputs, mechanism = neighbours(entry, place, values), entry.device.mechanism(entry.question)
+
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
+        rng = streams.generator("release", number=number)
+        return np.asarray(mechanism.randomize(np.repeat(inputs[value][None], n, axis=0), rng))
+
+    return Message(mechanism, inputs, send, (), number + 1, client=type(entry.device).__name__)

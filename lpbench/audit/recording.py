@@ -1,0 +1,185 @@
+"""Sealed users that record what passes the door: private values cannot be read from them, reports can be replayed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lpbench.errors import PrivacyError
+from lpbench.privacy import Device, Guarantee, Records, Release, SimulatedUsers, Users
+from lpbench.privacy.users import content_hash
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One answer that passed the door.
+
+    Attributes
+    ----------
+    kind : {"ask", "sums", "chain", "release", "simulated"}
+        ``simulated``: a family of questions in a sweep, which is never sent.
+    device : Device or Release
+    question : object
+    users : int ndarray of shape (m,)
+        Who was asked, by their numbers in the whole sample.
+    records : Records
+        Their records, in that order; the audit knows them.
+    answer : object
+        What the method got.
+    by : int ndarray, optional
+        Groups of sums.
+    """
+
+    kind: str
+    device: Any
+    question: Any
+    users: np.ndarray
+    records: Records
+    answer: Any
+    by: np.ndarray | None = None
+
+
+@dataclass(eq=False)
+class Recording:
+    """Everything that left the users of one run, in order.
+
+    Attributes
+    ----------
+    asked : list of Asked
+    revealed, shown_read : bool
+    replayed : Recording, optional
+        Answers of another run that are given instead of the users' own.
+    """
+
+    asked: list[Asked] = field(default_factory=list)
+    revealed: bool = False
+    shown_read: bool = False
+    replayed: Recording | None = None
+
+    def enter(self, entry: Asked) -> Any:
+        """Add an answer; returns what the method gets."""
+        place = len(self.asked)
+        # a method may write to what it gets
+        self.asked.append(replace(entry, answer=copy.deepcopy(entry.answer)))
+        if self.replayed is None:
+            return entry.answer
+        before = self.replayed.asked[place] if place < len(self.replayed.asked) else None
+        if before is None or before.kind != entry.kind or not np.array_equal(before.users, entry.users):
+            raise PrivacyError("with the same reports other users were asked: the method has seen a private value")
+        return copy.deepcopy(before.answer)
+
+    def questions(self) -> list[bytes]:
+        """Digests of all questions, in order."""
+        return [content_hash((type(entry.device).__qualname__, entry.question)) for entry in self.asked]
+
+
+#: The users behind each sealed object; a method holds the sealed one alone.
+_BEHIND: WeakKeyDictionary[SealedUsers, tuple[SimulatedUsers, Records, np.ndarray, Recording]] = WeakKeyDictionary()
+
+
+class SealedUsers(Users):
+    """Users for the audit: :class:`~lpbench.privacy.SimulatedUsers` whose records no attribute leads to.
+
+    Parameters
+    ----------
+    users : SimulatedUsers
+    records : Records
+        What they hold.
+    recording : Recording
+    index : int ndarray, optional
+        Their numbers in the whole sample.
+    """
+
+    def __init__(
+        self, users: SimulatedUsers, records: Records, recording: Recording, index: np.ndarray | None = None
+    ) -> None:
+        self.n, self.n_features = users.n, users.n_features
+        self.y_range, self.classes, self.public = users.y_range, users.classes, users.public
+        _BEHIND[self] = users, records, np.arange(users.n) if index is None else index, recording
+
+    def __getattr__(self, name: str) -> Any:
+        raise PrivacyError(
+            f"users.{name} is not public: a method sees n, mask, shown, public, y_range, classes and what ask, sums or "
+            "release return; compute with private values inside a Device"
+        )
+
+    @property
+    def mask(self) -> np.ndarray:
+        return _BEHIND[self][0].mask
+
+    @property
+    def shown(self) -> np.ndarray:
+        users, _, _, recording = _BEHIND[self]
+        recording.shown_read = True
+        return users.shown
+
+    def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        users, records, index, recording = _BEHIND[self]
+        answer = users.ask(device, question, who)
+        if who is not None:
+            records, index = records.take(who), index[who]
+        return recording.enter(Asked("ask", device, question, index, records, answer))  # type: ignore[no-any-return]
+
+    def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        users, records, index, recording = _BEHIND[self]
+        answer = users.sums(device, question, by)
+        return recording.enter(Asked("sums", device, question, index, records, answer, by))  # type: ignore[no-any-return]
+
+    def chain(self, device: Device, question: Any) -> Any:
+        users, records, index, recording = _BEHIND[self]
+        last = users.chain(device, question)
+        asked = records.take(question.order)
+        return recording.enter(Asked("chain", device, question, index[question.order], asked, last))
+
+    def release(self, release: Release, question: Any) -> np.ndarray:
+        users, records, index, recording = _BEHIND[self]
+        answer = users.release(release, question)
+        return recording.enter(Asked("release", release, question, index, records, answer))  # type: ignore[no-any-return]
+
+    def sums_of_many(self, device: Device, family: Any) -> Any:
+        users, records, index, recording = _BEHIND[self]
+        answer = users.sums_of_many(device, family)
+        return recording.enter(Asked("simulated", device, family, index, records, answer))
+
+    def together(self, others: Sequence[Users], device: Device, family: Any) -> Any:
+        users, records, index, recording = _BEHIND[self]
+        behind = [_BEHIND[other][0] if isinstance(other, SealedUsers) else other for other in others]
+        answer = users.together(behind, device, family)
+        return recording.enter(Asked("simulated", device, family, index, records, answer))
+
+    def reveal(self) -> Records:
+        users, _, _, recording = _BEHIND[self]
+        recording.revealed = True
+        return users.reveal()
+
+    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SealedUsers:
+        users, records, index, recording = _BEHIND[self]
+        return type(self)(users.take(who, purpose, **axes), records.take(who), recording, index[who])
+
+    def view(self, transform: Callable[[np.ndarray], np.ndarray]) -> SealedUsers:
+        users, records, index, recording = _BEHIND[self]
+        moved = Records(transform(records.X), records.y, records.mask)
+        return type(self)(users.view(transform), moved, recording, index)
+
+    def fresh(self) -> SealedUsers:
+        """The same users before anything was asked, as sweeps simulate them again."""
+        users, records, index, recording = _BEHIND[self]
+        return type(self)(users.fresh(), records, recording, index)
+
+    @property
+    def spent(self) -> Guarantee:
+        return _BEHIND[self][0].spent
+
+    def note(self, text: str) -> None:
+        _BEHIND[self][0].note(text)
+
+    def __reduce__(self) -> Any:
+        raise PrivacyError("users cannot be pickled: a fitted model must keep reports only, not its users")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise PrivacyError("users cannot be copied: a fitted model must keep reports only, not its users")

@@ -1,0 +1,92 @@
+"""Row by row: a device treats every record alike and by itself, and keeps nothing of what it has seen."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbench.audit.recording import Asked
+from lpbench.audit.worlds import planted
+from lpbench.errors import ConfigurationError
+from lpbench.privacy import Channel, Records, Release
+from lpbench.privacy.device import question_of
+
+#: Users whose protected values are changed one at a time.
+_USERS = 6
+
+
+def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: int) -> Iterator[str]:
+    """Yield what in a recorded answer depends on more than the own record."""
+    device, name = entry.device, type(entry.device).__name__
+    if isinstance(device, Release):
+        return
+    yield from _keeps_state(device, name)
+    n = min(entry.users.size, 60)
+    users = np.arange(n)
+    records, question = entry.records.take(users), question_of(entry.question, users)
+    whole = _inputs(device, question, records)
+    before = _state(device)
+    order = np.random.default_rng(5).permutation(n)
+    if not _same(_inputs(device, question_of(question, order), records.take(order)), _take(whole, order)):
+        yield f"inputs of {name} change with the order of the users"
+    half = np.arange(0, n, 2)
+    if not _same(_inputs(device, question_of(question, half), records.take(half)), _take(whole, half)):
+        yield f"inputs of {name} change with who else is asked"
+    for user in np.unique(np.linspace(0, n - 1, _USERS).astype(int)).tolist():
+        values = planted(records, user, y_range, n_classes)
+        for k in (0, len(values) - 1):
+            X, y = records.X.copy(), records.y.copy()
+            X[user], y[user] = values.X[k], values.y[k]
+            moved = _inputs(device, question, Records(X, y, records.mask))
+            others = np.delete(users, user)
+            if not _same(_take(moved, others), _take(whole, others)):
+                yield f"inputs of {name} change with the value of another user"
+                return
+    if _state(device) != before:
+        yield f"{name} keeps something of the records that it has seen"
+
+
+def _keeps_state(device: Any, name: str) -> Iterator[str]:
+    if not is_dataclass(device):
+        return
+    for field in fields(device)[:1]:
+        try:
+            setattr(device, field.name, getattr(device, field.name))
+        except FrozenInstanceError:
+            return
+        yield f"{name} can be changed: devices are frozen dataclasses"
+
+
+def _inputs(device: Any, question: Any, records: Records) -> list[np.ndarray]:
+    """What each record puts into its mechanism, one entry a user, with the mechanism's own description."""
+    try:
+        mechanism, inputs = device.law(question, records)
+        if isinstance(mechanism, Channel):  # a row of its table for each record
+            return [mechanism.probabilities[np.asarray(inputs)]]
+        return [np.asarray([repr(mechanism)] * len(records)), np.asarray(inputs)]
+    except ConfigurationError:
+        # users who show different things have mechanisms of their own
+        single = [device.law(question_of(question, np.array([i])), records.take([i])) for i in range(len(records))]
+        return [np.asarray([repr(m) for m, _ in single]), np.asarray([repr(np.asarray(v).tolist()) for _, v in single])]
+
+
+def _take(inputs: list[np.ndarray], users: np.ndarray) -> list[np.ndarray]:
+    return [part[users] for part in inputs]
+
+
+def _same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:
+    return all(a.shape == b.shape and np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def _state(device: Any) -> bytes:
+    """Everything that the device and its class hold and could change."""
+    shared = {k: v for k, v in vars(type(device)).items() if isinstance(v, (list, dict, set, np.ndarray))}
+    own = vars(device) if hasattr(device, "__dict__") else {}
+    try:
+        return pickle.dumps({**own, **shared})
+    except TypeError:  # a read-only mapping, for example
+        return repr({**own, **shared}).encode()

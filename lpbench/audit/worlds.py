@@ -1,0 +1,113 @@
+"""Small samples on which whole methods are audited, and how their protected values change.
+
+Ranges and positions are chosen so that a forgotten factor shows: the label range is neither centred nor of length 1.
+Six features: 0 is protected by everybody, 1 by a third, 2 by a fifth of the users, the others by nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from lpbench.estimators.base import LocalEstimator
+from lpbench.privacy import PublicSample, Records, SimulatedUsers
+from lpbench.seeds import Streams
+
+#: Users, features, public rows, test rows.
+N, D, N_PUBLIC, N_TEST = 240, 6, 60, 120
+#: Public range of the label.
+Y_RANGE = (-1.0, 2.0)
+#: How the protected values of the second sample differ from the first's.
+CHANGES = ("permuted", "nonlinear", "constant")
+MASKS = ("partial", "all", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A sample for the audit.
+
+    Attributes
+    ----------
+    records : Records
+    public : PublicSample or None
+    classes : ndarray or None
+    X_test : ndarray of shape (m, D)
+    """
+
+    records: Records
+    public: PublicSample | None
+    classes: np.ndarray | None
+    X_test: np.ndarray
+
+    def users(self, seed: int) -> SimulatedUsers:
+        """The users, with the randomness of a seed."""
+        y_range = Y_RANGE if self.classes is None else None
+        return SimulatedUsers(self.records, Streams(seed), y_range=y_range, classes=self.classes, public=self.public)
+
+    def changed(self, change: str) -> World:
+        """The world with other protected values and the same public part; see :data:`CHANGES`."""
+        rng = np.random.default_rng(7)
+        X, y, mask = self.records.X, self.records.y, self.records.mask
+        order = rng.permutation(len(y))
+        hidden = {"permuted": X[order], "nonlinear": X**2, "constant": 1.0 - X}[change]
+        X_new = hidden if mask is None else np.where(mask, hidden, X)
+        if self.classes is not None:
+            codes = {"permuted": y[order], "nonlinear": (X[:, 2] > 0.8).astype(y.dtype), "constant": np.zeros_like(y)}
+            y_new = codes[change]
+        else:
+            lo, hi = Y_RANGE
+            squashed = lo + (hi - lo) * ((y - lo) / (hi - lo)) ** 3 / 2.0
+            y_new = {"permuted": y[order], "nonlinear": squashed, "constant": np.full(len(y), 0.3 * lo + 0.7 * hi)}[
+                change
+            ]
+        return World(Records(X_new, y_new, mask), self.public, self.classes, self.X_test)
+
+
+def world_for(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, n: int = N) -> World:
+    """A sample of the model's task.
+
+    Parameters
+    ----------
+    model : LocalEstimator
+        Decides task, public sample, and what its users protect.
+    mask : {"partial", "all", "none"}
+    n_classes : int
+        Of a classifier.
+    n : int
+    """
+    rng = np.random.default_rng(20240601)
+    X = rng.random((n, D))
+    signal = 1.2 * X[:, 0] - X[:, 3] + 0.6 * X[:, 1] * X[:, 4]
+    X_public = rng.random((N_PUBLIC, D))
+    public_signal = 1.2 * X_public[:, 0] - X_public[:, 3]
+    if is_classifier(model):
+        cuts = np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1])
+        y = np.searchsorted(cuts, signal + 0.2 * rng.standard_normal(n)).astype(np.intp)
+        y_public = np.searchsorted(cuts, public_signal).astype(np.intp)
+        classes = np.arange(n_classes)
+    else:
+        labels = (np.clip(2 * s + 0.3 * rng.standard_normal(s.size), *Y_RANGE) for s in (signal, public_signal))
+        y, y_public = labels  # type: ignore[assignment]
+        classes = None
+    protected = np.zeros((n, D), dtype=bool)
+    protected[:, 0], protected[::3, 1], protected[::5, 2] = True, True, True
+    masks = {"partial": protected, "all": None, "none": np.zeros((n, D), dtype=bool)}
+    own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
+    public = PublicSample(X_public, y_public) if model.uses_public else None
+    return World(Records(X, y, own), public, classes, rng.random((N_TEST, D)))
+
+
+def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:
+    """Records that share one user's public part and hold extreme and middling protected values."""
+    labels = np.array([y_range[0], sum(y_range) / 2.0 + 0.1, y_range[1]]) if y_range else np.arange(n_classes)
+    places = np.array([0.03, 0.55, 0.97])
+    x, mask = records.X[user], None if records.mask is None else records.mask[user]
+    protected = np.ones(x.size, dtype=bool) if mask is None else mask
+    rows = [(x, y) for y in labels]
+    if protected.any():
+        rows += [(np.where(protected, place, x), y) for place in places for y in labels]
+    X = np.array([row for row, _ in rows])
+    y = np.array([label for _, label in rows], dtype=records.y.dtype)
+    return Records(X, y, None if mask is None else np.tile(mask, (len(rows), 1)))

@@ -1,0 +1,63 @@
+"""``lpbench export``: figures and tables of an experiment for one's own paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lpbench.cli import options
+from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import SELECTIONS
+
+#: Names of widths, see :data:`lpbench.reporting.figures.style.WIDTHS`.
+_WIDTHS = ("column", "text")
+
+
+@click.command(epilog="Next: \\includegraphics{export/NAME/....pdf}, \\input{export/NAME/....tex}")
+@click.argument("experiment", type=options.NameOf("experiment"))
+@click.option("--width", default="column", metavar="W", help="column, text, or inches.  [default: column]")
+@options.choice("--selection", SELECTIONS, "oracle")
+@click.option("--ranks", is_flag=True, help="Add rank sums to the tables.")
+@click.option("--folder", type=options.FOLDER, default="export", metavar="DIR", help="[default: export]")
+@options.results(exists=True)
+def command(experiment: str, width: str, selection: str, ranks: bool, folder: Path, results: Path) -> int:
+    """Write an experiment's figures as PDF and PNG, its tables as LaTeX.
+
+    EXPERIMENT is a name such as own/first; pairwise.csv compares its methods.
+    """
+    catalogue.experiment(experiment)
+    from lpbench.cli.new_method import shown
+    from lpbench.experiments.plan import by_name, registered_methods
+    from lpbench.experiments.results import Results
+    from lpbench.reporting.artefact import summarise_experiment
+    from lpbench.reporting.export import export
+
+    inches = _inches(width)
+    artefact = Results(results).artefact(experiment)
+    if not artefact.is_finished or not artefact.has_scores:
+        raise ConfigurationError(
+            f"experiment {experiment} has no scores in {results}; run it: lpbench reproduce {experiment}"
+        )
+    run = artefact.experiment
+    if run.kind not in ("table", "figure"):
+        raise ConfigurationError(f"experiment {experiment} is a {run.kind}; tables and figures of scores are exported")
+    methods = by_name(registered_methods(run.methods))
+    summary = artefact.full or summarise_experiment(run, artefact.scores(), methods)
+    target = folder / experiment
+    for path in export(run, summary, methods, target, width=inches, selection=selection, ranks=ranks):
+        print(f"wrote {shown(path)}")
+    return 0
+
+
+def _inches(width: str) -> float:
+    from lpbench.reporting.figures.style import WIDTHS
+
+    try:
+        inches = WIDTHS[width] if width in WIDTHS else float(width)
+    except ValueError:
+        inches = 0.0
+    if not 1 <= inches <= 20:
+        raise ConfigurationError(f"--width {width} must be {', '.join(_WIDTHS)}, or inches from 1 to 20")
+    return inches

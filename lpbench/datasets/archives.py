@@ -1,0 +1,106 @@
+"""Members of downloaded zip archives, archives inside them too, within limits of size and depth."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Container
+from pathlib import PurePosixPath
+
+from lpbench.errors import DownloadError
+
+#: Inflated bytes that are read: this many times the archive's own, but at least and at most so many.
+RATIO, LEAST, MOST = 100, 64 << 20, 4 << 30
+#: Archives inside one another.
+DEEPEST = 3
+#: Files and folders of one archive.
+MOST_ENTRIES = 10_000
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    RuntimeError,
+    NotImplementedError,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    OverflowError,
+    MemoryError,
+)
+
+
+def read_members(archive: bytes, wanted: Container[str], origin: str) -> dict[str, bytes | None]:
+    """Read files of an archive by their base names; nothing is written, so that members' paths lead nowhere.
+
+    Parameters
+    ----------
+    archive : bytes
+    wanted : container of str
+        Base names of the files to read.
+    origin : str
+        Where the archive comes from, for messages.
+
+    Returns
+    -------
+    dict
+        Base name of every file -> its content, None if it is not wanted.
+
+    Raises
+    ------
+    DownloadError
+        It is no archive or damaged, or inflates beyond the limits.
+    """
+    return _Reader(wanted, origin, min(max(RATIO * len(archive), LEAST), MOST)).read(archive, 1)
+
+
+class _Reader:
+    """Reads archives inside one another against one limit of bytes."""
+
+    def __init__(self, wanted: Container[str], origin: str, limit: int):
+        self._wanted, self._origin, self._limit, self._left = wanted, origin, limit, limit
+
+    def read(self, archive: bytes, depth: int) -> dict[str, bytes | None]:
+        """Read one archive and those inside it."""
+        if depth > DEEPEST:
+            raise DownloadError(f"{self._origin} nests archives more than {DEEPEST} deep; unpack it by hand")
+        found: dict[str, bytes | None] = {}
+        try:
+            with zipfile.ZipFile(io.BytesIO(archive)) as content:
+                entries = content.infolist()
+                if len(entries) > MOST_ENTRIES:
+                    raise DownloadError(f"{self._origin} has more than {MOST_ENTRIES} entries; unpack it by hand")
+                for entry in entries:
+                    name = PurePosixPath(entry.filename).name
+                    if name.endswith(".zip"):
+                        found |= self.read(self._inflated(content, entry), depth + 1)
+                    elif not entry.is_dir():
+                        found[name] = self._inflated(content, entry) if name in self._wanted else None
+        # zipfile raises RuntimeError for passwords and NotImplementedError for methods that it does not know.
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            RuntimeError,
+            NotImplementedError,
+            EOFError,
+            OSError,
+            ValueError,
+        ) as error:
+            if isinstance(error, DownloadError):
+                raise
+            raise DownloadError(
+                f"{self._origin} is not a zip archive that can be read ({archive[:40]!r}...): {error}"
+            ) from error
+        return found
+
+    def _inflated(self, content: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+        with content.open(entry) as file:
+            # What the entry says of its size is its author's word; the bytes are counted.
+            data = file.read(self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise DownloadError(f"{self._origin} inflates to more than {self._limit >> 20} MiB; unpack it by hand")
+        return data

@@ -1,0 +1,243 @@
+"""Checks of a manifest's content: which keys there are, the kinds of their values, names of raw files.
+
+A manifest may come from somebody else. What passes here can be read, downloaded and prepared without surprise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lpbench.errors import DataError
+from lpbench.files import relative_name
+
+#: A check takes the place (for the message) and the value, and raises DataError.
+Check = Callable[[str, Any], None]
+#: Loaders of data that scikit-learn brings along: any other name would be code of the manifest's author.
+EMBEDDED = tuple(f"sklearn.datasets:load_{name}" for name in ("breast_cancer", "diabetes", "iris", "wine", "digits"))
+#: Most values in a manifest, and how deep they may lie: aliases of YAML multiply, and may hold themselves.
+_MOST_VALUES, _DEEPEST = 100_000, 20
+
+
+def check_content(path: Any, content: Mapping) -> None:
+    """Raise DataError, naming file and key, unless every value is of the kind that its key asks for."""
+    _check_size(path, content)
+    for key, value in content.items():
+        if key in _KEYS:
+            _KEYS[key](f"{path}: {key}", value)
+    for key, size in content.get("shape", {}).items():
+        if isinstance(size, str) and size not in content.get("params", {}):
+            raise _refuse(f"{path}: shape.{key}", size, "a number or the name of a parameter in `params`")
+
+
+def _refuse(place: str, value: Any, expected: str) -> DataError:
+    shown = repr(value)
+    return DataError(f"{place}={shown[:80]}{'...' * (len(shown) > 80)} must be {expected}")
+
+
+def _check_size(path: Any, content: Any) -> None:
+    """Count values through their aliases, each time they are used."""
+    left, level = _MOST_VALUES, [content]
+    for _ in range(_DEEPEST):
+        if (left := left - len(level)) < 0:
+            break
+        inner = [v for v in level if isinstance(v, (dict, list, tuple, set))]
+        if not inner:
+            return
+        level = []
+        for value in inner:
+            level += [*value, *value.values()] if isinstance(value, dict) else list(value)
+            if len(level) > left:
+                break
+    raise DataError(f"{path} has more than {_MOST_VALUES} values or is nested {_DEEPEST} deep; a manifest is a page")
+
+
+def _kind(expected: str, *types: type) -> Check:
+    def check(place: str, value: Any) -> None:
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise _refuse(place, value, expected)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _refuse(place, value, f"{expected}, and finite")
+
+    return check
+
+
+_TEXT, _NUMBER = _kind("text", str), _kind("a number", int, float)
+_SCALAR = _kind("text, a number or a flag", str, int, float, bool)
+_MAPPING = _kind("a mapping of keys to values", dict)
+
+
+def _whole(place: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise _refuse(place, value, "a whole number >= 0")
+
+
+def _or_none(check: Check) -> Check:
+    return lambda place, value: None if value is None else check(place, value)
+
+
+def _listed(check: Check, least: int = 0) -> Check:
+    def listed(place: str, value: Any) -> None:
+        if not isinstance(value, (list, tuple)) or len(value) < least:
+            raise _refuse(place, value, "a list" if least == 0 else f"a list of at least {least}")
+        for k, item in enumerate(value):
+            check(f"{place}[{k}]", item)
+
+    return listed
+
+
+def _mapped(check: Check, least: int = 0) -> Check:
+    def mapped(place: str, value: Any) -> None:
+        _MAPPING(place, value)
+        if len(value) < least:
+            raise _refuse(place, value, "a mapping that is not empty")
+        for key, item in value.items():
+            _SCALAR(f"{place}: key", key)
+            check(f"{place}.{key}", item)
+
+    return mapped
+
+
+def _entry(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
+    """A mapping with these keys and no others."""
+    known = {**required, **(optional or {})}
+
+    def entry(place: str, value: Any) -> None:
+        _MAPPING(place, value)
+        if unknown := [key for key in value if key not in known]:
+            raise DataError(f"{place}: unknown key {unknown[0]!r}; known: {', '.join(known)}")
+        if missing := [key for key in required if key not in value]:
+            raise DataError(f"{place}: key {missing[0]!r} is missing")
+        for key, item in value.items():
+            known[key](f"{place}.{key}", item)
+
+    return entry
+
+
+def _one_of(*forms: Check, expected: str) -> Check:
+    """The first form whose keys fit; of a mapping that fits none, the complaint of the expected forms."""
+
+    def choose(place: str, value: Any) -> None:
+        for form in forms:
+            try:
+                return form(place, value)
+            except DataError:
+                continue
+        raise _refuse(place, value, expected)
+
+    return choose
+
+
+def _pair(place: str, value: Any) -> None:
+    _listed(_NUMBER)(place, value)
+    if len(value) != 2 or value[0] > value[1]:
+        raise _refuse(place, value, "a pair (low, high) of numbers with low <= high")
+
+
+def _raw_file(place: str, value: Any) -> None:
+    _TEXT(place, value)
+    relative_name(value, place)
+
+
+def _loader(place: str, value: Any) -> None:
+    if value not in EMBEDDED:
+        raise _refuse(place, value, f"one of {', '.join(EMBEDDED)}")
+
+
+def _order(place: str, value: Any) -> None:
+    if value != "columns":
+        _listed(_SCALAR)(place, value)
+
+
+def _source(place: str, value: Any) -> None:
+    _MAPPING(place, value)
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in _SOURCES:
+        raise _refuse(f"{place}.kind", kind, f"one of {', '.join(_SOURCES)}")
+    _SOURCES[kind](place, value)
+
+
+_FILES = _mapped(_raw_file, least=1)
+_FORMAT = _entry(
+    {},
+    {
+        "type": _TEXT,
+        "sep": _TEXT,
+        "header": _kind("true or false", bool),
+        "missing": _one_of(_SCALAR, _listed(_SCALAR), expected="text or a list"),
+        "comment": _TEXT,
+        "sheet": _one_of(_whole, _TEXT, expected="a name or a number"),
+        "skip_rows": _whole,
+    },
+)
+_READ = {"kind": _TEXT, "format": _FORMAT, "columns": _listed(_TEXT)}
+_SOURCES: Mapping[str, Check] = {
+    "file": _entry({"files": _FILES}, _READ),
+    "openml": _entry({"id": _whole}, {"kind": _TEXT, "columns": _listed(_TEXT)}),
+    "uci": _entry({"id": _whole, "archive": _raw_file, "files": _FILES}, _READ),
+    "embedded": _entry({"loader": _loader}, {"kind": _TEXT, "options": _mapped(_SCALAR), "columns": _listed(_TEXT)}),
+    "manual": _entry({"instructions": _TEXT}, {"kind": _TEXT}),
+}
+_CHOSEN = _entry({"column": _SCALAR, "values": _listed(_SCALAR)})
+_ROWS = _one_of(
+    _entry({"drop_missing": _one_of(_listed(_SCALAR), _TEXT, expected="all or a list")}),
+    _entry({"fill_missing": _listed(_SCALAR)}),
+    _entry({"keep": _CHOSEN}),
+    _entry({"drop": _CHOSEN}),
+    _entry({"sample": _entry({"size": _whole, "seed": _whole})}),
+    expected="drop_missing, fill_missing, keep or drop with a column and its values, or sample with size and seed",
+)
+_PUBLIC = _one_of(
+    _entry({"first": _whole}),
+    _CHOSEN,
+    _entry({"column": _SCALAR, "size": _whole}),
+    _entry({"file": _TEXT}),
+    _entry({"sample": _whole, "seed": _whole}),
+    expected="first, sample and seed, file, or column with size or values",
+)
+_FEATURE = _one_of(
+    _SCALAR,
+    _entry({"column": _SCALAR, "map": _mapped(_NUMBER)}),
+    _entry({"column": _SCALAR, "one_hot": _listed(_SCALAR)}),
+    _entry({"column": _SCALAR, "date": _TEXT}),
+    expected="a column, or a column with map, one_hot or date",
+)
+_TARGET = _one_of(
+    _entry({"column": _SCALAR, "positive": _listed(_SCALAR), "negative": _listed(_SCALAR)}),
+    _entry({"column": _SCALAR, "clip": _pair}),
+    _entry({"column": _SCALAR, "log": _NUMBER}),
+    expected="a column with positive and negative values, or with clip or log",
+)
+_PROMISED = _entry(
+    {},
+    {key: _or_none(_whole) for key in ("rows", "features", "public")}
+    | {key: _or_none(_TEXT) for key in ("columns", "values")},
+)
+_KEYS: Mapping[str, Check] = {
+    **dict.fromkeys(("title", "task", "paper", "role", "origin", "licence", "notes", "synthetic", "metric"), _TEXT),
+    "draws_as": _TEXT,
+    "published": _mapped(_or_none(_SCALAR)),
+    "sources": _listed(_source),
+    "columns": _listed(_TEXT),
+    "raw_rows": _or_none(_whole),
+    "rows": _listed(_ROWS),
+    "public": _or_none(_PUBLIC),
+    "target": _one_of(_TEXT, _TARGET, expected="a column, or a column with positive and negative values, clip or log"),
+    "features": _one_of(
+        _listed(_FEATURE), _entry({"all_except": _listed(_SCALAR)}), expected="a list of columns, or all_except a list"
+    ),
+    "groups": _mapped(_listed(_SCALAR)),
+    "sensitivity": _entry({}, {"order": _order, "reason": _TEXT}),
+    "y_range": _or_none(_pair),
+    "scale": _or_none(_pair),
+    "fingerprint": _PROMISED,
+    "params": _mapped(_or_none(_SCALAR)),
+    "shape": _entry(
+        {},
+        dict.fromkeys(
+            ("n_train", "n_test", "n_features", "n_public"),
+            _one_of(_whole, _TEXT, expected="a number or the name of a parameter"),
+        ),
+    ),
+}

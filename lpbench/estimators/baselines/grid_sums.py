@@ -1,0 +1,204 @@
+"""Noisy sums over equal grids of more cells than any memory holds: only cells that are named are ever drawn.
+
+The histogram of n users has t^d cells, each the sum of n noisy reports. A named cell is drawn from the exact law of its
+sum, as a function of the users' stream and the cell: predictions repeat and do not depend on the order of queries.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pickle import PicklingError
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lpbench.partitions import GridCells, KeyIndex, cell_keys, grid_digits
+from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, cell_noise, discrete_cell_noise
+from lpbench.seeds import Streams
+
+NOISES = ("laplace", "discrete")
+#: Histograms of at most this many cells are drawn as a whole.
+TABLE_CELLS = 2**12
+#: Largest table of noisy sums that a pickle holds.
+MOST_CELLS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class NamedCells:
+    """What a sweep asks of the users: questions at several budgets, in the cells of some rows.
+
+    Attributes
+    ----------
+    questions : sequence of sequences
+        For each budget the questions whose statistics stand one below the other; all about one grid.
+    X : ndarray of shape (m, d)
+        Rows whose cells are looked up.
+    """
+
+    questions: Sequence[Sequence[Any]]
+    X: np.ndarray
+
+
+class GridDevice(Device[Any]):
+    """Base of devices that send numbers in the place of the own cell and 0 in all others, with noise on every entry.
+
+    A subclass states the numbers; the sums are drawn cell by cell, see the module.
+    """
+
+    @abstractmethod
+    def statistics(self, question: Any) -> tuple[int, list[Laplace | DiscreteLaplace]]:
+        """Return the first statistic's number among those of its cells, and the noise of one user in each statistic."""
+
+    @abstractmethod
+    def numbers(self, records: Records, question: Any) -> np.ndarray:
+        """Return what each user adds to her cell: ndarray of shape (k, n), multiples of the step of discrete noise."""
+
+    def draw_sums(self, records: Records, question: Any, streams: Streams, by: np.ndarray | None = None) -> Any:
+        """Draw the noisy sums of all cells, shape (k * cells,); those of too many cells stay here as HiddenSums."""
+        if by is not None:
+            return super().draw_sums(records, question, streams, by)
+        sums = _GridSums(self, records, question, streams)
+        return HiddenSums(sums) if question.cells.size > TABLE_CELLS else sums.at(question.cells.centres()).ravel()
+
+    def draw_many(self, records: Records, family: Any, streams: Streams) -> np.ndarray:
+        """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
+        sums = [_GridSums(self, records, question, streams) for question in family.questions[0]]
+        named = sums[0].occupied.named(family.X)
+        budgets = [[m for question in asked for m in self.statistics(question)[1]] for asked in family.questions]
+        return _noisy(sums, named, budgets)[..., named.inverse]
+
+
+class _Named(NamedTuple):
+    """Distinct cells of some rows: digits, positions among the cells in which users are, and the cell of each row."""
+
+    cells: np.ndarray
+    codes: np.ndarray
+    inverse: np.ndarray
+
+
+class _Occupied(NamedTuple):
+    """The cells of a grid in which users are."""
+
+    bins: int
+    known: KeyIndex
+
+    def named(self, X: np.ndarray) -> _Named:
+        """Find the cells of rows (m, d)."""
+        digits = _digits(X, self.bins)
+        keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
+        return _Named(digits[first], self.known.find(keys), inverse)
+
+
+def _located(X: np.ndarray, bins: int) -> tuple[_Occupied, np.ndarray]:
+    """Return the cells in which the rows of X (n, d) are, and the position of each row's among them."""
+    keys = cell_keys(_digits(X, bins), bins)
+    index = KeyIndex(keys, bins ** X.shape[1])
+    return _Occupied(bins, index), index.find(keys)
+
+
+def _digits(X: np.ndarray, bins: int) -> np.ndarray:
+    # Thousands of features: the smallest type keeps arrays of digits small.
+    return grid_digits(X, bins, np.min_scalar_type(bins))
+
+
+class _GridSums:
+    """True sums of users' numbers over a grid, and the summed noise of all users in the cells looked up.
+
+    The noise depends on the stream "counts", on the number of bins, on the statistic and on the cell.
+    """
+
+    def __init__(self, device: GridDevice, records: Records, question: Any, streams: Streams) -> None:
+        bins = int(question.cells.bins)
+        self.n, (self._first, self._mechanisms) = len(records), device.statistics(question)
+        self.occupied, codes = records.remembered(("cells of the grid", bins), lambda: _located(records.X, bins))
+        size = self.occupied.known.size + 1
+        self._sums = np.array([np.bincount(codes, own, size) for own in device.numbers(records, question)])
+        # The users' stream is entered as used; its draws are functions of the cell.
+        device.draws(streams, self.n, question)
+        self.seed = streams.child("counts", bins=bins).seed
+
+    def at(self, X: np.ndarray) -> np.ndarray:
+        """Return the noisy sums in the cells of X (m, d), shape (k, m)."""
+        named = self.occupied.named(X)
+        return _noisy([self], named, [self._mechanisms])[0][:, named.inverse]
+
+    def keyed(self, named: _Named) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the true sums of cells, shape (k, cells), and the keys of each statistic's noise."""
+        sums = self._sums[:, named.codes]
+        # The first column tells the statistics of one cell apart.
+        kind = np.promote_types(named.cells.dtype, np.min_scalar_type(self._first + len(sums)))
+        numbers = [np.full(len(named.cells), self._first + j, dtype=kind) for j in range(len(sums))]
+        return sums, [np.column_stack([number, named.cells]) for number in numbers]
+
+
+def _noisy(
+    parts: Sequence[_GridSums], named: _Named, budgets: Sequence[Sequence[Laplace | DiscreteLaplace]]
+) -> np.ndarray:
+    """Return the noisy sums of cells under several noises of one user: ndarray of shape (len(budgets), k, cells).
+
+    The statistics of all parts, which are sums over one grid, stand one below the other. Continuous noises have common
+    random numbers.
+    """
+    seed, n, keyed = parts[0].seed, parts[0].n, [part.keyed(named) for part in parts]
+    sums, keys = np.concatenate([true for true, _ in keyed]), [own for _, of_part in keyed for own in of_part]
+    on_grid = [[m for m in mechanisms if isinstance(m, DiscreteLaplace)] for mechanisms in budgets]
+    if on_grid[0]:
+        noise = [[discrete_cell_noise(seed, own, n, m) for own, m in zip(keys, same, strict=True)] for same in on_grid]
+        return sums + np.array(noise)
+    unit = cell_noise(seed, np.concatenate(keys), n, 1.0).reshape(sums.shape)
+    return sums + np.array([[m.scale for m in mechanisms] for mechanisms in budgets])[..., None] * unit
+
+
+class HiddenSums:
+    """Noisy sums of more cells than are stored: a part of the users' side that answers for named cells alone."""
+
+    def __init__(self, sums: _GridSums) -> None:
+        self._sums = sums
+
+    def at(self, X: np.ndarray) -> np.ndarray:
+        """Return the noisy sums in the cells of X (m, d), shape (k, m); the same whenever they are looked up."""
+        return self._sums.at(X)
+
+
+class NoisyGrid:
+    """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up behind the door.
+
+    A pickle or copy holds the noisy sums of all cells and nothing else; of more than ``MOST_CELLS`` there is none.
+
+    Parameters
+    ----------
+    cells : GridCells
+    n : int
+        Number of users.
+    *sums : ndarrays of shape (k * cells,), or HiddenSums
+        What the users answered.
+
+    Attributes
+    ----------
+    cells, n
+    bins : int
+        Bins per axis.
+    """
+
+    def __init__(self, cells: GridCells, n: int, *sums: Any) -> None:
+        self.cells, self.n, self.bins = cells, n, cells.bins
+        self._hidden: list[HiddenSums] = [part for part in sums if isinstance(part, HiddenSums)]
+        self._table = np.empty(0) if self._hidden else np.concatenate(sums).reshape(-1, cells.size)
+
+    def at(self, X: np.ndarray) -> np.ndarray:
+        """Return the noisy sums in the cells of X (m, d): ndarray of shape (k, m)."""
+        if self._hidden:
+            return np.concatenate([part.at(X) for part in self._hidden])
+        return self._table[:, self.cells.locate(X)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not self._hidden:
+            return vars(self)
+        if self.cells.size > MOST_CELLS:
+            raise PicklingError(
+                f"the noisy histogram has {self.bins}^{self.cells.d} cells, more than {MOST_CELLS}: it is simulated "
+                "from the users' true sums when it is looked up, and cannot be pickled or copied; use fewer bins"
+            )
+        return {**vars(self), "_hidden": [], "_table": self.at(self.cells.centres())}

@@ -1,0 +1,212 @@
+"""Exact shortcut of HistOfTree's second round in sweeps: noisy sums in the cells that test rows look up.
+
+It runs behind the door, on the same randomness as the reports of :mod:`.cell_device`. What points of a grid share, such
+as the true cells, is located once and kept with the records. Of randomised bits, those of the looked-up cells alone are
+simulated, which changes nothing: bits are independent of one another and repeat from query to query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicators, bit_reports, reports_truth
+from lpbench.estimators.histoftree.user_cells import Query, UserCells, UserGrid, UserLeaves
+from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
+from lpbench.privacy import Records
+from lpbench.seeds import Streams
+
+T = TypeVar("T")
+
+#: (user, cell) pairs whose bits are simulated at once.
+_CHUNK = 1 << 21
+
+
+@dataclass(frozen=True, eq=False)
+class CellFamily:
+    """Questions about one tree at one depth, asked with several grids and mechanisms; all of it is public.
+
+    Attributes
+    ----------
+    tree : TreePartition
+        Partition of the features ``tree_columns``.
+    depth, deepest : int
+        Levels of the tree that are used, here and by any family of this tree.
+    midpoints : bool
+        Whether all cuts are midpoints of the unit cube's, so that users may be walked down in groups.
+    grid_columns, tree_columns : int ndarrays
+    budget : float
+    labels : ndarray of shape (n,)
+        Privatised labels.
+    leaves : UserLeaves
+    query_leaves : int ndarray of shape (m,)
+        Leaves of the test rows.
+    grids : sequence of (UserGrid, Query, mechanism)
+        Grids with the cells that the test rows look up.
+    """
+
+    tree: TreePartition
+    depth: int
+    deepest: int
+    midpoints: bool
+    grid_columns: np.ndarray
+    tree_columns: np.ndarray
+    budget: float
+    labels: np.ndarray
+    leaves: UserLeaves
+    query_leaves: np.ndarray
+    grids: Sequence[tuple[UserGrid, Query, str]]
+
+
+def answer_family(records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Estimated counts and label sums at the test rows, for each grid of the family."""
+    leaves, budget, labels = family.leaves, family.budget, family.labels
+    truth, keep = _true_leaves(records, family), _uniforms(records, streams, draw="keep")
+    blind = truth if leaves.certain else leaves.choose(_uniforms(records, streams, draw="leaf"))
+    answers = []
+    for grid, query, mechanism in family.grids:
+        cells, own = UserCells(grid, leaves), _true_bins(records, family.grid_columns, grid.bins, streams)
+        cells.check_budget(budget)
+        asked = own.numbered(query)
+        if mechanism == "rr":
+            seed = streams.child("report", draw="bits").seed
+            answers.append(_BitSums(seed, cells, own.truth, truth, labels, budget).estimate(asked, family.query_leaves))
+            continue
+        codes, leaf = own.truth, truth
+        if budget > 0:
+            told = reports_truth(cells.choices, budget, keep)
+            codes, leaf = np.where(told, codes, own.blind), leaf if leaf is blind else np.where(told, leaf, blind)
+        sums = CategorySums(codes, leaf, own.index.size, cells, labels, budget)
+        answers.append(sums.estimate(asked, family.query_leaves))
+    return answers
+
+
+def _uniforms(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
+    """The users' uniforms of one name, as :meth:`.cell_device.CellDevice.draws` draws them."""
+    key = ("report", streams.seed, *axes.values())
+    return records.remembered(key, lambda: streams.generator("report", **axes).random(len(records)))
+
+
+def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
+    """Index of every user's leaf."""
+    tree, columns, deepest = family.tree, family.tree_columns, family.deepest
+    X = kept_last(records, "tree features", columns.tobytes(), lambda: records.X[:, columns])
+    places = SampleGroups.singletons(len(X))
+    if family.midpoints:
+        places = records.remembered(("places", columns.tobytes(), deepest), lambda: SampleGroups.for_depth(deepest, X))
+    nodes = kept_last(records, "nodes", (tree, deepest), lambda: tree.apply_levels(places.one_of_each(X), deepest))
+    return places.to_samples(family.leaves.index[nodes[family.depth]])
+
+
+def kept_last(records: Records, name: str, key: Hashable, compute: Callable[[], T]) -> T:
+    """Return ``compute()``, kept with the records until it is asked for with another key."""
+    slot: dict[Hashable, T] = records.remembered(("last", name), dict)
+    if key not in slot:
+        slot.clear()
+        slot[key] = compute()
+    return slot[key]
+
+
+class _TrueBins:
+    """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves.
+
+    Attributes
+    ----------
+    index : KeyIndex
+    truth, blind : int ndarrays of shape (n,)
+    """
+
+    def __init__(self, X: np.ndarray, mask: np.ndarray | None, bins: int, uniforms: np.ndarray) -> None:
+        digits, drawn = grid_digits(X, bins), grid_digits(uniforms, bins)
+        blind = drawn if mask is None else np.where(mask, drawn, digits)
+        truth_key, blind_key = cell_keys(digits, bins), cell_keys(blind, bins)
+        self.index = KeyIndex(np.concatenate([truth_key, blind_key]), bins ** X.shape[1])
+        self.truth, self.blind = self.index.find(truth_key), self.index.find(blind_key)
+        self._last: tuple[Query, Query] | None = None
+
+    def numbered(self, query: Query) -> Query:
+        """Number the cells of a query."""
+        if self._last is None or self._last[0] is not query:
+            self._last = query, replace(query, codes=self.index.find(query.codes))
+        return self._last[1]
+
+
+def _true_bins(records: Records, columns: np.ndarray, bins: int, streams: Streams) -> _TrueBins:
+    def locate() -> _TrueBins:
+        uniforms = [_uniforms(records, streams, draw="bin", feature=int(column)) for column in columns]
+        drawn = np.array(uniforms).reshape(len(columns), len(records)).T
+        mask = None if records.mask is None else records.mask[:, columns]
+        return _TrueBins(records.X[:, columns], mask, bins, drawn)
+
+    return records.remembered(("bins", streams.seed, columns.tobytes(), bins), locate)
+
+
+class _BitSums:
+    """Sums of the reported bits in the cells that are asked for.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the bits' noise.
+    cells : UserCells
+    code, leaf : int ndarrays of shape (n,)
+        The true cells.
+    labels : ndarray of shape (n,)
+        Privatised labels.
+    budget : float
+    """
+
+    def __init__(
+        self, seed: int, cells: UserCells, code: np.ndarray, leaf: np.ndarray, labels: np.ndarray, budget: float
+    ) -> None:
+        self._seed, self._cells, self._labels, self._budget = seed, cells, labels, budget
+        self._code, self._leaf = code, leaf
+
+    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
+        key = np.concatenate([leaves[:, None], query.digits], axis=1)
+        _, first, inverse = np.unique(
+            cell_keys(key, max(self._cells.grid.bins, self._cells.leaves.n_leaves)),
+            return_index=True,
+            return_inverse=True,
+        )
+        first = first[np.argsort(leaves[first], kind="stable")]
+        rank = np.empty(first.size, dtype=np.intp)
+        rank[inverse[first]] = np.arange(first.size)
+        distinct = Query(query.digits[first], query.codes[first], [shown[first] for shown in query.shown])
+        sums = self._sum_unique(distinct, leaves[first])
+        return sums[0][rank[inverse]], sums[1][rank[inverse]]
+
+    def _sum_unique(self, query: Query, leaves: np.ndarray) -> np.ndarray:
+        """Sums over distinct cells ordered by leaf: ndarray of shape (2, m)."""
+        grid, pairs = self._cells.grid, self._cells.leaves
+        n_cells = np.bincount(leaves, minlength=pairs.n_leaves)
+        first = np.cumsum(n_cells) - n_cells
+        shown = np.stack(query.shown)
+        sums = np.zeros((2, leaves.size))
+        step = max(1, _CHUNK // max(1, n_cells.max(initial=0)))
+        for start in range(0, pairs.users.size, step):
+            user = pairs.users[start : start + step]
+            leaf = pairs.leaves[start : start + step]
+            copies = n_cells[leaf]
+            user = np.repeat(user, copies)
+            skipped = np.cumsum(copies) - copies
+            cell = np.arange(user.size) + np.repeat(first[leaf] - skipped, copies)
+            possible = grid.shown[user] == shown[grid.pattern[user], cell]
+            user, cell = user[possible], cell[possible]
+            value = self._indicators(user, query, leaves, cell)
+            sums[0] += np.bincount(cell, weights=value, minlength=leaves.size)
+            sums[1] += np.bincount(cell, weights=value * self._labels[user], minlength=leaves.size)
+        return sums
+
+    def _indicators(self, user: np.ndarray, query: Query, leaves: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        """Unbiased indicators that the users lie in the cells, one per pair, from the reported bits."""
+        bits = (self._code[user] == query.codes[cell]) & (self._leaf[user] == leaves[cell])
+        choices = self._cells.choices[user]
+        if self._budget > 0:
+            names = np.concatenate([leaves[cell][:, None], query.digits[cell]], axis=1)
+            bits = np.where(choices == 1, bits, bit_reports(bits, self._budget, self._seed, user, names))
+        return bit_indicators(bits, choices, self._budget)

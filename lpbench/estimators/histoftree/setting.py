@@ -1,0 +1,84 @@
+"""Settings of HistOfTree: one point of the grid of its methods."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbench.checks import check_choice, check_number, check_whole
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.histoftree.cell_device import MAX_LOG2_CELLS, MECHANISMS, CellQuestion
+from lpbench.partitions import TreePartition
+from lpbench.partitions.criteria import SCORES
+
+RULES = ("max_edge", "cart", "random")
+
+
+class TooManyCellsError(ConfigurationError):
+    """The partition has more cells than numbers can count."""
+
+
+def sensitive_count(n_features: int) -> int:
+    """Return s* = ceil(ln sqrt(d)), the number of sensitive features of HistOfTree section 5.2 (at least 1)."""
+    return max(1, math.ceil(math.log(math.sqrt(n_features))))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the methods' grid, with nothing left to resolve.
+
+    Attributes
+    ----------
+    n_grid_features : int
+        s, number of features in the grid.
+    depth : int
+        p, depth of the tree.
+    bins : int
+        t, bins per grid feature.
+    label_share : float
+        rho, share of the budget that is spent on the label, in (0, 1].
+    rule : {"max_edge", "cart", "random"}
+    mechanism : {"grr", "rr"}
+    split_score : {"weighted", "algorithm1"}
+    min_samples_leaf : int
+        Fewest users in a cell of the tree; ``random`` looks at none.
+    """
+
+    n_grid_features: int
+    depth: int
+    bins: int
+    label_share: float
+    rule: str
+    mechanism: str
+    split_score: str
+    min_samples_leaf: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole("depth", self.depth)
+        check_whole("bins", self.bins, least=1)
+        check_number("label_share", self.label_share, above=0, most=1)
+        check_choice("rule", self.rule, RULES)
+        check_choice("mechanism", self.mechanism, MECHANISMS)
+        check_choice("split_score", self.split_score, SCORES)
+        check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
+        log2_cells = self.n_grid_features * math.log2(self.bins) + self.depth
+        if log2_cells > MAX_LOG2_CELLS:
+            raise TooManyCellsError(
+                f"bins={self.bins} on n_grid_features={self.n_grid_features} features and a tree of depth={self.depth} "
+                f"are up to 2^{log2_cells:.0f} cells, more than 2^{MAX_LOG2_CELLS}; use fewer bins or a smaller "
+                "n_grid_features"
+            )
+
+    def budgets(self, epsilon: float) -> tuple[float, float]:
+        """Budgets of the label and of the cell report, which add up to ``epsilon``."""
+        return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
+
+    def question(self, tree: TreePartition, grid: np.ndarray, columns: np.ndarray, budget: float) -> CellQuestion:
+        """What round 2 asks of users, given the tree of the features ``columns`` and the grid's features.
+
+        Without noise both mechanisms report the true cell, which its name tells as well as bits.
+        """
+        mechanism = "grr" if math.isinf(budget) else self.mechanism
+        return CellQuestion(tree, self.depth, grid, columns, self.bins, mechanism, budget)

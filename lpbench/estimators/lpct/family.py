@@ -1,0 +1,77 @@
+"""Votes of a whole sweep: several partitions at several budgets in one answer, with common random numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lpbench.estimators.lpct.partition import PublicTree
+from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes, unit_noise
+from lpbench.privacy import Laplace
+from lpbench.seeds import Streams
+
+
+@dataclass(frozen=True, eq=False)
+class VoteFamily:
+    """Partitions, whose leaves are laid side by side, and mechanisms; all of it is public.
+
+    Attributes
+    ----------
+    leaves : sequence of (PublicTree, int ndarray)
+        Nodes of a tree that are the cells of one partition or of several, end to end.
+    start : int ndarray of shape (n_partitions + 1,)
+        Partition t owns the leaves start[t], ..., start[t + 1] - 1 of all.
+    axes : sequence of mappings
+        Axes of each partition's stream "counts". Partitions with equal ones share draws: each takes the first cells'.
+    mechanisms : sequence of VoteMechanism
+    n_classes : int
+    """
+
+    leaves: Sequence[tuple[PublicTree, np.ndarray]]
+    start: np.ndarray
+    axes: Sequence[Mapping[str, int]]
+    mechanisms: Sequence[VoteMechanism]
+    n_classes: int
+
+    @cached_property
+    def partitions(self) -> list[tuple[tuple[tuple[str, int], ...], slice]]:
+        """Axes and leaves of each partition."""
+        edges = itertools.pairwise(self.start.tolist())
+        return [(tuple(axes.items()), slice(*edge)) for axes, edge in zip(self.axes, edges, strict=True)]
+
+    def total(self, per_leaf: np.ndarray) -> np.ndarray:
+        """Sum over the leaves of each partition: (..., n_leaves) -> (..., n_partitions)."""
+        return np.add.reduceat(per_leaf, self.start[:-1], axis=-1)
+
+    def noisy(self, votes: np.ndarray, n: int, streams: Streams) -> np.ndarray:
+        """Draw the estimates of ``n`` users' votes (n_classes, n_leaves) under every mechanism, which comes first.
+
+        They equal :func:`.votes.noisy_votes` of each partition and mechanism.
+        """
+        halves = [m.half for m in self.mechanisms]
+        scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
+        if scale.size:
+            return votes + scale[:, None, None] * self._unit_noise(votes, n, streams)
+        result = np.empty((len(halves), *votes.shape))
+        for b, mechanism in enumerate(self.mechanisms):
+            for axes, part in self.partitions:
+                result[b, :, part] = noisy_votes(votes[:, part], n, mechanism, streams, **dict(axes))
+        return result
+
+    def _unit_noise(self, votes: np.ndarray, n: int, streams: Streams) -> np.ndarray:
+        """Unit noise of every leaf, in the memory order of ``votes``: one draw for equal axes."""
+        widest: dict[tuple, int] = {}
+        for axes, part in self.partitions:
+            widest[axes] = max(widest.get(axes, 0), part.stop - part.start)
+        drawn = {
+            axes: unit_noise(n, cells, len(votes), streams.generator("counts", **dict(axes)))
+            for axes, cells in widest.items()
+        }
+        unit = np.empty_like(votes)
+        for axes, part in self.partitions:
+            unit[:, part] = drawn[axes][:, : part.stop - part.start]
+        return unit

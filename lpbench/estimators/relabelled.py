@@ -1,0 +1,196 @@
+"""Users asked about a function of their record in the place of the label: "subtract the broadcast model first".
+
+Any device and any method composes with it. What is broadcast is the question together with the public function, which
+the device evaluates at its own complete record before it answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from lpbench.privacy import Device, Guarantee, Mechanism, PublicSample, Records, Users
+from lpbench.privacy.device import question_of
+from lpbench.privacy.payload import Field
+from lpbench.seeds import Streams
+
+
+class Relabelling(Protocol):
+    """A public function of a record that takes the place of its label."""
+
+    def labels(self, records: Records) -> np.ndarray:
+        """Return the label that each record is asked about, shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """Whether the record is of a class: 0 or 1."""
+
+    code: int
+
+    def labels(self, records: Records) -> np.ndarray:
+        """Indicators of the class, int ndarray."""
+        return (records.y == self.code).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class RelabelledQuestion:
+    """A question about what a public function makes of the record.
+
+    Attributes
+    ----------
+    question : object
+        What the device is asked about the new label.
+    relabelling : Relabelling
+    """
+
+    question: Any
+    relabelling: Relabelling
+
+    def take(self, users: Any) -> RelabelledQuestion:
+        """The question to some of the users."""
+        return RelabelledQuestion(question_of(self.question, users), self.relabelling)
+
+
+@dataclass(frozen=True)
+class RelabelledDevice(Device[RelabelledQuestion]):
+    """Relabel the own record, and answer as another device does.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    device: Device[Any] = field(kw_only=True)
+
+    @property
+    def draws_for_all(self) -> bool:  # type: ignore[override]
+        """As the other device."""
+        return self.device.draws_for_all
+
+    def mechanism(self, question: RelabelledQuestion) -> Mechanism:
+        """That of the other device."""
+        return self.device.mechanism(question.question)
+
+    def inputs(self, records: Records, question: RelabelledQuestion) -> np.ndarray:
+        """What the relabelled records put into it."""
+        return self.device.inputs(_relabelled(records, question), question.question)
+
+    def draws(self, streams: Streams, n: int, question: RelabelledQuestion) -> Any:
+        """Those of the other device."""
+        return self.device.draws(streams, n, question.question)
+
+    def report(self, records: Records, question: RelabelledQuestion, draws: Any) -> np.ndarray:
+        """Reports of the relabelled records."""
+        return self.device.report(_relabelled(records, question), question.question, draws)
+
+    def law(self, question: RelabelledQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
+        """The law of these reports."""
+        return self.device.law(question.question, _relabelled(records, question))
+
+    def to_law(self, reports: np.ndarray, question: RelabelledQuestion, records: Records) -> np.ndarray:
+        """As the other device."""
+        return self.device.to_law(reports, question.question, _relabelled(records, question))
+
+    def columns(self, question: RelabelledQuestion) -> int:
+        """As the other device."""
+        return self.device.columns(question.question)
+
+    def fields(self, question: RelabelledQuestion) -> tuple[Field, ...]:
+        """As the other device."""
+        return self.device.fields(question.question)
+
+    def budget(self, question: RelabelledQuestion) -> float:
+        """As the other device: every label may become any other."""
+        return self.device.budget(question.question)
+
+    def delta(self, question: RelabelledQuestion) -> float:
+        """As the other device."""
+        return self.device.delta(question.question)
+
+    def budgets(self, records: Records, question: RelabelledQuestion) -> float | np.ndarray:
+        """As the other device; labels are not public, so that the new ones change nothing."""
+        return self.device.budgets(_relabelled(records, question), question.question)
+
+    def check(self, question: RelabelledQuestion) -> None:
+        """As the other device."""
+        self.device.check(question.question)
+
+    def addends(self, reports: np.ndarray, question: RelabelledQuestion) -> np.ndarray:
+        """As the other device."""
+        return self.device.addends(reports, question.question)
+
+    def estimate(self, sums: np.ndarray, question: RelabelledQuestion, n: Any) -> np.ndarray:
+        """As the other device."""
+        return self.device.estimate(sums, question.question, n)
+
+    def draw_sums(
+        self, records: Records, question: RelabelledQuestion, streams: Streams, by: np.ndarray | None = None
+    ) -> np.ndarray:
+        """By the other device's law of the sums."""
+        return self.device.draw_sums(_relabelled(records, question), question.question, streams, by)
+
+
+def _relabelled(records: Records, question: RelabelledQuestion) -> Records:
+    """The records with their new labels, which keep what devices remember of them."""
+    relabelling = question.relabelling
+    return records.remembered(
+        ("relabelled", relabelling), lambda: Records(records.X, relabelling.labels(records), records.mask)
+    )
+
+
+class RelabelledUsers(Users):
+    """Users whose label is what a public function makes of their record.
+
+    Parameters
+    ----------
+    users : Users
+        They keep records and accounts.
+    relabelling : Relabelling
+    y_range : (float, float)
+        Public range of the new labels.
+    public : PublicSample, optional
+        Public rows with labels of the new kind.
+
+    Attributes
+    ----------
+    range : (float, float)
+        Public range of the new labels, which is always known.
+    """
+
+    def __init__(
+        self,
+        users: Users,
+        relabelling: Relabelling,
+        y_range: tuple[float, float],
+        public: PublicSample | None = None,
+    ) -> None:
+        self._users, self._relabelling, self.range = users, relabelling, y_range
+        self.n, self.n_features = users.n, users.n_features
+        self.y_range, self.classes, self.public = y_range, None, public
+
+    @property
+    def mask(self) -> np.ndarray:
+        return self._users.mask
+
+    @property
+    def shown(self) -> np.ndarray:
+        return self._users.shown
+
+    def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        return self._users.ask(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), who)
+
+    def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        return self._users.sums(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), by)
+
+    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> RelabelledUsers:
+        return RelabelledUsers(self._users.take(who, purpose, **axes), self._relabelling, self.range, self.public)
+
+    @property
+    def spent(self) -> Guarantee:
+        return self._users.spent
+
+    def note(self, text: str) -> None:
+        self._users.note(text)

@@ -1,0 +1,135 @@
+"""Rules of configuration files beyond the types of their keys: kinds, tasks, groups of an experiment, grids."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lpbench.checks import check_number, check_whole
+from lpbench.datasets.manifest import TASKS
+from lpbench.errors import ConfigurationError, unknown_key
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.method import Method
+from lpbench.privacy.guarantee import MODELS
+from lpbench.selectors import Selector
+
+#: What an experiment makes. ``single`` is the cell of the command line.
+KINDS = ("table", "figure", "drawing", "timing", "single")
+#: What a method's variant replaces.
+VARIANT_KEYS = ("params", "grid", "tuning_free")
+#: Under which selections a method's stated setting is shown.
+STATED = ("tuning_free", "private")
+
+
+def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> None:
+    """Refuse an experiment that would fail, or whose keys would be ignored.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    methods : mapping of str to Method
+        By selector, those of the experiment's groups.
+
+    Raises
+    ------
+    ConfigurationError
+        The message names the experiment, the group and the key.
+    """
+    name, kind = f"experiment {experiment.name}", experiment.kind
+    known = KINDS if experiment.name == "single" else KINDS[:-1]
+    if kind not in known:
+        raise unknown_key(f"{name}: unknown kind", kind, known)
+    folder = experiment.name.partition("/")[0]
+    if experiment.paper not in ("", folder):
+        raise ConfigurationError(f"{name}: paper={experiment.paper!r} must be {folder!r}, the folder of its file")
+    check_whole("replications", experiment.replications, least=1)
+    check_number(f"{name}: work_limit", experiment.work_limit, above=0, infinite=True)
+    if kind == "drawing":
+        return
+    if not experiment.groups:
+        raise ConfigurationError(
+            f"{name}: key 'groups' is missing; a {kind} needs at least one group of data sets, methods and budgets"
+        )
+    for place, group in enumerate(experiment.groups):
+        _check_group(f"{name}: groups[{place}]", kind, group, methods)
+
+
+def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Method]) -> None:
+    for key in ("dataset", "mask", "method", "epsilon"):
+        if not getattr(group, key):
+            raise ConfigurationError(f"{name}: a group has no `{key}`; give at least one")
+    axis, _, swept = (group.x or "").partition(".")
+    if group.x not in (None, "epsilon") and not (axis in {"dataset", "mask", "method"} and swept):
+        raise ConfigurationError(
+            f"{name}: x={group.x!r} must be null, epsilon, dataset.<param>, mask.<param> or method.<param>"
+        )
+    if kind == "figure" and group.x is None:
+        raise ConfigurationError(
+            f"{name}: key 'x' is missing; a figure's horizontal axis is epsilon, dataset.<param>, mask.<param> or "
+            "method.<param>"
+        )
+    if axis in {"dataset", "mask"} and not group.values:
+        raise ConfigurationError(f"{name}: x={group.x!r} needs `values`, the list of swept values")
+    if group.values and axis not in {"dataset", "mask"}:
+        raise ConfigurationError(
+            f"{name}: values={list(group.values)} would have no effect with x={group.x!r}; they are those of "
+            "x: dataset.<param> or x: mask.<param>"
+        )
+    _check_values(f"{name}: grid", group.grid)
+    masks = [Selector.parse(mask).name for mask in group.mask]
+    searched = {key for m in group.method for mask in masks for key in methods[m].grid_for(mask)}
+    for key in group.grid:
+        if key not in searched:
+            raise unknown_key(f"{name}: grid: none of its methods searches", key, searched)
+
+
+def check_method(method: Method) -> None:
+    """Refuse a method's YAML with an impossible value or a parameter that its estimator does not have.
+
+    The estimator is not imported: :func:`check_parameters` does that when the method is run.
+    """
+    name = f"method {method.name}"
+    if method.task not in TASKS:
+        raise unknown_key(f"{name}: unknown task", method.task, TASKS)
+    if method.privacy and method.privacy not in MODELS:
+        raise unknown_key(f"{name}: unknown privacy model", method.privacy, MODELS)
+    if method.selection not in STATED:
+        raise unknown_key(f"{name}: unknown selection", method.selection, STATED)
+    _check_values(f"{name}: grid", method.grid)
+    for mask, grid in method.grid_by_mask.items():
+        _check_mapping(f"{name}: grid_by_mask.{mask}", grid)
+        _check_values(f"{name}: grid_by_mask.{mask}", grid)
+    for variant, preset in method.variants.items():
+        _check_mapping(f"{name}: variants.{variant}", preset)
+        for key in preset:
+            if key not in VARIANT_KEYS:
+                raise unknown_key(f"{name}: variants.{variant}: unknown key", key, VARIANT_KEYS)
+        _check_values(f"{name}: variants.{variant}.grid", preset.get("grid", {}))
+
+
+def check_parameters(method: Method) -> None:
+    """Refuse parameters that the method's estimator does not have."""
+    known = inspect.signature(method.estimator_class).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return
+    by_mask = {f"grid_by_mask.{mask}": grid for mask, grid in method.grid_by_mask.items()}
+    places: dict[str, Mapping[str, Any]] = {"params": method.params, "grid": method.grid, **by_mask}
+    places["tuning_free"] = method.tuning_free or {}
+    for place, mapping in places.items():
+        for key in mapping:
+            if key not in known:
+                raise unknown_key(f"method {method.name}: {place}: unknown parameter", key, known)
+
+
+def _check_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name}={value!r} must be a mapping of names to values")
+
+
+def _check_values(name: str, grid: Mapping[str, Any]) -> None:
+    """A grid holds lists of values."""
+    _check_mapping(name, grid)
+    for key, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise ConfigurationError(f"{name}.{key}={values!r} must be a list of values, e.g. [{values!r}]")

@@ -1,0 +1,64 @@
+"""Records: what n users know about themselves, protected values included; only a device's code may hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records of n users, protected values included.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Features as the partition or model takes them.
+    y : ndarray of shape (n,)
+        Labels, or class codes 0, ..., K - 1.
+    mask : boolean ndarray of shape (n, d), optional
+        True where the user protects the feature; None: all are protected.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    mask: np.ndarray | None = None
+    _known: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _taken_from: tuple[Records, Any] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, users: Any) -> Records:
+        """Return the records of some users, by an index, slice or mask."""
+        mask = None if self.mask is None else self.mask[users]
+        return Records(self.X[users], self.y[users], mask, _taken_from=(self, users))
+
+    def repeated(self, user: int, n: int) -> Records:
+        """Return ``n`` users who all hold the record of one."""
+        return self.take(np.full(n, user))
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Features of shape (n, d), NaN where protected."""
+        if self.mask is None:
+            return np.full(self.X.shape, np.nan)
+        return np.where(self.mask, np.nan, self.X)
+
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return ``compute()``, which is called once for every ``key``: what the questions of a sweep share."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
+
+    def by_row(self, key: Hashable, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return ``compute(X)``, one row a record by itself; called once for the sample that the records are from."""
+        if self._taken_from is None:
+            return self.remembered(key, lambda: compute(self.X))
+        whole, users = self._taken_from
+        return whole.by_row(key, compute)[users]

@@ -1,0 +1,158 @@
+"""Spending: the exact budget of every user over all questions, and the guarantee that follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lpbench.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one user has spent and sent.
+
+    Budgets are exact sums of the rational numbers that the floats are; ``unlimited`` counts answers without noise.
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    unlimited: int = 0
+    rounds: int = 0
+    bits_up: float = 0.0
+    bits_down: float = 0.0
+
+    def after(self, epsilon: float, delta: float, bits_up: float, bits_down: float) -> Account:
+        """Return the account after one more answer."""
+        free = math.isinf(epsilon)
+        return Account(
+            self.epsilon + (0 if free else Fraction(float(epsilon))),
+            self.delta + Fraction(float(delta)),
+            self.unlimited + free,
+            self.rounds + 1,
+            self.bits_up + bits_up,
+            self.bits_down + bits_down,
+        )
+
+    @property
+    def total(self) -> float:
+        """Epsilon as a float, rounded up."""
+        return math.inf if self.unlimited else rounded_up(self.epsilon)
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Return the least float that is not below a rational number."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+@dataclass
+class Spending:
+    """Accounts of n users, those of users with equal histories kept once: sequential over a user's answers,
+    parallel over different users.
+
+    Parameters
+    ----------
+    n : int
+    """
+
+    n: int
+    revealed: bool = False
+    central: bool = False
+    shown_read: bool = False
+    notes: list[str] = field(default_factory=list)
+    _accounts: list[Account] = field(default_factory=lambda: [Account()])
+    _of_user: np.ndarray | None = None
+
+    def charge(
+        self,
+        who: np.ndarray | None,
+        epsilon: float | np.ndarray,
+        delta: float = 0.0,
+        bits_up: float = 0.0,
+        bits_down: float = 0.0,
+    ) -> None:
+        """Enter an answer of some users (None: all), at one epsilon or one for each of them."""
+        same = np.ndim(epsilon) == 0
+        if who is None and same:
+            self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
+            return
+        if self._of_user is None:
+            self._of_user = np.zeros(self.n, dtype=np.intp)
+        users = np.arange(self.n) if who is None else np.asarray(who)
+        if users.size == 0:
+            return
+        old = self._of_user[users]
+        values, value = np.unique(np.broadcast_to(np.asarray(epsilon, dtype=float), users.shape), return_inverse=True)
+        pairs, new = np.unique(old * values.size + value.reshape(-1), return_inverse=True)
+        first = len(self._accounts)
+        for pair in pairs.tolist():
+            account = self._accounts[pair // values.size]
+            self._accounts.append(account.after(float(values[pair % values.size]), delta, bits_up, bits_down))
+        self._of_user[users] = first + new.reshape(-1)
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Distinct accounts of users."""
+        if self._of_user is None:
+            return list(self._accounts)
+        return [self._accounts[i] for i in np.unique(self._of_user)]
+
+    def of_users(self) -> np.ndarray:
+        """Epsilon of every user, shape (n,)."""
+        totals = np.array([account.total for account in self._accounts])
+        return totals[np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user]
+
+    def model(self, mask: np.ndarray | None) -> str:
+        """Return the privacy model of what was asked, given who protects what (None: everybody everything)."""
+        if self.revealed:
+            return "none"
+        shows = self.shown_read and mask is not None and not mask.all()
+        everything = shows and mask is not None and not mask.any()
+        if self.central:
+            return "label_cdp" if everything else "cdp"
+        return "label_ldp" if everything else "semi_feature_ldp" if shows else "ldp"
+
+    def guarantee(self, mask: np.ndarray | None, shown_bits: float) -> Guarantee:
+        """Return the guarantee of the user who spends most; ``shown_bits`` is the size of what the users show."""
+        if self.revealed:
+            return Guarantee("none", math.inf, bits_up=shown_bits, note=self._note())
+        accounts = self.accounts
+        public = shown_bits if self.shown_read else 0.0
+        return Guarantee(
+            self.model(mask),
+            max(a.total for a in accounts),
+            min(max(rounded_up(a.delta) for a in accounts), 1.0),
+            rounds=max(a.rounds for a in accounts),
+            bits_up=public + max(a.bits_up for a in accounts),
+            bits_down=max(a.bits_down for a in accounts),
+            note=self._note(),
+        )
+
+    def _note(self) -> str:
+        return "; ".join(dict.fromkeys(filter(None, self.notes)))
+
+
+def numeric_bits(content: Any) -> float:
+    """Bits of the numbers in a question: 64 a number, 1 a truth value; objects may state theirs as ``bits``."""
+    if content is None or isinstance(content, str):
+        return 0.0
+    if isinstance(content, (bool, np.bool_)):
+        return 1.0
+    if isinstance(content, (int, float, np.number)):
+        return 64.0
+    if isinstance(content, np.ndarray):
+        return float(content.size) * (1.0 if content.dtype == bool else 64.0)
+    stated = getattr(content, "broadcast_bits", None)
+    if stated is not None:
+        return float(stated)
+    if isinstance(content, dict):
+        return sum(numeric_bits(v) for v in content.values())
+    if isinstance(content, (list, tuple)):
+        return sum(numeric_bits(v) for v in content)
+    fields = getattr(content, "__dataclass_fields__", {})
+    return sum(numeric_bits(getattr(content, name)) for name in fields if not name.startswith("_"))

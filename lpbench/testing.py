@@ -1,0 +1,280 @@
+"""Contract checks for methods and data sets, registered or your own.
+
+The project's tests run them on everything that is registered, ``lpbench check`` on what is named, and a user's tests on
+her own: ``lpbench.testing.check_method("my_method")``.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import clone, is_classifier
+from threadpoolctl import threadpool_limits
+
+from lpbench.datasets import load_manifest, load_table, make_problem
+from lpbench.datasets.real import sensitivity_order
+from lpbench.errors import ClippingWarning, PrivacyLeakWarning
+from lpbench.estimators.base import LocalEstimator, expand_grid
+from lpbench.experiments import catalogue as registry
+from lpbench.privacy import Guarantee
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+BUDGETS = (0.7, 4.0, math.inf)
+
+
+def check_method(selector: str) -> None:
+    """Run every check of :data:`METHOD_CHECKS` on one method.
+
+    Parameters
+    ----------
+    selector : str
+        Registered name, possibly with ``[variant=...]``.
+
+    Raises
+    ------
+    AssertionError
+        A promise is broken; the message says which and how.
+    """
+    for check in METHOD_CHECKS.values():
+        check(selector)
+
+
+def check_dataset(name: str) -> None:
+    """Run every check of :data:`DATASET_CHECKS` on one data set; raises AssertionError or an lpbench error."""
+    for check in DATASET_CHECKS.values():
+        check(name)
+
+
+def check_scikit_learn(selector: str) -> None:
+    """scikit-learn's own checks of an estimator."""
+    check_with_scikit_learn(registry.method(selector).build())
+
+
+def check_with_scikit_learn(model: LocalEstimator) -> None:
+    """Run scikit-learn's checks on an estimator."""
+    from sklearn.utils.estimator_checks import check_estimator  # brings pytest with it
+
+    with warnings.catch_warnings():
+        # scikit-learn cannot know the public range
+        for category in (PrivacyLeakWarning, ClippingWarning):
+            warnings.simplefilter("ignore", category)
+        results = check_estimator(model, on_skip=None, on_fail=None)
+    failed = [f"{r['check_name']}: {' '.join(str(r['exception']).split())}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n    ".join(text[:300] for text in failed)
+
+
+def check_grid(selector: str) -> None:
+    """Grid and tuning-free setting are constructor parameters, and no value is searched twice."""
+    method = registry.method(selector)
+    grids = [method.grid, *method.grid_by_mask.values(), method.tuning_free or {}]
+    unknown = set().union(*grids) - set(method.build().get_params())
+    assert not unknown, f"the grid names {', '.join(sorted(unknown))}: no parameters of {method.estimator}"
+    for key, values in method.grid.items():
+        assert len(values) == len(set(map(str, values))), f"the grid repeats a value of {key}: {values}"
+
+
+def check_sweep(selector: str) -> None:
+    """A sweep gives the scores of the loop of single fits, for every budget, and the same for batches."""
+    method = registry.method(selector)
+    problem = problem_for(method.build())
+    model = method.build().for_problem(problem)
+    points = few_points(model.resolve_grid(method.grid_for("personalized"), problem))
+    if method.tuning_free is not None:
+        points.append(method.tuning_free)
+    streams = Streams(11)
+    swept = model.sweep(problem, BUDGETS, points, streams)
+    expected = (len(BUDGETS), len(points))
+    assert swept.values.shape == expected, f"sweep returned shape {swept.values.shape}, expected {expected}"
+    for g, point in enumerate(points):
+        reasons = [swept.reasons.get((b, g)) for b in range(len(BUDGETS))]
+        if any(reasons):
+            assert all(np.isnan(swept.values[b, g]) for b in range(len(BUDGETS)) if reasons[b])
+            continue
+        refitted = model.refitted(model.task(problem, streams), BUDGETS, [point]).values[:, 0]
+        np.testing.assert_allclose(swept.values[:, g], refitted, rtol=1e-9, atol=1e-12, err_msg=str(point))
+
+
+def check_batches(selector: str) -> None:
+    """Several replications at once give what each gives alone."""
+    method = registry.method(selector)
+    model = method.build()
+    problem = problem_for(model)
+    points, streams = few_points(model.resolve_grid(method.grid, problem), 2), [Streams(1), Streams(2)]
+    together = model.sweep_many([problem, problem], [2.0], points, streams)
+    for result, own in zip(together, streams, strict=True):
+        alone = model.for_problem(problem).sweep(problem, [2.0], points, own)
+        np.testing.assert_allclose(result.values, alone.values, rtol=1e-9)
+
+
+def check_determinism(selector: str) -> None:
+    """Equal seeds give equal predictions, whatever numpy's global state; fitting twice changes nothing."""
+    model = registry.method(selector).build()
+    problem = problem_for(model)
+    model = model.for_problem(problem).set_params(random_state=3)
+
+    def predictions(fitted: LocalEstimator) -> np.ndarray:
+        return fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).predict(problem.X_test)
+
+    once = clone(model)
+    first, again, other = predictions(once), predictions(once), predictions(clone(model))
+    np.testing.assert_array_equal(first, other, err_msg="equal seeds give unequal predictions")
+    np.testing.assert_array_equal(first, again, err_msg="a second fit of the same object gives other predictions")
+
+
+def check_workers(selector: str) -> None:
+    """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
+    seeds = (1, 2)
+    here = [_swept(selector, seed) for seed in seeds]
+    # two workers for two calls: with one, joblib would run them in this very process
+    tasks = (joblib.delayed(_swept)(selector, seed) for seed in reversed(seeds))
+    there = joblib.Parallel(n_jobs=2, backend="loky")(tasks)
+    for seed, mine, theirs in zip(seeds, here, reversed(there), strict=True):
+        np.testing.assert_array_equal(mine, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
+
+
+def _swept(selector: str, seed: int) -> np.ndarray:
+    method = registry.method(selector)
+    problem = problem_for(method.build())
+    model = method.build().for_problem(problem)
+    points = few_points(model.resolve_grid(method.grid, problem), 2)
+    with threadpool_limits(1):
+        return model.sweep(problem, (1.0,), points, Streams(seed)).values
+
+
+def check_guarantee(selector: str, epsilon: float = 1.7) -> None:
+    """A fitted method says what it spent: no more than its budget, unless its note says why."""
+    model = registry.method(selector).build()
+    if model.uses_epsilon:
+        model.set_params(epsilon=epsilon)
+    problem = problem_for(model)
+    fitted = model.for_problem(problem).fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    spent = getattr(fitted, "guarantee_", None)
+    assert isinstance(spent, Guarantee), "fit must set guarantee_, an lpbench.privacy.Guarantee"
+    if model.uses_epsilon:
+        assert spent.model != "none", "guarantee_ claims no privacy model, but the method takes a budget"
+        kept = 0 <= spent.epsilon <= epsilon * (1 + 1e-9)
+        assert kept or spent.note, f"guarantee_ says that {spent.epsilon:g} of a budget of {epsilon} was spent"
+
+
+def check_audit(selector: str) -> None:
+    """With sealed users nothing but reports decides what is learned, and they cost what is stated."""
+    from lpbench.audit.table import method_complaints
+
+    found = method_complaints(selector)
+    assert not found, "; ".join(found)
+    method = registry.method(selector)
+    model = method.build()
+    if not method.privacy or not model.uses_epsilon:
+        return
+    problem = problem_for(model)
+    fitted = model.for_problem(problem).set_params(random_state=0)
+    spent = fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).guarantee_
+    assert spent.model == method.privacy, f"the YAML says privacy: {method.privacy}, what was asked is {spent.model}"
+
+
+def problem_for(estimator: LocalEstimator) -> Problem:
+    """A small problem of the estimator's task."""
+    if is_classifier(estimator):
+        return classification_problem()
+    return regression_problem(q=30 if estimator.uses_public else 0)
+
+
+def regression_problem(n: int = 90, m: int = 40, d: int = 4, q: int = 0) -> Problem:
+    """Return n training and m test rows in d dimensions, protected to different degrees, labels in [-1, 1].
+
+    ``q`` public rows with labels of the same law, if any.
+    """
+    rng = np.random.default_rng(5)
+    X = rng.random((n + m, d))
+    y = np.clip(X[:, 0] - X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n + m), -1.0, 1.0)
+    mask = rng.random((n, d)) < np.array([0.95, 0.4, 0.1, 0.0])
+    problem = Problem(X[:n], y[:n], X[n:], y[n:], mask=mask, y_range=(-1.0, 1.0), metric="mse")
+    X_public = rng.random((q, d))
+    y_public = X_public[:, 0] - X_public[:, 1] * X_public[:, 2]
+    return replace(problem, X_public=X_public, y_public=y_public) if q else problem
+
+
+def classification_problem(n: int = 90, m: int = 40, q: int = 30, d: int = 3) -> Problem:
+    """Return n private, m test and q public rows of two classes."""
+    rng = np.random.default_rng(6)
+    X = rng.random((n + m + q, d))
+    y = (rng.random(n + m + q) < np.where(X[:, 0] + X[:, 1] > 1, 0.85, 0.15)).astype(int)
+    train, test, public = np.split(np.arange(n + m + q), [n, n + m])
+    return Problem(
+        X[train],
+        y[train],
+        X[test],
+        y[test],
+        X_public=X[public],
+        y_public=y[public],
+        mask=np.ones((n, d), dtype=bool),
+        metric="accuracy",
+        classes=np.array([0, 1]),
+    )
+
+
+def few_points(grid: Mapping[str, Sequence[Any]], limit: int = 18) -> list[dict[str, Any]]:
+    """At most ``limit`` points of a grid, evenly spread and with both ends."""
+    points = expand_grid(grid)
+    return [points[i] for i in np.unique(np.linspace(0, len(points) - 1, limit).round().astype(int))]
+
+
+def check_table(name: str) -> None:
+    """The file is the one the manifest was written for, and its sensitivity order names features."""
+    manifest = load_manifest(name)
+    if not manifest.synthetic:
+        table = load_table(name)
+        missing = [key for key in ("rows", "features", "values") if manifest.fingerprint.get(key) is None]
+        assert not missing, f"the manifest's fingerprint lacks {', '.join(missing)}: the file may change unnoticed"
+        sensitivity_order(manifest, table, "manifest", Streams(0))
+
+
+def check_scale(name: str) -> None:
+    """Features in [0, 1], labels within the public range or the two classes, and more than one label to learn."""
+    manifest, problem = load_manifest(name), make_problem(name, None, "personalized", None, 0, 1)
+    y = np.concatenate([problem.y_train, problem.y_test])
+    assert np.isfinite(problem.X_train).all() and np.isfinite(problem.X_test).all(), "a feature is not finite"
+    assert np.unique(problem.y_train).size > 1, "the training rows of replication 0 have one label only"
+    if manifest.task == "classification":
+        assert problem.classes is not None, "the problem has no classes"
+        assert set(np.unique(y)) <= {0, 1, *np.unique(problem.classes)}, (
+            f"labels {np.unique(y)[:5]} are not the classes"
+        )
+    elif problem.y_range is not None:
+        low, high = problem.y_range
+        assert low <= y.min() and y.max() <= high, f"labels in [{y.min():g}, {y.max():g}], y_range [{low:g}, {high:g}]"
+
+
+def check_draws(name: str) -> None:
+    """A replication is drawn from seed and number alone, whatever the mask; another one is another draw."""
+    first, again = (make_problem(name, None, mask, None, 0, 1) for mask in ("aligned", "personalized"))
+    other = make_problem(name, None, "aligned", None, 1, 1)
+    for part in ("X_train", "y_train", "X_test", "y_test"):
+        np.testing.assert_array_equal(getattr(first, part), getattr(again, part), err_msg=f"{part} depends on the mask")
+    assert not np.array_equal(first.X_train, other.X_train), "replications 0 and 1 have the same training rows"
+
+
+#: Name -> check of a method's selector.
+METHOD_CHECKS: Mapping[str, Callable[[str], None]] = {
+    "grid": check_grid,
+    "sweep": check_sweep,
+    "batches": check_batches,
+    "determinism": check_determinism,
+    "workers": check_workers,
+    "guarantee": check_guarantee,
+    "audit": check_audit,
+    "scikit-learn": check_scikit_learn,
+}
+#: Name -> check of a data set's name.
+DATASET_CHECKS: Mapping[str, Callable[[str], None]] = {
+    "table": check_table,
+    "scale": check_scale,
+    "draws": check_draws,
+}

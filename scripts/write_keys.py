@@ -1,0 +1,156 @@
+"""Write docs/keys.md: every key of experiments, methods, masks and data sets, from their schemas.
+
+``--check`` compares instead, and fails where the page is not current.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lpbench.datasets import manifest_keys as keys
+from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.parameters import REAL
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import Config, Runner, Tracking
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.frozen import MISSING
+from lpbench.experiments.method import Method
+
+PAGE = Path(__file__).parents[1] / "docs" / "keys.md"
+#: An entry of numpydoc's section Attributes: names, type, indented text.
+_ENTRY = re.compile(r"^(\w[\w, ]*?)(?: : (.*))?\n((?:(?: {4}.*)?\n)*)", re.MULTILINE)
+
+HEAD = """\
+# Every key of a configuration file
+
+Written by `python scripts/write_keys.py` from the schemas; a test holds it current. A file with an unknown key, a
+missing one or an impossible value is refused by name before anything runs. Your own files lie in `lpbench_plugins/`
+([tutorial](tutorial.md)); the files in `conf/` and `datasets/` are examples of everything here.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page, or compare it; returns the exit code."""
+    text = page()
+    if arguments == ["--check"]:
+        if PAGE.read_text(encoding="utf-8") != text:
+            print("docs/keys.md is not that of the schemas: run scripts/write_keys.py")
+            return 1
+        return 0
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+def page() -> str:
+    """The whole page."""
+    sources = [
+        (f"`kind: {kind}`", f"`{key}`", text)
+        for kind, (needed, more) in keys.SOURCES.items()
+        for key, text in (*needed.items(), *more.items())
+    ]
+    features = "`{all_except: [columns]}`, or a list of names and of mappings with `column` and one of"
+    parts = [
+        HEAD,
+        "## Experiment: `experiments/<folder>/<name>.yaml`\n",
+        _of_schema(Experiment),
+        "### An entry of `groups`\n",
+        "A product of data sets, masks, methods and budgets.\n",
+        _of_schema(Group),
+        "## Method: `methods/<name>.yaml`\n",
+        _of_schema(Method),
+        "## Mask: `mask.params.<key>=...`, or `name[key=value]` in an experiment\n",
+        _table(("mask", "keys and defaults", "what it is"), _masks()),
+        "## Data set: `datasets/<name>.yaml`\n",
+        _of_schema(Manifest, without=("name", "folder")),
+        "### `sources`\n",
+        _table(("source", "key", "meaning"), sources),
+        "Every source may have:\n",
+        _of_mapping(keys.OF_ANY_SOURCE),
+        *_mapping("format", keys.FORMAT),
+        *_mapping("rows", keys.ROWS, "a list of steps, each with one of"),
+        *_mapping("public", keys.PUBLIC, "one of"),
+        *_mapping("target", keys.TARGET, "the name of a column, or of a classification"),
+        *_mapping("features", keys.FEATURE, features),
+        *_mapping("sensitivity", keys.SENSITIVITY),
+        *_mapping("fingerprint", keys.FINGERPRINT, "written by `lpbench new dataset`"),
+        "### Parameters: `dataset.params.<key>=...`, or `name[key=value]` in an experiment\n",
+        "Synthetic families have those that their manifest lists under `params`.\n",
+        _table(("key", "default", "meaning"), ((f"`{k}`", _value(v), text) for k, (v, text) in REAL.items())),
+        "## The command line: `lpbench key=value`\n",
+        "`dataset`, `mask`, `method`, `experiment`, `runner` and `tracking` choose a file by its name; a key below\n"
+        "them, such as `method.params.depth=3`, changes one value.\n",
+        _of_schema(Config),
+        "### `runner`\n",
+        _of_schema(Runner),
+        "### `tracking`\n",
+        _of_schema(Tracking),
+    ]
+    return "\n".join(parts)
+
+
+def _mapping(name: str, known: Mapping[str, str], words: str = "") -> tuple[str, str]:
+    return f"### `{name}`{words and ': ' + words}\n", _of_mapping(known)
+
+
+def _of_mapping(known: Mapping[str, str]) -> str:
+    return _table(("key", "meaning"), ((f"`{key}`", text) for key, text in known.items()))
+
+
+def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
+    """Keys of a dataclass with types and texts of its docstring."""
+    described = _attributes(schema)
+    rows = []
+    for field in dataclasses.fields(schema):
+        if field.name not in without:
+            kind, text = described[field.name]
+            rows.append((f"`{field.name}`", _markdown(kind), _default(field), text))
+    return _table(("key", "type", "default", "meaning"), rows)
+
+
+def _attributes(schema: Any) -> dict[str, tuple[str, str]]:
+    section = (inspect.getdoc(schema) or "").partition("Attributes\n----------\n")[2] + "\n"
+    found = {}
+    for names, kind, text in _ENTRY.findall(section):
+        for name in names.split(", "):
+            found[name] = (kind, _markdown(" ".join(text.split())))
+    return found
+
+
+def _markdown(text: str) -> str:
+    text = re.sub(r":\w+:`~?([^`]*)`", lambda m: f"`{m[1]}`", text)
+    return re.sub(r"\btuple\b", "list", text.replace("``", "`"))
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default_factory is not dataclasses.MISSING:
+        made = field.default_factory()
+        return "" if dataclasses.is_dataclass(made) else _value(made)
+    if field.default is dataclasses.MISSING or field.default is MISSING:
+        return "needed"
+    return _value(field.default)
+
+
+def _value(value: Any) -> str:
+    return "" if value in ("", None) or value in ((), {}) else f"`{json.dumps(value)}`"
+
+
+def _masks() -> Iterable[tuple[str, str, str]]:
+    for name, mask in sorted(catalogue.masks().items()):
+        params = ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in mask.params.items())
+        yield f"`{name}`", params, mask.title
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, ("---",) * len(heads), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""Every transformation at the door, of every private method, is caught by the audit itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from lpbench.audit import table
+from lpbench.audit.mutants import DEVICES, MUTANTS, mutant_row
+from lpbench.estimators import PrivateMajority, PrivateMean
+from lpbench.experiments import catalogue
+
+METHODS = list(catalogue.methods())
+#: Methods whose users protect nothing, or are not asked.
+APART = "does not apply"
+
+
+def test_there_are_enough_of_them():
+    assert len(MUTANTS) >= 12 and len(set(MUTANTS)) == len(MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("model", [PrivateMean(), PrivateMajority()], ids=lambda model: type(model).__name__)
+def test_a_mutant_is_caught(model, mutant):
+    assert mutant_row("", model, mutant).caught_by in ("sealed", "account", "rows", "law")
+
+
+@pytest.mark.parametrize("number", range(len(METHODS)))
+def test_one_mutant_of_each_method_is_caught(number):
+    """In turn; the slow test has them all."""
+    name = METHODS[number]
+    assert mutant_row(name, table.estimator_of(name), MUTANTS[number % len(MUTANTS)]).caught_by
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METHODS)
+def test_all_mutants_of_each_method_are_caught(name):
+    rows = table.mutant_rows(name)
+    assert [row.mutant for row in rows if not row.caught_by] == []
+
+
+def test_a_mutant_that_does_not_apply_says_why():
+    assert table.mutant_rows("dt")[0].caught_by == f"{APART}: the method protects nothing"
+    assert table.mutant_rows("lpct_q")[0].caught_by == f"{APART}: nobody is asked"
+
+
+def test_devices_of_mutants_keep_the_statements_of_the_honest_ones():
+    for kind in DEVICES.values():
+        assert kind.__doc__

@@ -1,0 +1,172 @@
+"""HistOfTree behind the door: users who answer one by one, what the curator may see, and what a fitted model keeps."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from lpbench.datasets.masks import make_mask
+from lpbench.errors import ConfigurationError
+from lpbench.estimators import AdHistOfTree, HistOfTree, LPDTRegressor
+from lpbench.estimators.histoftree import cell_device, histoftree, sweep
+from lpbench.estimators.private_labels import LabelDevice
+from lpbench.privacy import Records, SimulatedUsers, Users
+from lpbench.privacy.users import taken
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+N, RANGE = 83, (-4.0, 8.0)
+MODELS = [
+    HistOfTree(2.0, n_grid_features=2, depth=3),
+    HistOfTree(2.0, n_grid_features=2, depth=3, rule="cart", bins=3),
+    HistOfTree(2.0, n_grid_features=2, depth=3, rule="random", noise="discrete"),
+    HistOfTree(2.0, n_grid_features=1, depth=3, mechanism="rr"),
+    HistOfTree(2.0, n_grid_features=3, bins=200, depth=1),  # a grid of more cells than are numbered densely
+    AdHistOfTree(8.0),
+    LPDTRegressor(2.0),
+]
+
+
+def sample(mask="power_law"):
+    rng = np.random.default_rng(0)
+    X = rng.random((N, 5))
+    y = np.clip(np.sin(X[:, 0]) + 2 * X[:, -1] + rng.normal(size=N), *RANGE)
+    return X, y, make_mask(mask, N, 5, rng, {"gamma": 1.0} if mask == "power_law" else {})
+
+
+class OneByOne(Users):
+    """Users who answer each for herself; nothing but reports and what they show is within reach."""
+
+    y_range, classes, public = RANGE, None, None
+
+    def __init__(self, X, y, mask, seed):
+        self._devices = [Records(X[[i]], y[[i]], mask[[i]]) for i in range(len(y))]
+        self._mask, self._seed, (self.n, self.n_features) = mask, seed, X.shape
+
+    @property
+    def mask(self):
+        return self._mask
+
+    @property
+    def shown(self):
+        return np.concatenate([device.shown for device in self._devices])
+
+    def ask(self, device, question, who=None):
+        device.check(question)
+        draws = device.draws(Streams(self._seed), self.n, question)
+        who = range(self.n) if who is None else who
+        return np.concatenate([device.report(self._devices[i], question, taken(draws, [i])) for i in who])
+
+    def sums(self, device, question, by=None):
+        raise AssertionError("sums are a shortcut of the simulation")
+
+    def take(self, who, purpose=None, /, **axes):
+        raise AssertionError("everybody is asked")
+
+    @property
+    def spent(self):
+        return None
+
+    def note(self, text):
+        raise AssertionError("there is nothing to note")
+
+
+@pytest.mark.parametrize("mask", ["power_law", "label_only", "all_private"])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_it_learns_from_users_who_answer_one_by_one(model, mask):
+    X, y, mask = sample(mask)
+    model = clone(model).set_params(y_range=RANGE, random_state=5)
+    fitted, learned = model.fit(X, y, mask=mask), clone(model).learn_from(OneByOne(X, y, mask, 5))
+    np.testing.assert_array_equal(learned.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(learned.tree_.threshold, fitted.tree_.threshold)
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
+def test_a_sweep_of_lpdt_is_the_loop_over_its_points(rule, public):
+    X, y, mask = sample()
+    rows = {"X_public": X[:30], "y_public": y[:30]} if public else {}
+    scenario = Problem(X, y, X[::-1], y, mask, y_range=RANGE, **rows)
+    grid = {"depth": [0, 3], "min_samples_leaf": [1, 5], "mechanism": ["grr", "rr"], "label_share": [0.5, 0.7]}
+    for points in (grid, [{"least_share": 0.1}, {"noise": "discrete"}, {"clip": False}]):
+        model, streams = LPDTRegressor(rule=rule, y_range=RANGE), Streams(3)
+        expected = model.refitted(model.task(scenario, streams), [0.7, 4.0, np.inf], points).values
+        swept = model.sweep(scenario, [0.7, 4.0, np.inf], points, streams).values
+        assert np.allclose(swept, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS[:-1], ids=repr)
+def test_what_stands_where_features_are_protected_is_never_read(model, monkeypatch):
+    """The curator puts a number there; any other number leads to the same bits, in fits and in sweeps."""
+    X, y, mask = sample()
+    scenario, found = Problem(X, y, X, y, mask, y_range=RANGE), []
+    for constant in (0.0, 0.37, 1.0):
+        for module in (histoftree, sweep):
+            filled = lambda users, c=constant: np.nan_to_num(users.shown, nan=c)  # noqa: E731
+            monkeypatch.setattr(module, "public_features", filled)
+        fitted = clone(model).set_params(y_range=RANGE, random_state=5).fit(X, y, mask=mask)
+        swept = fitted.sweep(
+            scenario, [0.5, 4.0], {"label_share": [0.5, 0.7], "rule": ["max_edge", "cart"]}, Streams(1)
+        )
+        found.append(np.concatenate([fitted.predict(X), swept.values.ravel()]))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_learning_again_from_the_same_users_is_a_replay(model):
+    X, y, mask = sample()
+    users = SimulatedUsers(Records(X, y, mask), Streams(5), y_range=RANGE)
+    model = clone(model).set_params(random_state=5)
+    first = model.learn_from(users).predict(X)
+    spent = users.spent
+    np.testing.assert_array_equal(clone(model).learn_from(users).predict(X), first)
+    assert users.spent == spent
+
+
+def arrays(value):
+    """All arrays in an object."""
+    if isinstance(value, np.ndarray):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    for part in vars(value).values() if hasattr(value, "__dict__") else parts:
+        yield from arrays(part)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_fitted_model_keeps_sums_and_no_users(model):
+    X, y, mask = sample()
+    fitted = clone(model).set_params(y_range=RANGE, random_state=5).fit(X, y, mask=mask)
+    restored = pickle.loads(pickle.dumps(fitted))
+    points = np.random.default_rng(1).random((40, 5))
+    np.testing.assert_array_equal(restored.predict(points), fitted.predict(points))
+    by_user = [kept for kept in arrays(restored) if len(kept) == N]
+    assert all((np.diff(kept) > 0).all() for kept in by_user), "reported cells in increasing order at most"
+
+
+def test_bits_of_too_many_cells_are_refused_in_a_fit_and_counted_in_a_sweep():
+    X, y, mask = sample()
+    model = HistOfTree(2.0, n_grid_features=4, bins=30, mechanism="rr", y_range=RANGE, random_state=5)
+    with pytest.raises(ConfigurationError, match="more than the 65536"):
+        model.fit(X, y, mask=mask)
+    swept = model.sweep(Problem(X, y, X, y, mask, y_range=RANGE), [2.0], {"bins": [3, 30]}, Streams(0))
+    assert np.isfinite(swept.values).all()
+    assert np.isfinite(model.set_params(epsilon=np.inf).fit(X, y, mask=mask).predict(X)).all(), "no noise, no bits"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_of_reports_that_tell_nothing_a_model_tells_nothing(model, monkeypatch):
+    """Noise and cells drawn from the compatible ones are sent: private values leave no trace in what is kept."""
+    X, y, mask = sample()
+    nothing = lambda choices, budget, keep: np.zeros(choices.size, dtype=bool)  # noqa: E731
+    flips = lambda truth, budget, seed, users, cells: cells[:, 0] % 2 == 0  # noqa: E731
+    monkeypatch.setattr(LabelDevice, "report", lambda self, records, question, draws: draws)
+    monkeypatch.setattr(cell_device, "reports_truth", nothing)
+    monkeypatch.setattr(cell_device, "bit_reports", flips)
+    model, other = clone(model).set_params(y_range=RANGE, random_state=5), np.random.default_rng(9)
+    kept = [
+        np.concatenate([np.ravel(a).astype(float) for a in arrays(clone(model).fit(Z, t, mask=mask))])
+        for Z, t in ((X, y), (np.where(mask, other.random(X.shape), X), other.uniform(*RANGE, N)))
+    ]
+    np.testing.assert_array_equal(kept[0], kept[1])

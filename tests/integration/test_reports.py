@@ -1,0 +1,146 @@
+"""Where a report is written: the committed one is not lost to a tiny, partial or own run; an own study stands alone."""
+
+from __future__ import annotations
+
+import html.parser
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue
+from lpbench.paths import ROOT
+
+DRAWING = "histoftree/figure1"
+SMALL = {
+    "name": "own/small",
+    "paper": "own",
+    "kind": "table",
+    "title": "My small study",
+    "replications": 2,
+    "groups": [{"dataset": ["diabetes_progression"], "method": ["private_mean", "hist"], "epsilon": [1]}],
+}
+QUIET = ("--tracking", "none", "--backend", "serial")
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A results folder with a committed report of more than anybody runs here, and a user's experiment."""
+    monkeypatch.setenv("LPBENCH_PLUGINS", str(tmp_path / "own"))
+    catalogue.clear()
+    path = tmp_path / "own" / "experiments" / "own" / "small.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(yaml.safe_dump(SMALL))
+    committed = ROOT / "results" / "reproduced"
+    folder = tmp_path / "results"
+    for name in ("histoftree/figure2c", DRAWING):
+        shutil.copytree(committed / name, folder / "reproduced" / name)
+    for name in ("index.html", "report.md", "claims.csv"):
+        shutil.copy(committed / name, folder / "reproduced" / name)
+    yield folder
+    catalogue.clear()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def reproduce(results: Path, *words: str) -> int:
+    return main(["reproduce", *words, "--results", str(results), *QUIET])
+
+
+class Page(html.parser.HTMLParser):
+    """Classes and local links of a page."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.classes: list[str] = []
+        self.links: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.classes += (found.get("class") or "").split()
+        links = [found[key] for key in ("href", "src") if found.get(key)]
+        self.links += [link for link in links if not link.startswith(("#", "http", "data:"))]
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        (("histoftree/figure2c", "--replications", "2"), "runs/replications=2/index.html"),
+        (("histoftree/figure2c", "--replications", "2", "--seed", "7"), "runs/replications=2,seed=7/index.html"),
+        ((DRAWING,), "index.html"),
+        (("own/small",), "own/index.html"),
+        (("own/small", "--replications", "1"), "runs/replications=1/own/index.html"),
+    ],
+)
+def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, page, capsys):
+    before = contents(results / "reproduced")
+    assert reproduce(results, *words) == 0
+    assert contents(results / "reproduced") == before
+    out = capsys.readouterr().out
+    assert f"page: {results / page}" in out and f"report: {(results / page).with_name('report.md')}" in out
+    assert "(1 experiment)" in out
+    # the report links to what is there, and shows nothing else
+    found = Page(results / page)
+    missing = [link for link in found.links if not (results / page).parent.joinpath(link.partition("#")[0]).exists()]
+    assert not missing and "card" not in found.classes
+    listed = (results / page).with_name("report.md").read_text(encoding="utf-8")
+    assert listed.startswith("# Results\n\n1 of 1 experiments have results") and "not run" not in listed
+
+
+def test_what_is_kept_is_said_and_overwriting_is_asked_for(results, capsys):
+    assert reproduce(results, DRAWING) == 0
+    assert f"kept: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
+    before = contents(results / "reproduced")
+    assert reproduce(results, DRAWING, "--overwrite") == 0
+    assert f"report: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
+    assert contents(results / "reproduced")["index.html"] != before["index.html"]
+
+
+def test_a_deviating_run_cannot_overwrite(results, capsys):
+    assert reproduce(results, "histoftree/figure2c", "--replications", "2", "--overwrite") == 2
+    assert "--overwrite" in capsys.readouterr().err and not (results / "store" / "blocks").exists()
+
+
+def test_a_deviating_run_leaves_the_results_as_registered(results):
+    assert reproduce(results, "own/small") == 0
+    before = contents(results / "own")
+    assert reproduce(results, "own/small", "--replications", "1") == 0
+    assert main(["experiment=own/small", "seed=7", f"results_dir={results}", "tracking=none", "runner=serial"]) == 0
+    assert contents(results / "own") == before
+    runs = {path.name for path in (results / "runs").iterdir()}
+    assert runs == {"replications=1", "seed=7"}
+    # and each can be rewritten
+    assert main(["report", "--results", str(results)]) == 0
+
+
+def test_what_cannot_be_spelt_in_a_name_is_hashed(results):
+    words = ["experiment=own/small", f"results_dir={results}", "tracking=none", "runner=serial"]
+    assert main([*words, 'experiment.title="A longer title; with words"']) == 0
+    assert main([*words, 'experiment.title="A longer title: with words"']) == 0
+    names = [path.name for path in (results / "runs").iterdir()]
+    assert len(names) == 2 and all(re.fullmatch("title=[0-9a-f]{8}", name) for name in names)
+
+
+def test_a_whole_run_replaces_the_committed_report_if_it_shows_as_much(results, monkeypatch, capsys):
+    monkeypatch.setattr(catalogue, "experiment_names", lambda: [DRAWING])
+    assert reproduce(results) == 0
+    assert f"report: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
+    (results / "reproduced" / DRAWING / "further.svg").write_text("<svg/>")
+    before = contents(results / "reproduced")
+    assert reproduce(results) == 0
+    assert f"shows more of {DRAWING}" in capsys.readouterr().out
+    assert contents(results / "reproduced") == before
+
+
+def test_the_report_of_an_own_study_shows_it_first_and_alone(results):
+    assert reproduce(results, "own/small") == 0
+    page = (results / "own" / "index.html").read_text(encoding="utf-8")
+    body = page[page.index('<div class="content">') :]
+    assert "My small study" in body and "What the papers claim" not in body and "claim" not in body.split("<script")[0]
+    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "checks"}

@@ -1,0 +1,131 @@
+"""What small mistakes are answered with: forgotten options, damaged files, a cell that is everywhere."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.cli.main import main
+from lpbench.errors import ConfigurationError, StoreError
+from lpbench.estimators import Hist
+from lpbench.experiments.results import Artefact
+from lpbench.paths import ROOT
+from lpbench.seeds import Streams
+from tests.reporting.fake import experiment, scores_of
+from tests.reporting.store import put
+
+CELL = ["dataset=diabetes_progression", "replications=2", "tracking=none", "runner=serial"]
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["method=private_mean,hist"], "lpbench -m method=private_mean,hist"),
+        (["method=hist", "epsilon=1,2"], "lpbench -m method=hist epsilon=1,2"),
+        (["experiment=lpct/figure1,lpct/figure2"], "lpbench -m experiment=lpct/figure1,lpct/figure2"),
+    ],
+)
+def test_a_forgotten_m_is_suggested(words, command, capsys):
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "needs -m: " + command in error and "key=[" not in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("value", ["[1,2]", "'a,b'", "{a: [1,2], b: 3}", "x[a=1,b=2]"])
+def test_one_value_with_commas_is_one(value, capsys):
+    main([f"experiment.notes={value}", "dry_run=true"])
+    assert "needs -m" not in capsys.readouterr().err
+
+
+def test_a_sweeps_table_names_the_privacy_model_and_is_saved(tmp_path, capsys):
+    assert main(["-m", *CELL, "method=private_mean,hist,dt", f"results_dir={tmp_path}"]) == 0
+    out = capsys.readouterr().out
+    saved = re.search(r"^table: (\S+)$", out, re.MULTILINE)
+    assert saved is not None
+    table = pd.read_csv(saved[1])
+    assert table["privacy"].tolist() == ["ldp", "ldp", "none"] and table["oracle"].notna().all()
+    assert re.search(r"private_mean +ldp", out)
+
+
+def test_our_sentence_stands_alone(tmp_path, capsys):
+    assert main([*CELL, "method=hist", "method.params.colour=1", f"results_dir={tmp_path}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1
+
+
+def test_a_run_says_how_many_fits_it_stands_for(tmp_path, capsys):
+    assert main(["reproduce", "lpct/figure1", "--results", str(tmp_path), "--tracking", "none"]) == 0
+    assert "blocks run in place of 0 single fits" in capsys.readouterr().out
+
+
+def test_a_cell_that_is_everywhere_fits_a_screen(capsys):
+    line = ["explain", "abalone", "histoftree_cart", "2", "--results", str(ROOT / "results")]
+    assert main(line) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and lines[0].startswith("histoftree/table1: "), "the paper's table comes first"
+    assert re.match(r"\d+ more cells: .*extensions/", lines[-2])
+    assert lines[-1].startswith("Next: lpbench explain abalone histoftree_cart 2 --experiment ")
+    more = lines[-1].split(" (")[0].split()[2:]
+    assert main([*more, "--results", str(ROOT / "results")]) == 0
+
+
+def test_show_prints_the_ratios_of_the_papers_table(capsys):
+    assert main(["show", "histoftree/table1", "--results", str(ROOT / "results")]) == 0
+    out = capsys.readouterr().out
+    assert "relative to the non-private tree" in out
+    row = next(line for line in out.splitlines() if line.strip().startswith("histoftree_cart "))
+    summary = pd.read_csv(ROOT / "results/reproduced/histoftree/table1/summary.csv")
+    cell = summary.query("dataset == 'abalone' and method == 'histoftree_cart' and selection == 'oracle'").iloc[0]
+    assert f" {cell['ratio']:.4g}"[:6] in row and f"{cell['mean']:.4g} ±" not in out
+
+
+@pytest.mark.parametrize("file", ["scores.parquet", "chosen.parquet"])
+def test_damaged_scores_are_named(file, tmp_path, capsys):
+    figure = experiment("lpct/figure8")
+    groups = [g for g in figure["groups"] if "range_known" in g["dataset"]]
+    figure["groups"] = [g | {"dataset": ["range_known"], "epsilon": [8], "values": [20, 40]} for g in groups]
+    put(tmp_path, figure, scores_of(figure, lambda k: 0.5, replications=3, noise=0.0, metric="accuracy"))
+    path = tmp_path / "lpct" / "figure8" / file
+    path.write_bytes(path.read_bytes()[:100])
+    artefact = Artefact(path.parent, "lpct/figure8")
+    with pytest.raises(StoreError, match=rf"{file} is damaged .*run its experiment again"):
+        artefact.scores() if file == "scores.parquet" else artefact.full
+    if file == "scores.parquet":
+        assert main(["explain", "range_known", "lpct_max_edge", "8", "--results", str(tmp_path)]) == 2
+        error = capsys.readouterr().err
+        assert f"{path} is damaged" in error and error.count("\n") == 1
+
+
+def test_a_summary_of_an_earlier_version_is_named(tmp_path, capsys):
+    path = tmp_path / "lpct" / "table2" / "summary.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("panel,dataset,mask,method,epsilon,x,selection,mean,se,significant\n", encoding="utf-8")
+    assert main(["show", "lpct/table2", "--results", str(tmp_path)]) == 2
+    assert f"{path} was written by an earlier version; lpbench experiment=lpct/table2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["a", -1, 1.5])
+def test_a_random_state_is_named_as_such(value):
+    with pytest.raises(ConfigurationError, match=rf"random_state={value!r} must be a whole number"):
+        Streams.from_random_state(value)
+    X, y = np.random.default_rng(0).random((20, 2)), np.linspace(0, 1, 20)
+    with pytest.raises(ConfigurationError, match="random_state="):
+        Hist(y_range=(0, 1), random_state=value).fit(X, y)
+
+
+def test_a_read_only_results_folder_is_answered_with_the_option(tmp_path, capsys):
+    (tmp_path / "results").write_text("a file")
+    assert main(["reproduce", "lpct/figure4c", "--results", str(tmp_path / "results" / "inner")]) == 2
+    assert "results_dir:" not in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error::lpbench.errors.PrivacyLeakWarning")
+@pytest.mark.parametrize("name", ["lpct/figure1", "lpct/figure2", "lpct/figure9"])
+def test_our_own_drawings_leak_nothing(name, tmp_path):
+    from lpbench.experiments import catalogue
+    from lpbench.reporting.drawings import write_drawing
+
+    assert write_drawing(catalogue.experiment(name), tmp_path, 2025)

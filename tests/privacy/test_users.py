@@ -1,0 +1,199 @@
+"""The door: what is asked is what is spent, exactly; randomness answers one question; records stay."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from lpbench.errors import PrivacyError
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.privacy import GRR, Device, Laplace, Records, Release, SimulatedUsers
+from lpbench.privacy.spending import Spending, rounded_up
+from lpbench.seeds import Streams
+
+
+@dataclass(frozen=True)
+class Category:
+    epsilon: float
+    purpose: str = "category"
+
+
+class CategoryDevice(Device[Category]):
+    def mechanism(self, question):
+        return GRR(question.epsilon, 3)
+
+    def inputs(self, records, question):
+        return records.y.astype(int) % 3
+
+    def draws(self, streams, n, question):
+        return streams.generator(question.purpose)
+
+
+class MeanRelease(Release[float]):
+    def mechanism(self, question):
+        return Laplace.for_budget(question, 1.0 / 20)
+
+    def statistic(self, records, question):
+        return np.array([np.clip(records.y, 0, 1).mean()])
+
+
+CATEGORY, MEAN = CategoryDevice(), MeanRelease()
+
+
+def sealed(n=20, mask=None, seed=3):
+    rng = np.random.default_rng(0)
+    records = Records(rng.random((n, 2)), rng.integers(0, 2, n).astype(float), mask)
+    return SimulatedUsers(records, Streams(seed), y_range=(0.0, 1.0))
+
+
+def test_nothing_asked_is_nothing_spent():
+    spent = sealed().spent
+    assert (spent.model, spent.epsilon, spent.rounds, spent.bits_up) == ("ldp", 0.0, 0, 0.0)
+
+
+def test_rounds_add_up_as_rational_numbers_and_are_rounded_up():
+    users = sealed()
+    users.ask(LABEL, LabelQuestion((0.0, 1.0), 0.7))
+    users.ask(CATEGORY, Category(0.3))
+    exact = Fraction(0.7) + Fraction(0.3)
+    assert users.spent.epsilon == rounded_up(exact) >= exact
+    assert users.spent.rounds == 2
+
+
+def test_users_asked_apart_spend_in_parallel():
+    users = sealed()
+    users.ask(CATEGORY, Category(0.5, "a"), np.arange(10))
+    users.ask(CATEGORY, Category(2.0, "b"), np.arange(10, 20))
+    assert users.spent.epsilon == 2.0
+    assert users.spent.rounds == 1
+
+
+def test_overlapping_groups_compose_for_those_who_are_in_both():
+    users = sealed()
+    users.ask(CATEGORY, Category(0.5, "a"), np.arange(12))
+    users.ask(CATEGORY, Category(1.0, "b"), np.arange(8, 20))
+    np.testing.assert_array_equal(users._door.spending.of_users(), [0.5] * 8 + [1.5] * 4 + [1.0] * 8)
+    assert users.spent.epsilon == 1.5
+
+
+def test_budgets_may_differ_by_user():
+    users, split = sealed(), np.where(np.arange(20) < 5, 1, 2)
+    users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0, split))
+    users.ask(CATEGORY, Category(1.0))
+    assert users.spent.epsilon == 2.0
+    np.testing.assert_array_equal(users._door.spending.of_users(), [2.0] * 5 + [1.5] * 15)
+
+
+def test_the_same_question_again_is_a_replay_and_free():
+    users = sealed()
+    first = users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
+    np.testing.assert_array_equal(users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0)), first)
+    assert users.spent.epsilon == 1.0
+
+
+def test_another_question_on_the_same_randomness_is_refused():
+    users = sealed()
+    users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
+    with pytest.raises(PrivacyError, match="another question"):
+        users.ask(LABEL, LabelQuestion((0.0, 1.0), 2.0))
+
+
+def test_two_groups_cannot_share_a_generator():
+    users = sealed()
+    users.ask(CATEGORY, Category(1.0), np.arange(10))
+    with pytest.raises(PrivacyError):
+        users.ask(CATEGORY, Category(1.0), np.arange(10, 20))
+
+
+def test_groups_whose_members_have_draws_of_their_own_may_be_asked_from_one_stream():
+    users, question = sealed(), LabelQuestion((0.0, 1.0), 1.0)
+    parts = [users.ask(LABEL, question, part) for part in (np.arange(10), np.arange(10, 20))]
+    np.testing.assert_array_equal(np.concatenate(parts), sealed().ask(LABEL, question))
+    assert users.spent.epsilon == 1.0
+
+
+def test_users_taken_from_others_spend_from_their_accounts():
+    users = sealed()
+    some = users.take(np.arange(5, 15), "training", candidate=1)
+    some.ask(CATEGORY, Category(1.0))
+    some.take(np.arange(2)).ask(CATEGORY, Category(0.25, "more"))
+    expected = np.zeros(20)
+    expected[5:15] = 1.0
+    expected[5:7] = 1.25
+    np.testing.assert_array_equal(users._door.spending.of_users(), expected)
+    assert users.spent.epsilon == some.spent.epsilon == 1.25
+
+
+def test_a_purpose_gives_taken_users_randomness_of_their_own():
+    users, question = sealed(), LabelQuestion((0.0, 1.0), 1.0)
+    everybody = np.arange(20)
+    apart = [users.take(everybody, "part", k=k).ask(LABEL, question) for k in (0, 1)]
+    assert not np.array_equal(*apart)
+    assert users.spent.epsilon == 2.0
+
+
+def test_what_is_shown_decides_the_model():
+    mask = np.zeros((20, 2), dtype=bool)
+    mask[:, 0] = True
+    models = {}
+    for name, own in {"none": None, "some": mask, "all": np.zeros((20, 2), dtype=bool)}.items():
+        users = sealed(mask=own)
+        users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
+        assert users.spent.model == "ldp"  # nobody has read a feature yet
+        assert np.isnan(users.shown).sum() == users.mask.sum()
+        models[name] = users.spent.model
+    assert models == {"none": "ldp", "some": "semi_feature_ldp", "all": "label_ldp"}
+
+
+def test_a_trusted_curator_and_no_privacy_are_named():
+    users = sealed()
+    users.release(MEAN, 0.5)
+    assert (users.spent.model, users.spent.epsilon) == ("cdp", 0.5)
+    users = sealed(mask=np.zeros((20, 2), dtype=bool))
+    assert users.shown.shape == (20, 2)
+    users.release(MEAN, 0.5)
+    assert users.spent.model == "label_cdp"
+    users.reveal()
+    assert (users.spent.model, users.spent.epsilon) == ("none", math.inf)
+
+
+def test_no_noise_is_no_protection():
+    users = sealed()
+    users.ask(LABEL, LabelQuestion((0.0, 1.0), math.inf))
+    assert users.spent.epsilon == math.inf
+
+
+def test_users_are_not_pickled():
+    with pytest.raises(PrivacyError):
+        pickle.dumps(sealed())
+
+
+def test_inputs_outside_the_domain_are_refused():
+    class Unclipped(type(LABEL)):
+        def inputs(self, records, question):
+            return records.y * 3.0
+
+        report = Device.report
+
+        def draws(self, streams, n, question):
+            return streams.generator("label")
+
+    with pytest.raises(Exception, match="sensitivity"):
+        sealed().ask(Unclipped(), LabelQuestion((0.0, 1.0), 1.0))
+
+
+def test_accounts_are_kept_by_history_not_by_user():
+    spending = Spending(1000)
+    rng = np.random.default_rng(1)
+    totals = np.zeros(1000)
+    for _ in range(30):
+        who, epsilon = rng.choice(1000, 400, replace=False), float(rng.integers(1, 5)) / 4
+        spending.charge(who, epsilon)
+        totals[who] += epsilon
+    np.testing.assert_allclose(spending.of_users(), totals, rtol=1e-15)
+    assert max(a.total for a in spending.accounts) == totals.max()

@@ -1,0 +1,59 @@
+"""Names that come from somebody else's file: manifests, and the records of results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpbench.errors import DataError
+from lpbench.experiments.results import RECORD, Artefact
+from lpbench.files import inside, relative_name
+from lpbench.reporting import publish
+
+OUT = ["..", "../a", "a/../../b", "/a", "//a", "", ".", "C:a", "a\\b", "a\nb", "a\0b", "a" * 300]
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_names_that_lead_out_are_refused(tmp_path, name):
+    with pytest.raises(DataError, match="a key"):
+        inside(tmp_path, name, "a key")
+
+
+@given(st.text(st.sampled_from("a./\\:~\0 -é"), max_size=12))
+def test_a_name_leads_nowhere_but_down_or_is_refused(name):
+    try:
+        path = relative_name(name, "a key")
+    except DataError:
+        return
+    assert path.parts and not path.is_absolute() and ".." not in path.parts
+
+
+def test_links_that_lead_out_are_refused_and_others_are_not(tmp_path):
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    (folder / "out").symlink_to(other)
+    (folder / "own").mkdir()
+    (folder / "in").symlink_to(folder / "own")
+    with pytest.raises(DataError, match="by a link"):
+        inside(folder, "out/file")
+    assert inside(folder, "in/file") == folder / "in" / "file"
+
+
+@pytest.mark.parametrize("name", ["../victim", "sub/../../victim", "VICTIM", "link/victim"])
+def test_a_record_of_results_copies_files_of_its_own_folder_alone(tmp_path, name):
+    """``run.json`` of somebody else's results names the files that are copied into the repository."""
+    folder, destination = tmp_path / "results" / "table", tmp_path / "reproduced" / "table"
+    folder.mkdir(parents=True)
+    destination.mkdir(parents=True)
+    (folder / "link").symlink_to(tmp_path)
+    victim = tmp_path / "victim"
+    victim.write_text("secret")
+    (folder / RECORD).write_text(json.dumps({"files": {str(victim) if name == "VICTIM" else name: 6}}))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DataError, match=RECORD):
+        publish._copy(Artefact(folder, "table"), destination)
+    assert sorted(tmp_path.rglob("*")) == before and victim.read_text() == "secret"
