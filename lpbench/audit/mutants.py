@@ -63,23 +63,19 @@ for _name in ("law", "to_law", "columns", "fields", "budget", "delta", "budgets"
 
 def _distance(device: Any, reports: np.ndarray, records: Records, question: Any) -> np.ndarray:
     """How far each report is from what the device has put in, in the terms of its mechanism."""
-    distances = np.empty(len(records))
-    for i in range(len(records)):
-        own = np.array([i])
-        part = question_of(question, own)
-        mechanism, inputs = device.law(part, records.take(own))
-        report = np.asarray(device.to_law(reports[own], part, records.take(own)))
-        inputs = np.asarray(inputs)
-        if isinstance(mechanism, CategoryMechanism):
-            hit = report.ravel() == inputs.ravel()[0] if not hasattr(mechanism, "response") else report.ravel()
-            distances[i] = -float(hit.any() if not hasattr(mechanism, "response") else hit[int(inputs.ravel()[0])])
-        elif isinstance(mechanism, NumberChannel):
-            distances[i] = abs(float(np.ravel(mechanism.estimate(report))[0]) - float(inputs.ravel()[0]))
-        elif hasattr(mechanism, "probabilities"):
-            distances[i] = -float(mechanism.probabilities[int(inputs.ravel()[0]), int(report.ravel()[0])])
-        else:
-            distances[i] = float(np.sum((report.ravel().astype(float) - inputs.ravel().astype(float)) ** 2))
-    return distances
+    n = len(records)
+    mechanism, inputs = device.law(question, records)
+    put_in = np.asarray(inputs).reshape(n, -1)
+    sent = np.asarray(device.to_law(reports, question, records)).reshape(n, -1)
+    if isinstance(mechanism, CategoryMechanism) and not hasattr(mechanism, "response"):
+        return -(sent == put_in[:, :1]).any(axis=1).astype(float)
+    if isinstance(mechanism, CategoryMechanism):
+        return -sent[np.arange(n), put_in[:, 0].astype(int)].astype(float)
+    if isinstance(mechanism, NumberChannel):
+        return np.abs(np.asarray(mechanism.estimate(sent)).reshape(n, -1)[:, 0] - put_in[:, 0])
+    if hasattr(mechanism, "probabilities"):
+        return -np.asarray(mechanism.probabilities)[put_in[:, 0].astype(int), sent[:, 0].astype(int)]
+    return np.sum((sent.astype(float) - put_in.astype(float)) ** 2, axis=1)
 
 
 def _better(self: Corrupted, records: Records, question: Any, draws: Any, users: np.ndarray) -> np.ndarray:
@@ -87,11 +83,10 @@ def _better(self: Corrupted, records: Records, question: Any, draws: Any, users:
     reports = np.asarray(self.inner.report(records, question, draws))
     other = self.inner.draws(Streams(_seed(draws)), len(records), question)
     second = np.asarray(self.inner.report(records, question, other))
-    nearer = _distance(self.inner, second, records, question) < _distance(self.inner, reports, records, question)
-    chosen = np.zeros(len(records), dtype=bool)
-    chosen[users] = nearer[users]
+    own, asked = records.take(users), question_of(question, users)
+    nearer = _distance(self.inner, second[users], own, asked) < _distance(self.inner, reports[users], own, asked)
     result = reports.copy()
-    result[chosen] = second[chosen]
+    result[users[nearer]] = second[users[nearer]]
     return result
 
 
