@@ -119,7 +119,7 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
         method = catalogue.method(selector)
         names = datasets[method.task] if datasets else tried_on(method)
         available = tuple(d for d in names if describe(*_parts(d)).available)
-        mask = MASKS if method.task == "regression" else ("all_private",)
+        mask = MASKS if method.task == "regression" else Group.mask
         groups.append(Group(dataset=available, mask=mask, method=(selector,), epsilon=BUDGETS))
     return Experiment(
         name="extensions/machines", paper="extensions", title="Machines", replications=2, groups=tuple(groups)
