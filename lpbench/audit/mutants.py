@@ -248,7 +248,7 @@ class _Revealing(Corrupted):
         return reports
 
 
-#: Name -> device that takes the place of an honest one.
+#: Name -> device that takes the place of a correct one.
 DEVICES: Mapping[str, type[Corrupted]] = {
     "less_noise": _HalfBudget,
     "less_noise_for_every_20th_user": _SomeUsers,

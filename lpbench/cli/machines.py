@@ -127,10 +127,10 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
 
 
 def tried_methods() -> list[str]:
-    """Every method that is registered, and its second build where it has one."""
+    """Every registered method, and its version 2 where it has one."""
     methods = catalogue.methods()
-    builds = [f"{n}[variant={v}]" for n, m in methods.items() for v in m.variants if v.startswith("second")]
-    return [*methods, *builds]
+    second = [f"{n}[variant={v}]" for n, m in methods.items() for v in m.variants if v.startswith("second")]
+    return [*methods, *second]
 
 
 def tried_on(method: Method) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ from lpbench.privacy.payload import Field, GridPoints, grid_reach
 class Laplace(ContinuousMechanism):
     """Add independent Laplace(scale) noise to every entry of a user's vector.
 
-    The privacy map is that of real arithmetic, as in the papers; :class:`DiscreteLaplace` is immune to attacks on the
-    low-order bits of floating-point noise.
+    The privacy map is that of real arithmetic, as in the papers; :class:`DiscreteLaplace` does not leak through
+    the low-order bits of floating-point noise.
 
     Parameters
     ----------

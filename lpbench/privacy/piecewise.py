@@ -165,8 +165,8 @@ class Piecewise(ContinuousMechanism):
 class Hybrid(ContinuousMechanism):
     """Piecewise reports with probability 1 - e^(-budget/2), else one of two points; two points alone up to 0.61.
 
-    For the two points the number is rounded at random to -1 or 1, which is told truthfully e^epsilon times as often as
-    not.
+    For the two points the number is rounded at random to -1 or 1, and that point is reported e^epsilon times as often
+    as the other.
 
     Parameters
     ----------
