@@ -101,7 +101,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     """Return the pair (lo, hi) of finite floats with lo < hi."""
     try:
         lo, hi = map(float, value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         lo = hi = math.nan
     if not -math.inf < lo < hi < math.inf:
         raise ConfigurationError(f"{name}={value!r} must be a pair (lo, hi) of finite numbers with lo < hi")

@@ -51,9 +51,7 @@ def main(arguments: list[str]) -> int:
 def page() -> str:
     """The whole page."""
     sources = [
-        (f"`kind: {kind}`", f"`{key}`", text)
-        for kind, (needed, more) in keys.SOURCES.items()
-        for key, text in (*needed.items(), *more.items())
+        (f"`kind: {kind}`", f"`{key}`", text) for kind, known in keys.SOURCES.items() for key, text in known.items()
     ]
     features = "`{all_except: [columns]}`, or a list of names and of mappings with `column` and one of"
     parts = [
@@ -71,8 +69,7 @@ def page() -> str:
         _of_schema(Manifest, without=("name", "folder")),
         "### `sources`\n",
         _table(("source", "key", "meaning"), sources),
-        "Every source may have:\n",
-        _of_mapping(keys.OF_ANY_SOURCE),
+        "`format`, `columns` and `options` may be left out.\n",
         *_mapping("format", keys.FORMAT),
         *_mapping("rows", keys.ROWS, "a list of steps, each with one of"),
         *_mapping("public", keys.PUBLIC, "one of"),

@@ -24,9 +24,9 @@ from lpbench.seeds import Streams
 _MOST_CELLS, _FEWEST_SAMPLES = 48, 40
 #: Samples that the cells are cut from; the rest of the half only counts.
 _SEARCH_SAMPLES = 40_000
-#: Search for the worst pair of values in two heats: pairs that go on, samples of each value as a share of those of the
+#: Search for the worst pair of values in two rounds: pairs that go on, samples of each value as a share of those of the
 #: audit itself, and the fewest of them.
-_HEATS = ((3, 0.01, 3_000), (1, 0.05, 6_000))
+_ROUNDS = ((3, 0.01, 3_000), (1, 0.05, 6_000))
 #: Bins of the histograms in which entries of a report are compared.
 _QUANTILES = np.linspace(0.05, 0.95, 19)
 
@@ -138,11 +138,12 @@ def search_pair(randomizer: Randomizer, n: int, streams: Streams, failure: float
     ``n`` is the number of samples of the audit, of which the pilots take a part more (theirs are not used again).
     """
     pairs = [p for p in combinations(range(randomizer.n_values), 2) if randomizer.neighbours[p]]
-    for heat, (survivors, share, fewest) in enumerate(_HEATS):
+    for number, (survivors, share, fewest) in enumerate(_ROUNDS):
         if len(pairs) <= survivors:
             continue
         size = max(fewest, int(share * n))
-        pilot = {v: randomizer.sample(v, size, streams.child("pilot", heat=heat, value=v)) for v in set(sum(pairs, ()))}
+        values = set(sum(pairs, ()))
+        pilot = {v: randomizer.sample(v, size, streams.child("pilot", heat=number, value=v)) for v in values}
         scores = [_pilot_score(pilot[v], pilot[w], randomizer.delta, failure) for v, w in pairs]
         pairs = [pairs[i] for i in np.argsort(scores)[::-1][:survivors]]
     return pairs[0]

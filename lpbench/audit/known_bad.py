@@ -132,11 +132,11 @@ def short_gradients(epsilon: float) -> Randomizer:
 @_register(KNOWN_BAD, "PGLM: the variance of the summed noise grows with sqrt(n) instead of n")
 def pglm_root_n(epsilon: float) -> Randomizer:
     """PGLM's moments with noise of variance sigma^2 / sqrt(n) per user."""
-    honest = randomizer_of(PGLM(), epsilon)
-    mechanism, inputs = honest.messages[0].mechanism, honest.messages[0].inputs
-    weak = Gaussian(mechanism.sigma * N**-0.25, honest.delta, mechanism.sensitivity)  # type: ignore[attr-defined]
+    correct = randomizer_of(PGLM(), epsilon)
+    mechanism, inputs = correct.messages[0].mechanism, correct.messages[0].inputs
+    weak = Gaussian(mechanism.sigma * N**-0.25, correct.delta, mechanism.sensitivity)  # type: ignore[attr-defined]
     message = real_message(weak, inputs, lambda v, n, s: weak.randomize(repeat(inputs[v], n), s.generator("moments")))
-    return replace(honest, messages=[message])
+    return replace(correct, messages=[message])
 
 
 @_register(KNOWN_BAD, "bit vector with epsilon instead of epsilon / 2 per bit")

@@ -46,14 +46,6 @@ def channel_losses(log_channel: np.ndarray) -> np.ndarray:
     return result
 
 
-def product_channel(*log_channels: np.ndarray) -> np.ndarray:
-    """Channel of several independent messages about the same input: (n_inputs, product of the numbers of reports)."""
-    joint = log_channels[0]
-    for log_channel in log_channels[1:]:
-        joint = (joint[:, :, None] + log_channel[:, None, :]).reshape(len(joint), -1)
-    return joint
-
-
 def bit_channel(response: RandomizedResponse, bits: np.ndarray) -> np.ndarray:
     """Channel of whole bit vectors of shape (n_inputs, k), over all 2^k reports."""
     k = bits.shape[1]

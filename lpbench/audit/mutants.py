@@ -243,7 +243,7 @@ class _Revealing(Corrupted):
         return reports
 
 
-#: Name -> device that takes the place of an honest one.
+#: Name -> device that takes the place of a correct one.
 DEVICES: Mapping[str, type[Corrupted]] = {
     "less_noise": _HalfBudget,
     "less_noise_for_every_20th_user": _SomeUsers,
@@ -266,41 +266,24 @@ class _Door(SealedUsers):
     mutant = ""
 
     def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
-        if self.mutant in DEVICES:
-            kept: Any = [] if self.mutant == "device_that_remembers" else None
-            device = DEVICES[self.mutant](inner=device, kept=kept)
-        first = super().ask(device, question, who)
-        if self.mutant == "asked_twice":
-            users = self if who is None else self.take(who)
-            SealedUsers.ask(users.take(np.arange(users.n), "once more"), device, question)
-        if self.mutant == "records_revealed":
-            self.reveal()
-        if self.mutant == "randomness_used_twice":
-            super().ask(_Nudged(inner=device), question, who)
-        return first
+        return np.asarray(self._mutated(SealedUsers.ask, device, question, who))
 
     def chain(self, device: Device, question: Any) -> Any:
-        if self.mutant in DEVICES:
-            device = DEVICES[self.mutant](inner=device, kept=[])
-        last = super().chain(device, question)
-        if self.mutant == "asked_twice":
-            SealedUsers.chain(self.take(np.arange(self.n), "once more"), device, question)
-        if self.mutant == "records_revealed":
-            self.reveal()
-        if self.mutant == "randomness_used_twice":
-            super().chain(_Nudged(inner=device), question)
-        return last
+        return self._mutated(SealedUsers.chain, device, question)
 
     def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        return np.asarray(self._mutated(SealedUsers.sums, device, question, by))
+
+    def _mutated(self, send: Callable[..., Any], device: Device, *asked: Any) -> Any:
         if self.mutant in DEVICES:
-            device = DEVICES[self.mutant](inner=device, kept=[])
-        first = super().sums(device, question, by)
+            device = DEVICES[self.mutant](inner=device, kept=[] if self.mutant == "device_that_remembers" else None)
+        first = send(self, device, *asked)
         if self.mutant == "asked_twice":
-            SealedUsers.sums(self.take(np.arange(self.n), "once more"), device, question)
+            send(self.take(np.arange(self.n), "once more"), device, *asked)
         if self.mutant == "records_revealed":
             self.reveal()
         if self.mutant == "randomness_used_twice":
-            super().sums(_Nudged(inner=device), question, by)
+            send(self, _Nudged(inner=device), *asked)
         return first
 
     @property

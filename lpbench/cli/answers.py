@@ -20,7 +20,7 @@ _WIDE = 1000
 _SWEEP_REMARK = (
     "oracle: the best grid point on the test rows, which no user has; tuning-free: one setting fixed without them, or "
     "chosen by privatised reports; "
-    "floor: private, without features."
+    "baseline: private, without features."
 )
 
 
@@ -68,7 +68,7 @@ def _checks(decision: Decision) -> str:
 
 
 def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> None:
-    """Print one table of all cells of a multirun, with both selections and the floor, and save it as CSV."""
+    """Print one table of all cells of a multirun, with both selections and the baseline, and save it as CSV."""
     import pandas as pd
 
     from lpbench.analysis import write_csv
@@ -79,7 +79,7 @@ def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> Non
 
     if not cells:
         return
-    floors, rows = floor_scores(cells, results_dir), []
+    baselines, rows = floor_scores(cells, results_dir), []
     for cell in cells:
         table = cell.summary
         if table is None or table.empty:
@@ -94,10 +94,10 @@ def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> Non
                 scores.get("oracle", "-"),
                 # a method is shown under one of the two
                 scores.get("tuning_free", scores.get("private", "-")),
-                floors.get(cell.folder, "-"),
+                baselines.get(cell.folder, "-"),
             )
         )
-    heads = ("dataset", "mask", "method", "privacy", "ε", "metric", "oracle", "tuning-free", "floor")
+    heads = ("dataset", "mask", "method", "privacy", "ε", "metric", "oracle", "tuning-free", "baseline")
     print_tables([PlainTable("", heads, tuple(rows), _SWEEP_REMARK)])
     write_csv(pd.DataFrame(rows, columns=list(heads)), path)
     print(f"table: {path}")

@@ -134,7 +134,6 @@ def _run(config: DictConfig, overrides: list[str]) -> int:
     from lpbench.cli.composed import run_config
 
     for kind in ("experiment", "method"):
-        if not any(override.lstrip("+").startswith(f"{kind}.name=") for override in overrides):
-            catalogue.check_chosen(kind, HydraConfig.get().runtime.choices[kind], config[kind].name)
+        catalogue.check_chosen(kind, HydraConfig.get().runtime.choices[kind], config[kind].name, overrides)
     in_multirun = HydraConfig.get().mode == RunMode.MULTIRUN
     return run_config(_typed(config), overrides, HydraConfig.get().runtime.output_dir if in_multirun else None)

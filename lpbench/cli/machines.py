@@ -119,7 +119,7 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
         method = catalogue.method(selector)
         names = datasets[method.task] if datasets else tried_on(method)
         available = tuple(d for d in names if describe(*_parts(d)).available)
-        mask = MASKS if method.task == "regression" else ("all_private",)
+        mask = MASKS if method.task == "regression" else Group.mask
         groups.append(Group(dataset=available, mask=mask, method=(selector,), epsilon=BUDGETS))
     return Experiment(
         name="extensions/machines", paper="extensions", title="Machines", replications=2, groups=tuple(groups)
@@ -127,10 +127,10 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
 
 
 def tried_methods() -> list[str]:
-    """Every method that is registered, and its second build where it has one."""
+    """Every registered method, and its version 2 where it has one."""
     methods = catalogue.methods()
-    builds = [f"{n}[variant={v}]" for n, m in methods.items() for v in m.variants if v.startswith("second")]
-    return [*methods, *builds]
+    second = [f"{n}[variant={v}]" for n, m in methods.items() for v in m.variants if v.startswith("second")]
+    return [*methods, *second]
 
 
 def tried_on(method: Method) -> tuple[str, ...]:

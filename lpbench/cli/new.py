@@ -9,7 +9,7 @@ import click
 
 from lpbench.cli import options
 
-#: A first run of a new method, on data that need no download; a first sweep of new data: the floor, and a learner.
+#: A first run of a new method, on data that need no download; a first sweep of new data: the baseline, and a learner.
 _FIRST_DATASET = {"regression": "diabetes_progression", "classification": "breast_cancer"}
 _FIRST_METHODS = {"regression": "private_mean,hist", "classification": "private_majority,lpct_max_edge"}
 _TASKS = tuple(_FIRST_DATASET)

@@ -61,9 +61,8 @@ def command(words: Sequence[str]) -> int:
     from lpbench.experiments import catalogue
 
     composed = [hydra_app.compose([f"experiment={name}", *overrides]) for name in chosen]
-    if not any(override.lstrip("+").startswith("experiment.name=") for override in overrides):
-        for name, config in zip(chosen, composed, strict=True):
-            catalogue.check_chosen("experiment", name, config.experiment.name)
+    for name, config in zip(chosen, composed, strict=True):
+        catalogue.check_chosen("experiment", name, config.experiment.name, overrides)
     print_plans(composed, overrides)
     for line in _next(named, chosen, overrides):
         print(f"Next: {line}")

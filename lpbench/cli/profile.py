@@ -20,7 +20,7 @@ class Choices:
     target : str or None
         Column to predict (None: the last one).
     positive : str or None
-        Class that is told apart from all others; of two classes, by default the last in order.
+        Class that is predicted against all others; of two classes, by default the last in order.
     task : {"regression", "classification"} or None
         None: decided by the target's values.
     log : bool

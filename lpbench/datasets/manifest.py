@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from lpbench.datasets.manifest_keys import check_keys
 from lpbench.datasets.schema import check_content
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 from lpbench.paths import MANIFESTS, manifest_folders
@@ -167,13 +165,7 @@ def _read(path: Path, modified: int) -> Manifest:
         raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(known))}")
     if missing := [key for key in ("title", "task") if key not in content]:
         raise DataError(f"{path}: key {missing[0]!r} is missing")
-    try:
-        check_content(path, content)
-    except DataError:
-        # a misspelt key is named, where the kinds of values let it be found
-        with suppress(TypeError, AttributeError, KeyError):
-            check_keys(content, path)
-        raise
+    check_content(path, content)
     if content["task"] not in TASKS:
         raise DataError(f"{path}: task={content['task']!r} must be one of {', '.join(TASKS)}")
     if content.get("role", "") not in ROLES:
@@ -182,6 +174,5 @@ def _read(path: Path, modified: int) -> Manifest:
         raise DataError(f"{path}: metric={content['metric']!r} must be one of {', '.join(METRICS)}")
     if bool(content.get("synthetic")) == bool(content.get("sources")):
         raise DataError(f"{path}: exactly one of `sources` (real data) and `synthetic` (a family) must be given")
-    check_keys(content, path)
     frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
     return Manifest(name=path.stem, folder=path.parent, **frozen)

@@ -1,24 +1,25 @@
-"""Keys inside a manifest's mappings: what each means, which are needed; and the check that refuses any other."""
+"""Keys inside a manifest's mappings, and what each means. :mod:`lpbench.datasets.schema` checks their values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from lpbench.checks import check_range
-from lpbench.errors import ConfigurationError, DataError, unknown_key
-from lpbench.problem import METRICS
-
-#: Kind of a source -> its keys and what they mean; those of the second mapping may be left out.
-SOURCES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
-    "file": ({"files": "role -> path in the mirror, the cache, or beside the manifest"}, {}),
-    "openml": ({"id": "number of the data set"}, {}),
-    "uci": ({"id": "number of the data set", "archive": "name of the archive", "files": "role -> path in it"}, {}),
-    "embedded": ({"loader": "`module:function` of an installed library"}, {"options": "arguments of the loader"}),
-    "manual": ({"instructions": "how a person gets the files"}, {}),
+_FORMAT = {"format": "how a file is written (default: a CSV whose first line names the columns)"}
+_COLUMNS = {"columns": "names of the columns, where they are this source's own"}
+#: Kind of a source -> its keys besides `kind`. `format`, `columns` and `options` may be left out.
+SOURCES: Mapping[str, Mapping[str, str]] = {
+    "file": {"files": "role -> path in the mirror, the cache, or beside the manifest", **_FORMAT, **_COLUMNS},
+    "openml": {"id": "number of the data set", **_COLUMNS},
+    "uci": {
+        "id": "number of the data set",
+        "archive": "name of the archive",
+        "files": "role -> path in it",
+        **_FORMAT,
+        **_COLUMNS,
+    },
+    "embedded": {"loader": "`module:function` of an installed library", "options": "arguments of the loader"},
+    "manual": {"instructions": "how a person gets the files"},
 }
-#: Keys of every source.
-OF_ANY_SOURCE = {"format": "how a file is written", "columns": "names of the columns, where they are this source's own"}
 FORMAT = {
     "type": "csv (default), excel, arff or svmlight",
     "sep": "separator of a CSV (default `,`)",
@@ -68,103 +69,3 @@ FINGERPRINT = {
     "columns": "hash of the names of the columns",
     "values": "hash of the values",
 }
-SHAPE = ("n_train", "n_test", "n_features", "n_public")
-
-
-def check_keys(content: Mapping[str, Any], path: object) -> None:
-    """Refuse keys inside a manifest that mean nothing, and missing ones.
-
-    Parameters
-    ----------
-    content : mapping
-        The manifest.
-    path : Path
-        Its file, for the message.
-
-    Raises
-    ------
-    DataError
-        The message names the file, the place in it and the key.
-    """
-    try:
-        for k, source in enumerate(content.get("sources") or ()):
-            _check_source(f"sources[{k}]", source)
-        for k, step in enumerate(content.get("rows") or ()):
-            _check_step(f"rows[{k}]", step)
-        _check_public(content.get("public"))
-        _check_target(content.get("target"))
-        _check_features(content.get("features") or ())
-        for name, known in (("sensitivity", SENSITIVITY), ("fingerprint", FINGERPRINT), ("shape", SHAPE)):
-            _check(name, content.get(name) or {}, known)
-        for name in ("y_range", "scale"):
-            if content.get(name) is not None:
-                check_range(name, content[name])
-        if content.get("metric", "") not in ("", *METRICS):
-            raise unknown_key("unknown metric", str(content["metric"]), METRICS)
-    except ConfigurationError as error:
-        raise DataError(f"{path}: {error}") from error
-
-
-def _check_source(name: str, source: Any) -> None:
-    kind = source.get("kind", "") if isinstance(source, Mapping) else ""
-    if kind not in SOURCES:
-        raise unknown_key(f"{name}: unknown kind", str(kind), SOURCES)
-    needed, more = SOURCES[kind]
-    _check(name, source, {"kind", *needed, *more, *OF_ANY_SOURCE}, needed=needed)
-    _check(f"{name}.format", source.get("format") or {}, FORMAT)
-
-
-def _check_step(name: str, step: Any) -> None:
-    kind = _only(name, step, ROWS)
-    if kind in ("keep", "drop"):
-        _check(f"{name}.{kind}", step[kind], ("column", "values"), needed=("column", "values"))
-    elif kind == "sample":
-        _check(f"{name}.{kind}", step[kind], ("size", "seed"), needed=("size", "seed"))
-
-
-def _check_public(rule: Any) -> None:
-    if rule is not None:
-        _check("public", rule, (*PUBLIC, "seed", "values", "size"))
-        kind = next(iter({*PUBLIC} & {*rule}), None)
-        if kind is None:
-            raise ConfigurationError(f"public={dict(rule)} must have one of {', '.join(PUBLIC)}")
-        if kind == "sample":
-            _check("public", rule, ("sample", "seed"), needed=("seed",))
-
-
-def _check_target(rule: Any) -> None:
-    if isinstance(rule, Mapping):
-        _check("target", rule, TARGET, needed=("column",))
-        if {*rule} - {"column"} not in ({"positive", "negative"}, {"clip"}, {"log"}):
-            raise ConfigurationError(f"target={dict(rule)} must have positive and negative, clip, or log")
-
-
-def _check_features(features: Any) -> None:
-    if isinstance(features, Mapping):
-        _check("features", features, ("all_except",), needed=("all_except",))
-        return
-    for k, item in enumerate(features):
-        if isinstance(item, Mapping):
-            _check(f"features[{k}]", item, ("column", *FEATURE), needed=("column",))
-            _only(f"features[{k}]", {key: value for key, value in item.items() if key != "column"}, FEATURE)
-
-
-def _only(name: str, mapping: Any, known: Mapping[str, str]) -> str:
-    """The one key of a mapping."""
-    _check(name, mapping, known)
-    if len(mapping) != 1:
-        raise ConfigurationError(f"{name} must have exactly one of {', '.join(known)}")
-    return str(next(iter(mapping)))
-
-
-def _check(name: str, mapping: Any, known: Iterable[str], needed: Iterable[str] = ()) -> None:
-    if not isinstance(mapping, Mapping):
-        kind = "list" if isinstance(mapping, Sequence) and not isinstance(mapping, str) else "value"
-        raise ConfigurationError(f"{name} is a {kind} and must be a mapping of {', '.join(known)}")
-    known = tuple(known)
-    for key in mapping:
-        if key not in known:
-            raise unknown_key(f"{name}: unknown key", str(key), known)
-    for key in needed:
-        if key not in mapping:
-            raise ConfigurationError(f"{name}: key {key!r} is missing")

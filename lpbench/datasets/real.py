@@ -1,13 +1,12 @@
-"""One replication of a real data set: rows, order of the columns, scaling."""
+"""One replication of a real data set: rows, order and groups of the columns, scaling."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from lpbench.datasets import splits
-from lpbench.datasets.groups import group_names, group_numbers
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import load_table
 from lpbench.datasets.stress import stressed_labels, stressed_public
@@ -110,3 +109,36 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
     ranked = [k for name in first for k in position[str(name)]]
     columns = np.array(list(dict.fromkeys([*ranked, *range(len(groups))])))
     return columns[::-1] if choice == "reversed" else columns
+
+
+def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
+    """Return the name of the group of every column: its own name where it is alone.
+
+    Raises
+    ------
+    DataError
+        A listed column is no feature, or is listed twice.
+    """
+    source = dict(zip(columns, columns, strict=True))
+    if not isinstance(manifest.features, Mapping):
+        for item in manifest.features:
+            if isinstance(item, Mapping) and "one_hot" in item:
+                source.update({f"{item['column']}={level}": item["column"] for level in item["one_hot"]})
+    owner: dict[str, str] = {}
+    known = set(source.values())
+    for group, members in manifest.groups.items():
+        for member in map(str, members):
+            if member not in known:
+                raise DataError(f"data set {manifest.name}: group {group!r} lists {member!r}, which is not a feature")
+            if member in owner:
+                raise DataError(
+                    f"data set {manifest.name}: {member!r} is in the groups {owner[member]!r} and {group!r}"
+                )
+            owner[member] = str(group)
+    return [owner.get(source[column], source[column]) for column in columns]
+
+
+def group_numbers(names: Sequence[str]) -> np.ndarray:
+    """Number the groups in the order in which they first occur: int ndarray, one entry a column."""
+    number = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    return np.array([number[name] for name in names], dtype=np.int64)

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lpbench.errors import DataError
+from lpbench.checks import check_range
+from lpbench.errors import ConfigurationError, DataError, unknown_key
 from lpbench.files import relative_name
 
 #: A check takes the place (for the message) and the value, and raises DataError.
@@ -99,25 +100,30 @@ def _mapped(check: Check, least: int = 0) -> Check:
     return mapped
 
 
-def _entry(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """A mapping with these keys and no others."""
+def _entry(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, *forms: str) -> Check:
+    """A mapping with these keys and no others; beside the required ones, with the keys of exactly one of the forms."""
     known = {**required, **(optional or {})}
 
     def entry(place: str, value: Any) -> None:
         _MAPPING(place, value)
-        if unknown := [key for key in value if key not in known]:
-            raise DataError(f"{place}: unknown key {unknown[0]!r}; known: {', '.join(known)}")
+        for key in value:
+            if key not in known:
+                raise _unknown(f"{place}: unknown key", key, known)
         if missing := [key for key in required if key not in value]:
             raise DataError(f"{place}: key {missing[0]!r} is missing")
+        if forms and {*value} - {*required} not in [{*form.split()} for form in forms]:
+            raise DataError(f"{place} must have exactly one of {', '.join(f.replace(' ', ' and ') for f in forms)}")
         for key, item in value.items():
             known[key](f"{place}.{key}", item)
 
     return entry
 
 
-def _one_of(*forms: Check, expected: str) -> Check:
-    """The first form whose keys fit; of a mapping that fits none, the complaint of the expected forms."""
+def _unknown(what: str, name: Any, known: Mapping[str, Check]) -> DataError:
+    return DataError(str(unknown_key(what, str(name), known)))
 
+
+def _one_of(*forms: Check, expected: str) -> Check:
     def choose(place: str, value: Any) -> None:
         for form in forms:
             try:
@@ -129,10 +135,16 @@ def _one_of(*forms: Check, expected: str) -> Check:
     return choose
 
 
+def _or_mapping(plain: Check, mapping: Check) -> Check:
+    return lambda place, value: (mapping if isinstance(value, dict) else plain)(place, value)
+
+
 def _pair(place: str, value: Any) -> None:
+    try:
+        check_range(place, value)
+    except ConfigurationError as error:
+        raise DataError(str(error)) from error
     _listed(_NUMBER)(place, value)
-    if len(value) != 2 or value[0] > value[1]:
-        raise _refuse(place, value, "a pair (low, high) of numbers with low <= high")
 
 
 def _raw_file(place: str, value: Any) -> None:
@@ -154,7 +166,7 @@ def _source(place: str, value: Any) -> None:
     _MAPPING(place, value)
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in _SOURCES:
-        raise _refuse(f"{place}.kind", kind, f"one of {', '.join(_SOURCES)}")
+        raise _unknown(f"{place}: unknown kind", kind, _SOURCES)
     _SOURCES[kind](place, value)
 
 
@@ -171,43 +183,34 @@ _FORMAT = _entry(
         "skip_rows": _whole,
     },
 )
-_READ = {"kind": _TEXT, "format": _FORMAT, "columns": _listed(_TEXT)}
+_READ = {"format": _FORMAT, "columns": _listed(_TEXT)}
 _SOURCES: Mapping[str, Check] = {
-    "file": _entry({"files": _FILES}, _READ),
-    "openml": _entry({"id": _whole}, {"kind": _TEXT, "columns": _listed(_TEXT)}),
-    "uci": _entry({"id": _whole, "archive": _raw_file, "files": _FILES}, _READ),
-    "embedded": _entry({"loader": _loader}, {"kind": _TEXT, "options": _mapped(_SCALAR), "columns": _listed(_TEXT)}),
-    "manual": _entry({"instructions": _TEXT}, {"kind": _TEXT}),
+    "file": _entry({"kind": _TEXT, "files": _FILES}, _READ),
+    "openml": _entry({"kind": _TEXT, "id": _whole}, {"columns": _listed(_TEXT)}),
+    "uci": _entry({"kind": _TEXT, "id": _whole, "archive": _raw_file, "files": _FILES}, _READ),
+    "embedded": _entry({"kind": _TEXT, "loader": _loader}, {"options": _mapped(_SCALAR)}),
+    "manual": _entry({"kind": _TEXT, "instructions": _TEXT}),
 }
-_CHOSEN = _entry({"column": _SCALAR, "values": _listed(_SCALAR)})
-_ROWS = _one_of(
-    _entry({"drop_missing": _one_of(_listed(_SCALAR), _TEXT, expected="all or a list")}),
-    _entry({"fill_missing": _listed(_SCALAR)}),
-    _entry({"keep": _CHOSEN}),
-    _entry({"drop": _CHOSEN}),
-    _entry({"sample": _entry({"size": _whole, "seed": _whole})}),
-    expected="drop_missing, fill_missing, keep or drop with a column and its values, or sample with size and seed",
+_CELLS = _listed(_SCALAR)
+_CHOSEN = _entry({"column": _SCALAR, "values": _CELLS})
+_STEPS: Mapping[str, Check] = {
+    "drop_missing": _one_of(_CELLS, _TEXT, expected="all or a list"),
+    "fill_missing": _CELLS,
+    "keep": _CHOSEN,
+    "drop": _CHOSEN,
+    "sample": _entry({"size": _whole, "seed": _whole}),
+}
+_PUBLIC = _entry(
+    {},
+    {"first": _whole, "sample": _whole, "seed": _whole, "file": _TEXT}
+    | {"column": _SCALAR, "values": _CELLS, "size": _whole},
+    *("first", "sample seed", "file", "column values", "column size"),
 )
-_PUBLIC = _one_of(
-    _entry({"first": _whole}),
-    _CHOSEN,
-    _entry({"column": _SCALAR, "size": _whole}),
-    _entry({"file": _TEXT}),
-    _entry({"sample": _whole, "seed": _whole}),
-    expected="first, sample and seed, file, or column with size or values",
-)
-_FEATURE = _one_of(
-    _SCALAR,
-    _entry({"column": _SCALAR, "map": _mapped(_NUMBER)}),
-    _entry({"column": _SCALAR, "one_hot": _listed(_SCALAR)}),
-    _entry({"column": _SCALAR, "date": _TEXT}),
-    expected="a column, or a column with map, one_hot or date",
-)
-_TARGET = _one_of(
-    _entry({"column": _SCALAR, "positive": _listed(_SCALAR), "negative": _listed(_SCALAR)}),
-    _entry({"column": _SCALAR, "clip": _pair}),
-    _entry({"column": _SCALAR, "log": _NUMBER}),
-    expected="a column with positive and negative values, or with clip or log",
+_CODES: Mapping[str, Check] = {"map": _mapped(_NUMBER), "one_hot": _CELLS, "date": _TEXT}
+_TARGET = _entry(
+    {"column": _SCALAR},
+    {"positive": _CELLS, "negative": _CELLS, "clip": _pair, "log": _NUMBER},
+    *("positive negative", "clip", "log"),
 )
 _PROMISED = _entry(
     {},
@@ -221,13 +224,13 @@ _KEYS: Mapping[str, Check] = {
     "sources": _listed(_source),
     "columns": _listed(_TEXT),
     "raw_rows": _or_none(_whole),
-    "rows": _listed(_ROWS),
+    "rows": _listed(_entry({}, _STEPS, *_STEPS)),
     "public": _or_none(_PUBLIC),
-    "target": _one_of(_TEXT, _TARGET, expected="a column, or a column with positive and negative values, clip or log"),
-    "features": _one_of(
-        _listed(_FEATURE), _entry({"all_except": _listed(_SCALAR)}), expected="a list of columns, or all_except a list"
+    "target": _or_mapping(_TEXT, _TARGET),
+    "features": _or_mapping(
+        _listed(_or_mapping(_SCALAR, _entry({"column": _SCALAR}, _CODES, *_CODES))), _entry({"all_except": _CELLS})
     ),
-    "groups": _mapped(_listed(_SCALAR)),
+    "groups": _mapped(_CELLS),
     "sensitivity": _entry({}, {"order": _order, "reason": _TEXT}),
     "y_range": _or_none(_pair),
     "scale": _or_none(_pair),

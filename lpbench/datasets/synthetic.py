@@ -94,8 +94,16 @@ def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Prob
     size = {"train": params["n_private"], "test": params["n_test"], "public": params["n_public"]}
     U = {part: streams.generator("X", part=part).random((n, 2)) for part, n in size.items()}
     probability = {part: eta[part](U[part]) for part in size}
-    y = {part: (streams.generator("y", part=part).random(size[part]) < probability[part]).astype(int) for part in size}
     X = _bring_to_unit_cube(U, scale, params["range"], params["assumed_range"])
+    context = {"scale": scale, "scaling": f"range {params['range']}"}
+    return _two_classes(streams, X, probability, replication, context)
+
+
+def _two_classes(
+    streams: Streams, X: Mapping, probability: Mapping, replication: int, context: Mapping | None = None
+) -> Problem:
+    """Draw the labels of the training, test and public rows."""
+    y = {part: (streams.generator("y", part=part).random(p.size) < p).astype(int) for part, p in probability.items()}
     return Problem(
         X_train=X["train"],
         y_train=y["train"],
@@ -107,7 +115,7 @@ def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Prob
         eta_test=np.column_stack([1 - probability["test"], probability["test"]]),
         classes=np.array([0, 1]),
         replication=replication,
-        context={"scale": scale, "scaling": f"range {params['range']}"},
+        context=dict(context or {}),
     )
 
 
@@ -154,25 +162,13 @@ def synthetic_taxi(streams: Streams, params: Mapping, replication: int) -> Probl
     public_signal : float
         eta_Q - 1/2 = public_signal (eta_P - 1/2).
     """
-    X, y, probability = {}, {}, {}
+    X, probability = {}, {}
     for part, n in (("train", params["n_private"]), ("test", params["n_test"]), ("public", params["n_public"])):
         X[part] = _taxi_trips(streams, part, n)
         tips, miles = X[part][:, -4], X[part][:, -1]
         eta = np.where(tips > 0, 0.98, 0.04 + 0.2 * miles)
         probability[part] = 0.5 + params["public_signal"] * (eta - 0.5) if part == "public" else eta
-        y[part] = (streams.generator("y", part=part).random(n) < probability[part]).astype(int)
-    return Problem(
-        X_train=X["train"],
-        y_train=y["train"],
-        X_test=X["test"],
-        y_test=y["test"],
-        X_public=X["public"],
-        y_public=y["public"],
-        metric="accuracy",
-        eta_test=np.column_stack([1 - probability["test"], probability["test"]]),
-        classes=np.array([0, 1]),
-        replication=replication,
-    )
+    return _two_classes(streams, X, probability, replication)
 
 
 def _taxi_trips(streams: Streams, part: str, n: int) -> np.ndarray:

@@ -79,7 +79,7 @@ class Collector:
         Key of the enrolment tokens.
     shard, n_shards : int
         The collector takes users with ``user % n_shards == shard``; users that reported to two collectors could not be
-        told apart once reports are summed.
+        recognised once reports are summed.
     possible : callable (users, values) -> boolean array, optional
         Which rows agree with what is public about their users.
 

@@ -218,9 +218,9 @@ def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
     return found
 
 
-def check_chosen(kind: str, name: str, found: str) -> None:
-    """Refuse a file whose key ``name`` is not what it was chosen by."""
-    if name != found:
+def check_chosen(kind: str, name: str, found: str, overrides: Iterable[str]) -> None:
+    """Refuse a file whose key ``name`` is not what it was chosen by, unless an override gave the key."""
+    if name != found and not any(word.lstrip("+").startswith(f"{kind}.name=") for word in overrides):
         raise ConfigurationError(f"{_files(kind)[name]}: name {found!r} must equal the file name, {name!r}")
 
 

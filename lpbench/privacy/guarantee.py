@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from lpbench.checks import check_choice, check_number
 
@@ -51,7 +50,3 @@ class Guarantee:
         check_choice("model", self.model, MODELS)
         check_number("epsilon", self.epsilon, least=0, infinite=True)
         check_number("delta", self.delta, least=0, below=1)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a plain dictionary."""
-        return asdict(self)

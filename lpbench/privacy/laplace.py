@@ -18,21 +18,20 @@ from scipy.stats import nbinom
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.mechanism import (
-    ContinuousMechanism,
+    AdditiveMechanism,
     check_epsilon,
     check_scale,
     check_sensitivity,
-    check_spread,
 )
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
 
 
 @dataclass(frozen=True)
-class Laplace(ContinuousMechanism):
+class Laplace(AdditiveMechanism):
     """Add independent Laplace(scale) noise to every entry of a user's vector.
 
-    The privacy map is that of real arithmetic, as in the papers; :class:`DiscreteLaplace` is immune to attacks on the
-    low-order bits of floating-point noise.
+    The privacy map is that of real arithmetic, as in the papers; :class:`DiscreteLaplace` does not leak through
+    the low-order bits of floating-point noise.
 
     Parameters
     ----------
@@ -57,20 +56,6 @@ class Laplace(ContinuousMechanism):
     def privacy_map(self, distance: float) -> float:
         """Exact epsilon between two inputs at L1 distance ``distance``: distance / scale."""
         return distance / self.scale if self.scale > 0 else (math.inf if distance > 0 else 0.0)
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map(self.sensitivity)
-
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' numbers may differ by the sensitivity."""
-        check_spread(inputs, self.sensitivity, self)
-
-    @property
-    def bits(self) -> float:
-        """64 for each entry."""
-        return 64.0
 
     @property
     def variance(self) -> float:
@@ -168,7 +153,7 @@ def discrete_cell_noise(seed: int, keys: np.ndarray, n: int, mechanism: Discrete
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(ContinuousMechanism):
+class DiscreteLaplace(AdditiveMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
 
     Every report lies on the grid whatever the value, so no low-order bits of a floating-point sum give the value away
@@ -214,23 +199,9 @@ class DiscreteLaplace(ContinuousMechanism):
         steps = self.grid_distance(distance)
         return steps * self.step / self.scale if self.scale > 0 else (math.inf if steps else 0.0)
 
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map(self.sensitivity)
-
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' numbers may differ by the sensitivity."""
-        check_spread(inputs, self.sensitivity, self)
-
     def fields(self, columns: int = 1, largest: float = 1.0) -> tuple[Field, ...]:
         """Points of the grid, for values of size at most ``largest``."""
         return (GridPoints(self.step, grid_reach(largest, self.scale, self.step), columns),)
-
-    @property
-    def bits(self) -> float:
-        """64: grid indices are sent as 64-bit integers."""
-        return 64.0
 
     @property
     def variance(self) -> float:

@@ -217,3 +217,27 @@ class ContinuousMechanism(Mechanism):
     def estimate(self, reports: np.ndarray) -> np.ndarray:
         """Unbiased estimate of the values: the reports themselves."""
         return np.asarray(reports)
+
+
+class AdditiveMechanism(ContinuousMechanism):
+    """Noise added to numbers; those of two users differ by at most ``sensitivity``."""
+
+    sensitivity: float
+
+    @abstractmethod
+    def privacy_map(self, distance: float) -> float:
+        """Exact epsilon between two inputs at a distance."""
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return self.privacy_map(self.sensitivity)
+
+    @property
+    def bits(self) -> float:
+        """64 for each entry: a real number, or its index on a grid."""
+        return 64.0
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' numbers may differ by the sensitivity."""
+        check_spread(inputs, self.sensitivity, self)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Bound of real numbers in reports: far beyond any honest one, small enough that one report cannot drown all others.
+#: Bound of real numbers in reports: far beyond any that a device sends; one report cannot drown all others.
 LARGEST_REAL = 2.0**52
 
 

@@ -9,6 +9,7 @@ is a list of :data:`CELLS` points, whose probabilities are whole numbers over on
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,18 +27,8 @@ CELLS = 1024
 
 
 @dataclass(frozen=True)
-class Piecewise(ContinuousMechanism):
-    """Report a point near the own number e^epsilon times as often as any point farther off.
-
-    The number is rounded at random to one of the positions of a window of ``width`` neighbouring points, so that its
-    expectation stays; a point of the window has ``weights[0]`` units of probability, any other point ``weights[1]``.
-    A mixture of two positions loses no more than either, whatever the rounding of its weights.
-
-    Parameters
-    ----------
-    budget : float
-        Epsilon of the report; inf reports the number itself.
-    """
+class _UnitMechanism(ContinuousMechanism):
+    """Reports of numbers in [-1, 1] by finitely many points."""
 
     discrete = True
 
@@ -49,6 +40,33 @@ class Piecewise(ContinuousMechanism):
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Numbers in [-1, 1]."""
         check_unit(inputs)
+
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
+        """Largest log-ratio over all points."""
+        if not np.any(np.not_equal(value, other)):
+            return 0.0
+        if math.isinf(self.budget):
+            return math.inf
+        return self._largest_ratio(value, other)
+
+    @abstractmethod
+    def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
+        """Largest log-ratio of two different numbers at a finite budget."""
+
+
+@dataclass(frozen=True)
+class Piecewise(_UnitMechanism):
+    """Report a point near the own number e^epsilon times as often as any point farther off.
+
+    The number is rounded at random to one of the positions of a window of ``width`` neighbouring points, so that its
+    expectation stays; a point of the window has ``weights[0]`` units of probability, any other point ``weights[1]``.
+    A mixture of two positions loses no more than either, whatever the rounding of its weights.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report; inf reports the number itself.
+    """
 
     @cached_property
     def width(self) -> int:
@@ -152,38 +170,22 @@ class Piecewise(ContinuousMechanism):
         here, after = (np.where((place >= k) & (place < k + self.width), near, far) for k in (0, 1))
         return np.log((1.0 - part) * here + part * after)
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Largest log-ratio over all points."""
-        if not np.any(np.not_equal(value, other)):
-            return 0.0
-        if math.isinf(self.budget):
-            return math.inf
+    def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
         return float(np.log(self.chances(value) / self.chances(other)).max())
 
 
 @dataclass(frozen=True)
-class Hybrid(ContinuousMechanism):
+class Hybrid(_UnitMechanism):
     """Piecewise reports with probability 1 - e^(-budget/2), else one of two points; two points alone up to 0.61.
 
-    For the two points the number is rounded at random to -1 or 1, which is told truthfully e^epsilon times as often as
-    not.
+    For the two points the number is rounded at random to -1 or 1, and that point is reported e^epsilon times as often
+    as the other.
 
     Parameters
     ----------
     budget : float
         Epsilon of the report; inf reports the number itself.
     """
-
-    discrete = True
-
-    budget: float
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.budget, "budget")
-
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Numbers in [-1, 1]."""
-        check_unit(inputs)
 
     @cached_property
     def piecewise(self) -> Piecewise:
@@ -264,12 +266,7 @@ class Hybrid(ContinuousMechanism):
         with np.errstate(divide="ignore"):
             return np.log(found)
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Largest log-ratio over all points."""
-        if not np.any(np.not_equal(value, other)):
-            return 0.0
-        if math.isinf(self.budget):
-            return math.inf
+    def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
         signs = np.array([-1.0, 1.0])
         two = float(np.log(self._two(signs, value) / self._two(signs, other)).max())
         return max(two, self.piecewise.log_density_ratio_sup(value, other)) if self.share > 0 else two

@@ -230,9 +230,9 @@ class BitVector(CategoryMechanism):
                 f"the channel of n_categories={self.n_categories} has 2^{self.n_categories} reports"
             )
         shown = (np.arange(2**self.n_categories) >> np.arange(self.n_categories)[:, None]) & 1
-        honest = np.eye(self.n_categories, dtype=int)[:, :, None] == shown
+        truthful = np.eye(self.n_categories, dtype=int)[:, :, None] == shown
         kept, flipped = self.response.log_channel()[0]
-        return np.where(honest, kept, flipped).sum(axis=1)
+        return np.where(truthful, kept, flipped).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,9 @@ class GRR(CategoryMechanism):
         """
         counts = np.asarray(counts)
         keep, other = grr_probabilities(self.n_categories, self.budget)
-        honest = rng.binomial(counts, keep - other)
-        blind = (counts - honest).sum(axis=-1)
-        return honest + rng.multinomial(blind, np.full(self.n_categories, 1.0 / self.n_categories))
+        truthful = rng.binomial(counts, keep - other)
+        blind = (counts - truthful).sum(axis=-1)
+        return truthful + rng.multinomial(blind, np.full(self.n_categories, 1.0 / self.n_categories))
 
     def log_channel(self) -> np.ndarray:
         """Channel of shape (m, m)."""

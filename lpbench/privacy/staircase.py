@@ -13,14 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_sensitivity, check_spread
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Staircase(ContinuousMechanism):
+class Staircase(AdditiveMechanism):
     """Add staircase noise to a number; the place of the steps minimises the variance.
 
     Parameters
@@ -53,20 +53,6 @@ class Staircase(ContinuousMechanism):
     def privacy_map(self, distance: float) -> float:
         """Exact epsilon between two inputs at the given distance: the budget for each step begun."""
         return math.ceil(distance / self.sensitivity - _ROUNDING) * self.budget if distance > 0 else 0.0
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map(self.sensitivity)
-
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' numbers may differ by the sensitivity."""
-        check_spread(inputs, self.sensitivity, self)
-
-    @property
-    def bits(self) -> float:
-        """One real number."""
-        return 64.0
 
     @property
     def variance(self) -> float:

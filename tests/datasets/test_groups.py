@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from lpbench.datasets import list_datasets, load_manifest, make_problem
-from lpbench.datasets.groups import group_names, group_numbers
 from lpbench.datasets.parameters import resolve_params
+from lpbench.datasets.real import group_names, group_numbers
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators import PrivateMajority
 from lpbench.experiments import catalogue

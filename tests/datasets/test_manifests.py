@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
-from lpbench.datasets import describe, list_datasets, load_manifest
+from lpbench.datasets import describe, list_datasets, load_manifest, manifest_keys
 from lpbench.datasets.masks import MASKS
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import MANIFESTS
+from tests.datasets.conftest import MANIFEST
 
 H_NAMES = (
     "abalone aquatic_toxicity building istanbul_stock fish_toxicity "
@@ -119,6 +121,45 @@ def test_unknown_name_suggests():
     ],
 )
 def test_wrong_manifests_say_what_is_wrong(workshop, changes, reason):
+    workshop.manifest(**changes)
+    with pytest.raises(DataError, match=reason):
+        load_manifest("toy")
+
+
+WRONG = {"qqqqq": 1}
+
+
+@pytest.mark.parametrize(
+    ("place", "changes", "known"),
+    [
+        *(("sources[0]", {"sources": [{"kind": k, **WRONG}]}, ["kind", *t]) for k, t in manifest_keys.SOURCES.items()),
+        ("sources[0].format", {"sources": [{**MANIFEST["sources"][0], "format": WRONG}]}, manifest_keys.FORMAT),
+        ("rows[0]", {"rows": [WRONG]}, manifest_keys.ROWS),
+        ("public", {"public": WRONG}, [*manifest_keys.PUBLIC, "seed", "values", "size"]),
+        ("target", {"target": WRONG}, manifest_keys.TARGET),
+        ("features[0]", {"features": [WRONG]}, ["column", *manifest_keys.FEATURE]),
+        ("sensitivity", {"sensitivity": WRONG}, manifest_keys.SENSITIVITY),
+        ("fingerprint", {"fingerprint": WRONG}, manifest_keys.FINGERPRINT),
+    ],
+)
+def test_the_documented_keys_are_those_that_are_checked(workshop, place, changes, known):
+    workshop.manifest(**changes)
+    with pytest.raises(DataError, match=re.escape(f"{place}: unknown key 'qqqqq': known: {', '.join(sorted(known))}.")):
+        load_manifest("toy")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"public": {"sample": 3}}, "public must have exactly one of first, sample and seed, file, column and values"),
+        ({"public": {"first": 3, "file": "a"}}, "public must have exactly one of first, sample and seed"),
+        ({"target": {"column": "y", "positive": [1]}}, "target must have exactly one of positive and negative, clip"),
+        ({"rows": [{"keep": {"column": "a"}}]}, r"rows\[0\].keep: key 'values' is missing"),
+        ({"scale": [0, 10**400]}, "scale=.* must be a pair"),
+        ({"y_range": ["0", "1"]}, r"y_range\[0\]='0' must be a number"),
+    ],
+)
+def test_a_form_is_whole_and_alone(workshop, changes, reason):
     workshop.manifest(**changes)
     with pytest.raises(DataError, match=reason):
         load_manifest("toy")

@@ -1,7 +1,15 @@
-"""Builders of methods and plans on the embedded data."""
+"""Builders of methods and plans on the embedded data, and of experiments in a user's folder."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Block, Plan, plan_experiment
@@ -28,3 +36,17 @@ def cell(epsilon=1.0, mask="aligned", replications=3, seed=1, **changes) -> Plan
 def block(**changes) -> Block:
     (only,) = cell(**changes).blocks
     return only
+
+
+@contextmanager
+def own_experiments(folder: Path, *contents: Mapping) -> Iterator[Path]:
+    """Experiments in a user's folder, which is the only one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LPBENCH_PLUGINS", str(folder))
+        catalogue.clear()
+        for content in contents:
+            path = folder / "experiments" / f"{content['name']}.yaml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(yaml.safe_dump(dict(content)))
+        yield folder
+        catalogue.clear()

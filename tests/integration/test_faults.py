@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import yaml
 
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
 from lpbench.experiments.begun import begin, begun
 from lpbench.experiments.job import job_of
 from lpbench.experiments.store import Store
+from tests.experiments.helpers import own_experiments
 
 NAME = "own/faulty"
 CONTENT = {
@@ -45,15 +45,8 @@ CONTENT = {
 @pytest.fixture(scope="module", autouse=True)
 def own(tmp_path_factory):
     """The small experiment in a user's folder."""
-    folder = tmp_path_factory.mktemp("own")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LPBENCH_PLUGINS", str(folder))
-        catalogue.clear()
-        path = folder / "experiments" / "own" / "faulty.yaml"
-        path.parent.mkdir(parents=True)
-        path.write_text(yaml.safe_dump(CONTENT))
+    with own_experiments(tmp_path_factory.mktemp("own"), CONTENT) as folder:
         yield folder
-        catalogue.clear()
 
 
 def words(results: Path, *options: str) -> list[str]:

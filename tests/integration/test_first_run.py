@@ -72,13 +72,13 @@ def test_a_sweep_ends_with_one_table_of_its_cells(tmp_path, capsys):
     assert main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
     (head,) = (
-        k for k, line in enumerate(lines) if all(w in line for w in ("dataset", "oracle", "tuning-free", "floor"))
+        k for k, line in enumerate(lines) if all(w in line for w in ("dataset", "oracle", "tuning-free", "baseline"))
     )
     cells = [line for line in lines[head:] if line.strip().startswith("diabetes_progression")]
     assert ["private_mean", "histoftree_cart"] == [line.split()[2] for line in cells]
-    floor, other = cells
-    # the floor's own score is the floor of both
-    assert floor.split()[6:8] == floor.split()[-2:] == other.split()[-2:]
+    baseline, other = cells
+    # the baseline's own score is the baseline of both
+    assert baseline.split()[6:8] == baseline.split()[-2:] == other.split()[-2:]
 
 
 def test_missing_data_come_first_and_the_mirror_that_is_not_there_is_named(tmp_path, monkeypatch, capsys):

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from lpbench.cli import levels, rows, sampling
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.paths import ROOT
+from tests.experiments.helpers import own_experiments
 
 SMALL = {
     "name": "own/small",
@@ -39,17 +39,10 @@ SMALL = {
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder with a small experiment of its own, run once with the published seed."""
-    folder = tmp_path_factory.mktemp("levels")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LPBENCH_PLUGINS", str(folder))
-        registry.clear()
-        path = folder / "experiments" / "own" / "small.yaml"
-        path.parent.mkdir(parents=True)
-        path.write_text(yaml.safe_dump(SMALL))
+    with own_experiments(tmp_path_factory.mktemp("levels"), SMALL) as folder:
         argv = ["reproduce", "own/small", "--results", str(folder / "published"), "--tracking", "none"]
         assert main([*argv, "--backend", "serial"]) == 0
         yield folder
-        registry.clear()
 
 
 def verify(home: Path, level: str, results: str, *options: str, against: str = "published") -> int:

@@ -10,11 +10,10 @@ from typing import get_type_hints
 
 import pandas as pd
 import pytest
-import yaml
 
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue
 from lpbench.experiments.config import Config
+from tests.experiments.helpers import own_experiments
 
 #: An experiment with two methods and two budgets on embedded data.
 SMALL = {
@@ -251,15 +250,8 @@ CASES: list[tuple[list[str], str, Check | str]] = [
 @pytest.fixture(scope="module", autouse=True)
 def own(tmp_path_factory):
     """The small experiment in a user's folder."""
-    folder = tmp_path_factory.mktemp("overrides")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LPBENCH_PLUGINS", str(folder))
-        catalogue.clear()
-        path = folder / "experiments" / "own" / "small.yaml"
-        path.parent.mkdir(parents=True)
-        path.write_text(yaml.safe_dump(SMALL))
+    with own_experiments(tmp_path_factory.mktemp("overrides"), SMALL) as folder:
         yield folder
-        catalogue.clear()
 
 
 @pytest.mark.parametrize(("line", "override", "expected"), CASES, ids=[f"{c[0][0]} {c[1]}" for c in CASES])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 from joblib.externals.loky import get_reusable_executor
 
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue
 from lpbench.experiments.timing import MEASURED, is_measured
+from tests.experiments.helpers import own_experiments
 
 GROUP = {"dataset": ["breast_cancer"], "method": ["ct_w", "lpdt", "pglm"], "epsilon": [2]}
 CONTENT = [
@@ -22,21 +21,13 @@ CONTENT = [
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     """The files of two runs: in this process in the plan's order, and in two workers shuffled and after each other."""
-    home = tmp_path_factory.mktemp("own")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LPBENCH_PLUGINS", str(home))
-        catalogue.clear()
+    with own_experiments(tmp_path_factory.mktemp("own"), *CONTENT) as home:
         get_reusable_executor().shutdown()  # workers of other tests do not know this environment
-        (home / "experiments" / "own").mkdir(parents=True)
-        for content in CONTENT:
-            path = home / "experiments" / f"{content['name']}.yaml"
-            path.write_text(yaml.safe_dump(content))
         for options in (["--backend", "serial", "--order", "plan"], ["--workers", "2", "--order", "shuffle"]):
             results = home / options[1]
             assert (
                 main(["reproduce", "own/*", "--quick", "--results", str(results), "--tracking", "none", *options]) == 0
             )
-        catalogue.clear()
         yield files(home / "serial"), files(home / "2")
 
 

@@ -29,8 +29,8 @@ _FIRST, _GROWTH = 1000, 4
 FEWEST = 200
 #: Numbers that are held in memory for each value.
 _MOST_NUMBERS = 40_000_000
-#: Heats of the search for the worst pair of values: reports of each value, pairs that go on.
-_HEATS = ((1000, 4), (4000, 1))
+#: Rounds of the search for the worst pair of values: reports of each value, pairs that go on.
+_ROUNDS = ((1000, 4), (4000, 1))
 #: Distinct reports up to which losses are counted one by one, and the fewest of a report that are not pooled.
 _MOST_REPORTS, _POOLED = 64, 20
 _BOTH = [(0, 1), (1, 0)]
@@ -183,7 +183,7 @@ def _worst_pair(source: Source, claim: Claim, failure: float) -> tuple[tuple[int
     """Return the pair of values that pilot reports tell apart best, and how many reports were used up."""
     pairs = list(combinations(range(len(source.values)), 2))
     start = 0
-    for wanted, survivors in _HEATS:
+    for wanted, survivors in _ROUNDS:
         n = int(min(wanted, source.size // 10))
         if len(pairs) <= survivors or n < 40:
             continue

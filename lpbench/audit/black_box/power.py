@@ -101,7 +101,7 @@ def fewest(name: str, sizes: Sequence[int] = SIZES, seed: int = 0, epsilon: floa
     """
     randomizer = KNOWN_BAD[name][1](epsilon)
     streams = Streams(seed)
-    # Several pairs can have the largest loss; pilot reports, which no tester sees again, tell which is told apart best.
+    # Several pairs can have the largest loss; pilot reports, which no tester sees again, choose the one tested.
     pair = search_pair(randomizer, _PILOT, streams.child("search"), FAILURE)
     first, second = (randomizer.sample(v, max(sizes), streams.child("power", value=v)) for v in pair)
     claim = Claim(epsilon, randomizer.delta)

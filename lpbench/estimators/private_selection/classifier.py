@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from lpbench.checks import check_number
-from lpbench.estimators.base import LocalClassifier, check_epsilon
-from lpbench.estimators.private_selection.candidates import candidates_of
-from lpbench.estimators.private_selection.selection import (
-    check_public,
-    compare_by_differences,
-    divide,
-    fit_candidates,
-    note_of,
-)
+from lpbench.estimators.base import LocalClassifier
+from lpbench.estimators.private_selection.selection import PrivateSelection, compare_by_differences
 from lpbench.privacy import Users
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSelectionClassifier(LocalClassifier):
+class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
     """Fit the candidate settings of a classifier on some users and choose among them by the reports of others.
 
     No user is asked twice: training users are divided among the settings that need reports of their own, and a
@@ -58,30 +51,14 @@ class PrivateSelectionClassifier(LocalClassifier):
     """
 
     costs = (0, 0.2, 50000)
-    uses_public = True
 
-    epsilon: float = 1.0
     estimator: Any = "lpct_max_edge"
-    candidates: Any = None
-    shared: Any = ()
-    validation_share: float = 0.2
 
-    def learn(self, users: Users) -> Self:
-        """Train the candidates, validate them and keep the best."""
-        epsilon = check_epsilon(self.epsilon)
-        share = check_number("validation_share", self.validation_share, least=0, below=1)
-        candidates, streams = candidates_of(self.estimator, self.candidates, self.shared), self._streams()
-        check_public(candidates, self.estimator, users)
-        division = divide(users.n, len(candidates.groups()), share, streams)
-        known = {"epsilon": epsilon, "domain": None, "classes": np.arange(self.classes_.size)}
-        fitted = fit_candidates(candidates, users, division, known, streams)
-        self.differences_ = compare_by_differences(
-            fitted, users, division.validating, epsilon, "wrong", lambda model, first: 1.0
-        )
-        best = int(np.argmin(self.differences_))
-        self.estimator_, self.point_ = fitted[best], dict(candidates.points[best])
-        users.note(note_of(fitted, division))
-        return self
+    def _known(self) -> dict[str, Any]:
+        return {"domain": None, "classes": np.arange(self.classes_.size)}
+
+    def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
+        return compare_by_differences(fitted, users, validating, epsilon, "wrong", lambda model, first: 1.0)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""

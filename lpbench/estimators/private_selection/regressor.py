@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from lpbench.checks import check_number
-from lpbench.estimators.base import LocalRegressor, check_epsilon
-from lpbench.estimators.private_selection.candidates import candidates_of
+from lpbench.estimators.base import LocalRegressor
 from lpbench.estimators.private_selection.selection import (
-    check_public,
+    PrivateSelection,
     compare_by_differences,
     compare_by_labels,
-    divide,
-    fit_candidates,
-    note_of,
     reads_what_is_shown,
     squared_reach,
 )
@@ -25,7 +21,7 @@ from lpbench.privacy import Users
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSelectionRegressor(LocalRegressor):
+class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
     """Fit the candidate settings of a regressor on some users and choose among them by the reports of others.
 
     No user is asked twice: training users are divided among the settings that need reports of their own, and a
@@ -64,32 +60,17 @@ class PrivateSelectionRegressor(LocalRegressor):
     costs = (0, 10, 80000)
     rounding = "sums as wide as the processor's vectors"
     uses_mask = True
-    uses_public = True
 
-    epsilon: float = 1.0
     estimator: Any = "par_dt"
-    candidates: Any = None
-    shared: Any = ()
-    validation_share: float = 0.2
 
-    def learn(self, users: Users) -> Self:
-        """Train the candidates, validate them and keep the best."""
-        epsilon = check_epsilon(self.epsilon)
-        share = check_number("validation_share", self.validation_share, least=0, below=1)
-        candidates, streams = candidates_of(self.estimator, self.candidates, self.shared), self._streams()
-        check_public(candidates, self.estimator, users)
-        division = divide(users.n, len(candidates.groups()), share, streams)
-        known = {"epsilon": epsilon, "y_range": self.y_range_, "domain": (0.0, 1.0)}
-        fitted, validating = fit_candidates(candidates, users, division, known, streams), division.validating
+    def _known(self) -> dict[str, Any]:
+        return {"y_range": self.y_range_, "domain": (0.0, 1.0)}
+
+    def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
         if reads_what_is_shown(fitted, users.mask[validating]):
-            self.differences_ = compare_by_labels(fitted, users, validating, self.y_range_, epsilon)
-        else:
-            reach = partial(squared_reach, y_range=self.y_range_, n_features=users.n_features)
-            self.differences_ = compare_by_differences(fitted, users, validating, epsilon, "squared", reach)
-        best = int(np.argmin(self.differences_))
-        self.estimator_, self.point_ = fitted[best], dict(candidates.points[best])
-        users.note(note_of(fitted, division))
-        return self
+            return compare_by_labels(fitted, users, validating, self.y_range_, epsilon)
+        reach = partial(squared_reach, y_range=self.y_range_, n_features=users.n_features)
+        return compare_by_differences(fitted, users, validating, epsilon, "squared", reach)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""

@@ -6,16 +6,18 @@ at the whole budget, about one candidate and the first. Nobody is asked for both
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.any_learner.numbers import NUMBER, NumberQuestion
-from lpbench.estimators.base import LocalEstimator
-from lpbench.estimators.private_selection.candidates import Candidates
+from lpbench.estimators.base import LocalEstimator, check_epsilon
+from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
 from lpbench.privacy import Device, Hybrid, Records, Users
 from lpbench.seeds import Streams
 
@@ -202,3 +204,38 @@ def note_of(fitted: Sequence[Any], division: Division) -> str:
         least, groups = min(map(len, division.training)), len(division.training)
         users = f"{least} users train each of {groups} groups of settings; {users}"
     return users
+
+
+@dataclass(eq=False, repr=False)
+class PrivateSelection(LocalEstimator):
+    """Base of the estimators whose setting is chosen by privatised reports alone."""
+
+    uses_public = True
+
+    epsilon: float = 1.0
+    estimator: Any = ""
+    candidates: Any = None
+    shared: Any = ()
+    validation_share: float = 0.2
+
+    def learn(self, users: Users) -> Self:
+        """Train the candidates, validate them and keep the best."""
+        epsilon = check_epsilon(self.epsilon)
+        share = check_number("validation_share", self.validation_share, least=0, below=1)
+        candidates, streams = candidates_of(self.estimator, self.candidates, self.shared), self._streams()
+        check_public(candidates, self.estimator, users)
+        division = divide(users.n, len(candidates.groups()), share, streams)
+        fitted = fit_candidates(candidates, users, division, {"epsilon": epsilon, **self._known()}, streams)
+        self.differences_ = self._differences(fitted, users, division.validating, epsilon)
+        best = int(np.argmin(self.differences_))
+        self.estimator_, self.point_ = fitted[best], dict(candidates.points[best])
+        users.note(note_of(fitted, division))
+        return self
+
+    @abstractmethod
+    def _known(self) -> dict[str, Any]:
+        """Public knowledge that the candidates are given."""
+
+    @abstractmethod
+    def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
+        """Estimated risk of each candidate minus that of the first."""
