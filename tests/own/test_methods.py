@@ -128,6 +128,11 @@ def test_a_broken_promise_is_caught_and_named(lpbench, promise):
 
 
 LEAKS = {
+    "trained on raw labels": (
+        "        where = ",
+        "        reports = users.reveal().y\n        where = ",
+        "the method takes a budget and reads the records themselves",
+    ),
     "a true label kept": (
         "        where = ",
         "        self.least_ = users._records.y.min()\n        where = ",
