@@ -20,6 +20,7 @@ import numpy as np
 
 from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
+from lpbench.datasets.archives import MOST, check_size
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.experiments.limits import time_limit
 from lpbench.seeds import Streams, stable_hash
@@ -218,8 +219,14 @@ class FileSource(FixedSource):
 
     def __init__(self, path: Path):
         import pandas as pd
+        from pyarrow.parquet import read_metadata
 
         try:
+            check_size(path)
+            if path.suffix == ".parquet":
+                told = read_metadata(path)
+                if 8 * told.num_rows * told.num_columns > MOST:
+                    raise DataError(f"it has {told.num_rows} rows, more than {MOST >> 20} MiB")
             table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
         except Exception as error:
             text = " ".join(str(error).split())
