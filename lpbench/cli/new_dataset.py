@@ -18,6 +18,7 @@ from lpbench.cli.new_dataset_columns import profile_features
 from lpbench.cli.new_dataset_target import profile_target
 from lpbench.cli.new_method import check_name, refuse_overwriting, shown
 from lpbench.cli.profile import Choices, Profile, texts
+from lpbench.datasets.archives import check_size
 from lpbench.datasets.manifest import Manifest, list_datasets
 from lpbench.datasets.preprocess import prepare
 from lpbench.datasets.readers import read_source
@@ -62,6 +63,7 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
         raise ConfigurationError(f"data set {name!r} exists already; choose another with --name")
     if not file.is_file():
         raise DataError(f"{shown(file)} is no file")
+    check_size(file)
     copy = file if file.is_relative_to(folder) else folder / f"{name}{''.join(file.suffixes[-2:])}"
     if copy != file:
         refuse_overwriting(copy)

@@ -1,15 +1,19 @@
-"""Members of downloaded zip archives, archives inside them too, within limits of size and depth."""
+"""Members of downloaded zip archives and what files inflate to, within limits of size and depth."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Container
-from pathlib import PurePosixPath
+from collections.abc import Callable, Container
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
-from lpbench.errors import DownloadError
+from lpbench.errors import DataError, DownloadError
 
 #: Inflated bytes that are read: this many times the archive's own, but at least and at most so many.
 RATIO, LEAST, MOST = 100, 64 << 20, 4 << 30
@@ -18,9 +22,11 @@ DEEPEST = 3
 #: Files and folders of one archive.
 MOST_ENTRIES = 10_000
 
-_DAMAGED = (
+#: What reading a damaged file raises.
+DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     struct.error,
     RuntimeError,
     NotImplementedError,
@@ -31,6 +37,51 @@ _DAMAGED = (
     OverflowError,
     MemoryError,
 )
+_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+#: Other endings that pandas would inflate.
+_REFUSED = (".zst", ".tar", ".tgz")
+
+
+def check_size(path: Path) -> None:
+    """Count the bytes of a file, inflated if it is compressed, before anything is made of them.
+
+    Raises
+    ------
+    DataError
+        They exceed the limits, or the file is damaged.
+    """
+    size = path.stat().st_size
+    limit = min(max(RATIO * size, LEAST), MOST)
+    if path.suffix in _REFUSED:
+        raise DataError(f"{path} is compressed in a way that has no limit; unpack it by hand")
+    try:
+        if path.suffix in _COMPRESSED:
+            with _COMPRESSED[path.suffix](path, "rb") as file:
+                _count(file, limit)
+        elif path.suffix in (".zip", ".xlsx"):
+            with zipfile.ZipFile(path) as content:
+                left = limit
+                for entry in content.infolist():
+                    with content.open(entry) as file:
+                        left = _count(file, left)
+        elif size > MOST:
+            raise _TooLong
+    except _TooLong:
+        raise DataError(f"{path} has more than {limit >> 20} MiB inflated; cut it, or unpack it by hand") from None
+    except DAMAGED as error:
+        raise DataError(f"{path} is damaged: {error}") from error
+
+
+class _TooLong(Exception):
+    """More bytes than the limit."""
+
+
+def _count(file: IO[bytes], left: int) -> int:
+    while chunk := file.read(1 << 20):
+        left -= len(chunk)
+        if left < 0:
+            raise _TooLong
+    return left
 
 
 def read_members(archive: bytes, wanted: Container[str], origin: str) -> dict[str, bytes | None]:
@@ -80,15 +131,7 @@ class _Reader:
                     elif not entry.is_dir():
                         found[name] = self._inflated(content, entry) if name in self._wanted else None
         # zipfile raises RuntimeError for passwords and NotImplementedError for methods that it does not know.
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            RuntimeError,
-            NotImplementedError,
-            EOFError,
-            OSError,
-            ValueError,
-        ) as error:
+        except DAMAGED as error:
             if isinstance(error, DownloadError):
                 raise
             raise DownloadError(

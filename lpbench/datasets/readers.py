@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
 
+from lpbench.datasets.archives import check_size
 from lpbench.errors import DataError
 
 #: Values must not depend on the parser: each is the nearest double to what is written (pandas 3 needs no telling).
@@ -70,9 +71,12 @@ def _read_file(path: Path, options: Mapping, name: str) -> pd.DataFrame:
     if kind not in _READERS:
         raise DataError(f"data set {name!r}: format type {kind!r} must be one of {', '.join(_READERS)}")
     try:
+        check_size(path)
         return _READERS[kind](path, options)
     # What a parser raises on a file of another kind is not one family; each of these means "not this format".
     except (ValueError, KeyError, EOFError, OSError, NotImplementedError, StopIteration) as error:
+        if isinstance(error, DataError):
+            raise
         reason = " ".join(str(error).split())
         raise DataError(f"data set {name!r}: {path} cannot be read as {kind}: {reason}") from error
 

@@ -3,6 +3,7 @@
 import math
 import signal
 import time
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -51,6 +52,29 @@ class NearestOfRawLabels(Nearest):
         reported(y, self.epsilon, np.random.default_rng(self.random_state))
         self.model = KNeighborsClassifier(1).fit(X, y)
         return self
+
+
+class KeepsOneLabel(Nearest):
+    """Predicts from reports alone, and hands out a true label beside."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.first_ = y[0]
+        return self
+
+
+class StatesWhatItSaw(Nearest):
+    """Its guarantee depends on the labels."""
+
+    __slots__ = ("_spent",)
+
+    def fit(self, X, y):
+        self._spent = self.epsilon * y.mean()
+        return super().fit(X, y)
+
+    @property
+    def guarantee_(self):
+        return self._spent
 
 
 class Unseeded(Nearest):
@@ -141,12 +165,53 @@ def test_a_learner_in_the_working_folder_is_found(tmp_path, monkeypatch):
 
 def test_the_leak_test_sees_raw_labels_only_where_there_are_some():
     assert leak_test(Nearest, 1.0, REPORTS) is None
-    assert "every report is the same" in leak_test(NearestOfRawLabels, 1.0, REPORTS)
+    found = leak_test(NearestOfRawLabels, 1.0, REPORTS)
+    assert "predictions, model of the model differ although every report is the same" in found
+
+
+@pytest.mark.parametrize(("learner", "attribute"), [(KeepsOneLabel, "first_"), (StatesWhatItSaw, "guarantee_")])
+def test_the_leak_test_compares_attributes_and_guarantees(learner, attribute):
+    assert f"{attribute} of the model differ" in leak_test(learner, 1.0, REPORTS)
+
+
+MINE = """
+import numpy as np
+from dataclasses import dataclass
+
+def noisy(y, rng):
+    return np.where(rng.random(len(y)) < 0.7, y, 1 - y)
+
+@dataclass
+class Cells:
+    mean: float
+
+class Mine:
+    def fit(self, X, y):
+        self.cells_ = Cells(float(noisy(y, np.random.default_rng(0)).mean()))
+        self.kept_ = KEPT
+    def predict(self, X):
+        return np.full(len(X), self.cells_.mean)
+"""
+
+
+@pytest.mark.parametrize(("kept", "said"), [("None", "no difference found"), ("y[0]", "kept_ of the model differ")])
+def test_reports_are_named_like_the_learner(tmp_path, monkeypatch, capsys, kept, said):
+    (tmp_path / "mine.py").write_text(MINE.replace("KEPT", kept))
+    monkeypatch.chdir(tmp_path)
+    assert main(["audit", "--learner", "mine.py:Mine", "--reports", "mine.py:noisy"]) == (said[0] == "k")
+    assert said in capsys.readouterr().out
+    assert main(["audit", "--learner", "mine.py:Mine", "--reports", "mine.py:nosy"]) == 2
+    assert "reports='mine.py:nosy' must be file.py:function" in capsys.readouterr().err
 
 
 def test_bad_input_is_told():
     with pytest.raises(DataError, match="random_state"):
         leak_test(Unseeded, 1.0, REPORTS)
+    unpickled = type(
+        "Locked", (Nearest,), {"fit": lambda self, X, y: setattr(self, "lock", Lock()) or Nearest.fit(self, X, y)}
+    )
+    with pytest.raises(DataError, match="lock of the model cannot be compared"):
+        leak_test(unpickled, 1.0, REPORTS)
     with pytest.raises(ConfigurationError, match="needs a function"):
         leak_test(Nearest, 1.0, [])
     with pytest.raises(DataError, match="called none"):

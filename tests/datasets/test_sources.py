@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -174,6 +177,39 @@ def test_formats_give_the_same_table(workshop):
         workshop.manifest(f"toy_{name}", columns=columns,
                           sources=[{"kind": "file", "files": {"data": path}, "format": form}])  # fmt: skip
         same_as_toy(f"toy_{name}")
+
+
+@pytest.mark.parametrize("name", ["bomb.csv.gz", "bomb.csv.bz2", "bomb.csv.xz", "bomb.csv.zip", "bomb.xlsx"])
+def test_files_that_inflate_beyond_the_limit_are_refused(workshop, name):
+    zeros, path = bytes(65 << 20), workshop.mirror / name
+    openers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    if path.suffix in openers:
+        with openers[path.suffix](path, "wb") as file:
+            file.write(zeros)
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bomb.csv", zeros)
+    kind = {"type": "excel"} if name.endswith("xlsx") else {}
+    workshop.manifest(sources=[{"kind": "file", "files": {"data": name}, "format": kind}])
+    with pytest.raises(DataError, match="more than 64 MiB inflated"):
+        load_table("toy")
+
+
+@pytest.mark.parametrize("name", ["toy.csv.gz", "toy.csv.xz", "toy.csv.zip", "toy.xlsx"])
+def test_compressed_files_that_are_damaged_are_one_sentence(workshop, name):
+    (workshop.mirror / name).write_bytes(gzip.compress(CSV.encode())[:-9] + b"garbled")
+    workshop.manifest(sources=[{"kind": "file", "files": {"data": name}}])
+    with pytest.raises(DataError, match="is damaged"):
+        load_table("toy")
+
+
+def test_plain_files_have_a_limit_of_size(workshop):
+    sparse = workshop.mirror / "toy.csv"
+    with sparse.open("wb") as file:
+        file.truncate((4 << 30) + 1)  # a hole: takes no place
+    workshop.manifest(sources=[{"kind": "file", "files": {"data": "toy.csv"}}])
+    with pytest.raises(DataError, match="more than 4096 MiB"):
+        load_table("toy")
 
 
 def test_libsvm_format(workshop):

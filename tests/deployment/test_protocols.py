@@ -372,6 +372,7 @@ def test_the_device_keeps_to_its_limit_and_its_order():
         (HistOfTree(y_range=Y_RANGE), "continuous noise"),
         (ResidualGP(report="laplace", y_range=Y_RANGE), "continuous noise"),
         (PrivateLabelsRegressor(y_range=Y_RANGE), "continuous noise"),
+        (PrivateLabelsRegressor(randomizer="staircase", y_range=Y_RANGE), "continuous noise"),
         (tree_model(epsilon=np.inf), "finite|continuous"),
         (ResidualGP(np.inf, y_range=Y_RANGE), "finite budgets"),
         (HistOfTree(noise="discrete"), "y_range=None"),

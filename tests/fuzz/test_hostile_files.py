@@ -6,9 +6,12 @@ fails costs nothing but the test.
 
 from __future__ import annotations
 
+import bz2
 import copy
+import gzip
 import io
 import json
+import lzma
 import random
 import shutil
 import warnings
@@ -230,10 +233,14 @@ def test_synthetic_manifests(place, mutate):
 
 @fuzz
 def test_tables(place, mutate):
-    """CSV files that are cut, garbled, of other types."""
-    place.shop.manifest(fingerprint={}, rows=[{"drop_missing": "all"}])
-    place.shop.file()
-    (place.shop.mirror / "toy" / "toy.csv").write_bytes(mutate.raw(CSV.encode()))
+    """CSV files, plain and compressed, that are cut, garbled, of other types."""
+    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+    end = mutate.rng.choice(["", "", *pack])
+    source = {"kind": "file", "files": {"data": f"toy.csv{end}"}}
+    place.shop.manifest(fingerprint={}, rows=[{"drop_missing": "all"}], sources=[source])
+    body = mutate.raw(CSV.encode())
+    body = mutate.raw(pack[end](body)) if mutate.rng.random() < 0.5 else pack[end](body)
+    (place.shop.mirror / f"toy.csv{end}").write_bytes(body)
     attempt(place, lambda: _offline(_use, place))
 
 

@@ -127,7 +127,20 @@ def test_a_broken_promise_is_caught_and_named(lpbench, promise):
     assert code == 1 and "FAILED" in out and said in out and "1 broken" in out
 
 
+@pytest.mark.slow
+def test_an_own_method_is_audited_by_name(lpbench):
+    lpbench("new method own_mean")
+    code, out, err = lpbench("audit --method own_mean --samples 20000 --workers 1")
+    assert code == 0 and "own_mean (label_ldp): states 1, loses 1, at least " in out, out + err
+    assert "NOT CAUGHT" not in out and "0 complaints about methods" in out
+
+
 LEAKS = {
+    "trained on raw labels": (
+        "        where = ",
+        "        reports = users.reveal().y\n        where = ",
+        "the method takes a budget and reads the records themselves",
+    ),
     "a true label kept": (
         "        where = ",
         "        self.least_ = users._records.y.min()\n        where = ",

@@ -20,9 +20,10 @@ import numpy as np
 
 from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
+from lpbench.datasets.archives import MOST, check_size
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.experiments.limits import time_limit
-from lpbench.seeds import Streams
+from lpbench.seeds import Streams, stable_hash
 
 #: Reports asked for by one call of a vectorised function.
 _CHUNK = 100_000
@@ -137,6 +138,15 @@ def load_function(path: str) -> Callable[..., Any]:
     ConfigurationError
         If there is no such module or function, or the module cannot be imported.
     """
+    holder, name = load_holder(path)
+    found = getattr(holder, name)
+    if not callable(found):
+        raise ConfigurationError(f"{path!r} is not callable; it must be a function report(value, rng)")
+    return found
+
+
+def load_holder(path: str) -> tuple[Any, str]:
+    """Import ``module:name`` or ``file.py:name`` and return what holds the name: the module, or a class of it."""
     place, colon, name = path.rpartition(":")
     if not (place and colon and name):
         raise ConfigurationError(
@@ -150,22 +160,29 @@ def load_function(path: str) -> Callable[..., Any]:
         raise ConfigurationError(f"{place!r} cannot be imported: {text}") from None
     finally:
         sys.path.remove(os.getcwd())
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise ConfigurationError(f"{place!r} has no {name!r}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise ConfigurationError(f"{path!r} is not callable; it must be a function report(value, rng)")
-    return found
+    *outer, last = name.split(".")
+    for part in outer:
+        found = getattr(found, part, None)
+    if not hasattr(found, last):
+        raise ConfigurationError(f"{place!r} has no {name!r}")
+    return found, last
 
 
 def _module_of_file(path: Path) -> Any:
+    # One module for a file, however often it is named: a learner and its reports are patched and pickled together
+    name = f"{path.stem}_{stable_hash(file=str(path.resolve())):x}"
+    if name in sys.modules:
+        return sys.modules[name]
     if not path.is_file():
         raise FileNotFoundError("there is no such file")
-    spec = util.spec_from_file_location(path.stem, path)
+    spec = util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = sys.modules[name] = util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 
@@ -202,8 +219,14 @@ class FileSource(FixedSource):
 
     def __init__(self, path: Path):
         import pandas as pd
+        from pyarrow.parquet import read_metadata
 
         try:
+            check_size(path)
+            if path.suffix == ".parquet":
+                told = read_metadata(path)
+                if 8 * told.num_rows * told.num_columns > MOST:
+                    raise DataError(f"it has {told.num_rows} rows, more than {MOST >> 20} MiB")
             table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
         except Exception as error:
             text = " ".join(str(error).split())

@@ -9,8 +9,10 @@ from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
 
+import joblib
 import numpy as np
 
+from lpbench.audit.black_box.sources import load_holder
 from lpbench.audit.learner.training import N_FEATURES, Maker, OtherReports, Protects, fitted, outputs
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.seeds import Streams
@@ -21,8 +23,9 @@ def leak_test(
 ) -> str | None:
     """Fit on a sample, then on another whose private inputs differ while the reports stay those of the first.
 
-    Labels are permuted, replaced by their rank's parity, and set constant, so that a leak that is symmetric in them
-    (a variance, a count, an entropy) shows as well.
+    Predictions, ``guarantee_`` and every other attribute of the model must stay the same. Labels are permuted, those of
+    another rule, and almost constant, so that a leak that is symmetric in them (a variance, a count, an entropy) shows
+    as well.
 
     Parameters
     ----------
@@ -30,8 +33,8 @@ def leak_test(
         Which must give the same model twice for the same data and seed.
     epsilon : float
     reports : sequence of str
-        ``module.function`` or ``module.Class.method``, where the learner looks them up: what they return is what leaves
-        devices.
+        ``file.py:function``, ``module:Class.method`` or ``module.function``, where the learner looks them up: what they
+        return is what leaves devices.
     protects : {"label", "record"}
     n : int
         Records.
@@ -45,7 +48,7 @@ def leak_test(
     Raises
     ------
     DataError
-        If two fits on the same sample differ, or no report function was called.
+        If two fits on the same sample differ, no report function was called, or an attribute cannot be compared.
     """
     if not reports:
         raise ConfigurationError("reports=[]: the leak test needs a function whose results leave the devices")
@@ -54,11 +57,15 @@ def leak_test(
     queries = rng.standard_normal((4 * n, N_FEATURES))
     tape: list[Any] = []
     with _patched(reports, lambda function: _recorded(function, tape)):
-        original = outputs(fitted(make(epsilon, seed), X, y), queries)
+        model = fitted(make(epsilon, seed), X, y)
+        original = outputs(model, queries), _learned(model)
     if not tape:
         raise DataError(f"reports={list(reports)}: fit called none of them, so that nothing can be replayed")
-    if not np.array_equal(original, _replayed(make, epsilon, seed, reports, tape, X, y, queries)):
-        raise DataError("two fits on the same sample and reports differ: the learner needs a random_state")
+    again = _different(original, _replayed(make, epsilon, seed, reports, tape, X, y, queries))
+    if again:
+        raise DataError(
+            f"two fits on the same sample and reports differ in {again}: the learner needs a random_state, and no clock"
+        )
     others = {
         "permuted labels": rng.permutation(y),
         "labels of another rule": (X[:, 1] * X[:, 2] > 0).astype(y.dtype),
@@ -70,12 +77,35 @@ def leak_test(
             changed = _replayed(make, epsilon, seed, reports, tape, private, labels, queries)
         except OtherReports as error:
             return f"{name}: {error}"
-        if not np.array_equal(original, changed):
-            return f"{name}: the model differs although every report is the same"
+        different = _different(original, changed)
+        if different:
+            return f"{name}: {different} of the model differ although every report is the same"
     return None
 
 
-def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> np.ndarray:
+def _learned(model: Any) -> dict[str, str]:
+    """A digest of every attribute of a fitted model."""
+    state = object.__getstate__(model)  # a model's own may leave out what it has learned
+    plain, slots = state if isinstance(state, tuple) else (state, None)
+    attributes = {**(plain or {}), **(slots or {})}
+    if hasattr(model, "guarantee_"):
+        attributes["guarantee_"] = model.guarantee_  # may be a property
+    digests = {}
+    for name, value in attributes.items():
+        try:
+            digests[name] = joblib.hash(value)
+        except Exception as error:  # what pickling raises is not one family
+            raise DataError(f"{name} of the model cannot be compared, because it cannot be pickled: {error}") from error
+    return digests
+
+
+def _different(one: tuple[np.ndarray, dict], other: tuple[np.ndarray, dict]) -> str:
+    """Names of what differs between two models; empty if they are the same."""
+    names = [] if np.array_equal(one[0], other[0]) else ["predictions"]
+    return ", ".join([*names, *(k for k in sorted({*one[1], *other[1]}) if one[1].get(k) != other[1].get(k))])
+
+
+def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> tuple[np.ndarray, dict[str, str]]:
     position = iter(tape)
 
     def wrap(function: Callable) -> Callable:
@@ -93,7 +123,7 @@ def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> np.ndarray:
         model = fitted(make(epsilon, seed), X, y)
     if next(position, None) is not None:
         raise OtherReports("fit asks for fewer reports than on the first sample")
-    return outputs(model, queries)
+    return outputs(model, queries), _learned(model)
 
 
 def _recorded(function: Callable, tape: list[Any]) -> Callable:
@@ -109,11 +139,17 @@ def _recorded(function: Callable, tape: list[Any]) -> Callable:
 def _patched(paths: Sequence[str], wrap: Callable[[Callable], Callable]) -> Iterator[None]:
     with ExitStack() as stack:
         for path in paths:
-            owner, _, name = path.replace(":", ".").rpartition(".")
             try:
-                holder = resolve_name(owner)
+                if ":" in path:
+                    holder, name = load_holder(path)
+                else:
+                    owner, _, name = path.rpartition(".")
+                    holder = resolve_name(owner)
                 function = vars(holder)[name]
-            except (ImportError, AttributeError, ValueError, KeyError) as error:
-                raise ConfigurationError(f"reports={path!r} must be module.function or module.Class.method") from error
+            except (ImportError, AttributeError, ValueError, KeyError, TypeError, ConfigurationError) as error:
+                raise ConfigurationError(
+                    f"reports={path!r} must be file.py:function, module:function or module:Class.method"
+                    + (f": {error}" if isinstance(error, ConfigurationError) else "")
+                ) from error
             stack.enter_context(patch.object(holder, name, wrap(function)))
         yield

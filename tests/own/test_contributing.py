@@ -1,0 +1,67 @@
+"""A method is its module, its YAML and its test: CONTRIBUTING's steps in a copy of the checkout end green."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lpbench.paths import ROOT
+
+#: Tests that look at every method, file or page; the contract's are those of the name.
+EVERYWHERE = ["architecture", "docs", "clocks", "reporting/test_names", "own/test_schemas", "integration/test_machines"]
+LINT = ["ruff check .", "ruff format --check .", "lint-imports --no-logo --no-cache", "mypy"]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the tracked files, and what runs commands in it."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a checkout")
+    for name in filter(None, done.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+
+    def run(command: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LPBENCH_PLUGINS": ""}
+        environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def steps(*, checked: bool) -> str:
+    """The commands of the page."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (moves,) = re.findall(r"^   ```sh\n(.*?)^   ```$", page, re.MULTILINE | re.DOTALL)
+    lines = ["lpbench new method my_slices", *(line.strip() for line in moves.splitlines())]
+    assert all(line in page for line in lines) and lines[-1] == "lpbench check method my_slices"
+    return "\n".join(lines if checked else lines[:-1])
+
+
+def test_the_files_are_in_their_places_and_well_kept(copy):
+    copy(steps(checked=False))
+    assert "my_slices" in copy("lpbench list methods")
+    copy("; ".join(LINT[:2]))
+    copy("lpbench check method my_slices --only grid --only guarantee")
+
+
+@pytest.mark.slow
+def test_the_steps_end_green(copy):
+    assert "8 checks, 0 broken" in copy(steps(checked=True))
+    copy(" && ".join(LINT))
+    files = [f"tests/{name}.py" if "/" in name else f"tests/test_{name}.py" for name in EVERYWHERE]
+    copy(f"python -m pytest -q -m 'not slow' -p no:cacheprovider {' '.join(files)}")
+    said = copy("python -m pytest -q -m 'not slow' -p no:cacheprovider -k my_slices tests/estimators tests/audit")
+    assert re.search(r"1\d passed", said), "its own test, and the contracts and audits of all methods"
