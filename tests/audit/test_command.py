@@ -70,6 +70,8 @@ def test_an_unknown_method_is_refused_by_name(capsys):
 
 def test_a_missed_mechanism_fails_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(table, "subjects", lambda: [("bad", "halved_noise")])
+    monkeypatch.setattr(table, "audited_methods", list)
+    monkeypatch.setattr(table, "base_methods", list)
     assert main(["audit", "--results", str(tmp_path), "--samples", "100", "--workers", "1"]) == 1
     assert "halved_noise: a known-bad mechanism was not caught" in capsys.readouterr().out
 
