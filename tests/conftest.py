@@ -19,7 +19,8 @@ settings.load_profile("lpbench")
 
 #: Files that take more than ten seconds each.
 LONGEST = (
-    "test_method_checks.py", "test_reproduce.py", "test_tutorial.py", "test_faults.py", "test_claim_files.py",
+    "test_method_checks.py", "test_reproduce.py", "test_tutorial.py", "test_runs.py", "test_mlflow.py",
+    "test_claim_files.py", "test_command.py", "test_mutants.py", "test_protocols.py", "test_devices.py",
     "test_browser.py", "test_methods.py", "test_run.py", "test_sklearn_contract.py", "test_causes.py",
     "test_audit_your_own.py", "test_first_run.py", "test_levels.py", "test_papers.py",
 )  # fmt: skip

@@ -12,15 +12,16 @@ from scipy.stats import binom
 
 from lpbench.audit import laws, table
 from lpbench.audit.exact import exact_loss
+from lpbench.audit.losses import message_losses
 from lpbench.audit.methods import complaints, findings, sealed_door, settings
 from lpbench.audit.recorded import recorded_run
-from lpbench.audit.recording import Recording
+from lpbench.audit.recording import Recording, SealedUsers
 from lpbench.cli.new_method import new_method
-from lpbench.estimators import PrivateMajority, PrivateMean
+from lpbench.estimators import CDPMean, PrivateMajority, PrivateMean
 from lpbench.estimators.base import LocalRegressor
 from lpbench.estimators.private_labels import LABEL, LabelDevice, LabelQuestion
 from lpbench.experiments import catalogue
-from lpbench.privacy import Device, Laplace
+from lpbench.privacy import Device, Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 
 METHODS = table.audited_methods()
@@ -48,7 +49,7 @@ def test_nothing_is_wrong_in_other_settings(name):
 def test_the_exact_loss_of_the_messages_is_what_is_stated(name):
     """Of the user who spends most, at planted values; the guarantee is neither exceeded nor far from it.
 
-    A curator's release is audited beside one sample, which need not be the worst: it has no bound from below here.
+    A curator's release is audited beside one sample, which need not be the worst: the next test bounds one from below.
     """
     run = recorded_run(table.estimator_of(name), 1.0)
     if run.spent.model == "none":
@@ -60,6 +61,22 @@ def test_the_exact_loss_of_the_messages_is_what_is_stated(name):
     if name in REGISTERED:
         stated = catalogue.method(name).privacy
         assert stated in ("", run.spent.model), f"the YAML says {stated}, what was asked is {run.spent.model}"
+
+
+@pytest.mark.parametrize("constants", ["paper", "tight"])
+def test_a_curators_release_loses_what_it_states_at_its_worst_pair(constants):
+    """n_0 = 4: of two cubes with four labels of 1 each, one has a fifth record with -1, which moves to the other."""
+    cubes = np.repeat([0, 0, 1, 2, 3], [1, 4, 4, 12, 11])
+    y, recording = np.where(np.arange(32) == 0, -1.0, 1.0), Recording()
+    records, moved = (Records((c[:, None] + 0.5) / 4, y) for c in (cubes, np.where(np.arange(32) == 0, 1, cubes)))
+    model = CDPMean(1.0, constants, bins=4, y_range=(-1.0, 1.0))
+    users = SealedUsers(SimulatedUsers(records, Streams(0), y_range=(-1.0, 1.0)), records, recording)
+    model.learn_from(users)
+    (asked,) = recording.asked
+    statistics = np.stack([asked.device.law(asked.question, data)[1] for data in (records, moved)])
+    loss = message_losses(asked.device.mechanism(asked.question), statistics).max()
+    assert loss == pytest.approx(users.spent.epsilon), "a smaller statement would be false"
+    assert loss == pytest.approx(1.0 if constants == "tight" else 0.8 / 1.5)
 
 
 @pytest.mark.slow

@@ -122,18 +122,23 @@ def outcome(client, content):
     return "answered", len(report), client.spent
 
 
+@pytest.mark.parametrize("examples", [25, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("name", "number"), ROUNDS)
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
-def test_protected_values_change_neither_refusals_nor_lengths(name, number, data):
+def test_protected_values_change_neither_refusals_nor_lengths(name, number, examples):
+    settings(max_examples=examples, deadline=None)(given(data=st.data())(same_outcome))(name=name, number=number)
+
+
+def same_outcome(name, number, data):
+    """One question to one user who holds one value or another."""
     content = data.draw(questions(name, number))
     user, one, other = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 50)), data.draw(st.integers(0, 50))
     device = DEVICES[name]
     assert outcome(ready(device, user, one, number), content) == outcome(ready(device, user, other, number), content)
 
 
+@pytest.mark.parametrize("values", [2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("name", "number"), ROUNDS)
-def test_each_curated_value_of_each_setting(name, number):
+def test_each_curated_value_of_each_setting(name, number, values):
     device, answered = DEVICES[name], 0
     broadcast = Broadcast.decode(device.broadcasts()[number - 1])
     assert outcome(ready(device, 0, 1, number), device.broadcasts()[number - 1])[0] == "answered"
@@ -142,7 +147,7 @@ def test_each_curated_value_of_each_setting(name, number):
     for path in paths:
         for value in CURATED:
             content = Broadcast(changed(broadcast.settings, path, value)).encode()
-            seen = {outcome(ready(device, 0, protected, number), content) for protected in range(3)}
+            seen = {outcome(ready(device, 0, protected, number), content) for protected in range(values)}
             assert len(seen) == 1, (path, value, seen)
             answered += seen.pop()[0] == "answered"
             if path == ("round",) and type(value) is not int:

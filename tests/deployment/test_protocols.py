@@ -216,8 +216,9 @@ def test_fresh_draws_of_histoftree_have_the_law_of_the_simulation():
     assert_same_law(expected, real)
 
 
+@pytest.mark.parametrize("fits", [400, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [{"mechanism": "rr"}, {"noise": "discrete"}], ids=["rr", "discrete"])
-def test_fresh_votes_have_the_law_of_the_mechanism(kind):
+def test_fresh_votes_have_the_law_of_the_mechanism(kind, fits):
     from lpbench.estimators.lpct.votes import VOTE
     from lpbench.privacy import Records
 
@@ -233,7 +234,7 @@ def test_fresh_votes_have_the_law_of_the_mechanism(kind):
             asked.append(question)
             return here, reports
 
-    for _ in range(1500):
+    for _ in range(fits):
         wire = Wire(model, **data)
         wire.users.__class__ = Watched
         wire.fit()
