@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
@@ -17,10 +18,23 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, PolynomialFeatures
 
-from lpbench.errors import ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
-from lpbench.estimators import DT, Hist, HistOfTree, PrivateSelectionRegressor, ResidualGP, base
+from lpbench.cli.new_dataset import new_dataset
+from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
+from lpbench.estimators import (
+    DT,
+    PHIST,
+    PSGD,
+    Hist,
+    HistOfTree,
+    PrivateMajority,
+    PrivateSelectionRegressor,
+    ResidualGP,
+    base,
+)
+from lpbench.estimators.public_table import PublicTable
 from lpbench.ledger import PrivacyLedger
 from lpbench.masks import as_mask, through
+from lpbench.testing import METHOD_CHECKS
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -221,3 +235,80 @@ def test_estimators_need_numpy_scipy_and_scikit_learn_alone():
     command = [sys.executable, "-W", "ignore", "-c", LIGHT.format(heavy=heavy)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys):
+    """Profile, mask by names through a pipeline, private selection, ledger, plot: on text, dates and missing cells."""
+    n = 400
+    frame = pd.DataFrame(
+        {
+            "age": RNG.integers(18, 90, n).astype(float),
+            "city": RNG.choice(["Oslo", "Rome"], n),
+            "joined": pd.date_range("2020-01-01", periods=n).strftime("%Y-%m-%d"),
+            "score": RNG.random(n).round(3),
+        }
+    )
+    frame.loc[::9, "age"] = np.nan
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    manifest, profile = new_dataset(tmp_path / "people.csv", tmp_path, name="front_door_people", target="score")
+    assert manifest.is_file() and "missing" in str(profile.__dict__)
+
+    table = pd.read_csv(tmp_path / "people.csv")
+    label = table.pop("score")
+    columns = {"age": (18, 90), "city": ["Oslo", "Rome"], "joined": ("2020-01-01", "2022-12-31")}
+    features = PublicTable(columns, missing={"age": "level"}).set_output(transform="pandas")
+    settings = [{"n_grid_features": 1}, {"n_grid_features": 2}]
+    model = PrivateSelectionRegressor(2.0, HistOfTree(), settings, y_range=(0, 1), random_state=0)
+    pipeline = make_pipeline(features, model)
+    mask = through(features.fit(table), ["city", "joined"])
+    with PrivacyLedger(limit=2.0) as ledger:
+        pipeline.fit(table, label, privateselectionregressor__mask=mask)
+    assert 0 < ledger.epsilon <= 2.0 and ledger.of(3) <= ledger.epsilon
+    assert model.guarantee_.model == "semi_feature_ldp" and len(pipeline.predict(table)) == n
+
+    figure = Figure()
+    figure.subplots().scatter(label, pipeline.predict(table))
+    figure.savefig(tmp_path / "people.png")
+    assert (tmp_path / "people.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon=0.0 must be a number > 0 (use float('inf') for no privacy)"),
+        ({"y": Y + 2}, "y has values outside y_range=(0, 1); clip the labels or declare a wider public range"),
+        ({"X": NUMBERS.where(NUMBERS > 0.5)}, None),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(change, message):
+    model = HistOfTree(change.get("epsilon", 1.0), y_range=(0, 1))
+    with pytest.raises(ValueError) as refused:
+        model.fit(change.get("X", NUMBERS), change.get("y", Y), mask=["age"])
+    if message is None:
+        assert "NaN" in str(refused.value)
+    else:
+        assert str(refused.value) == message
+
+
+def test_one_class_constant_labels_one_user_and_three_whole_numbers():
+    X = NUMBERS.to_numpy()
+    assert Hist(y_range=(0, 1), random_state=0).fit(X, np.full(N, 0.5)).predict(X).shape == (N,)
+    assert PrivateMajority(classes=[0, 1], random_state=0).fit(X, np.zeros(N, int)).predict(X).shape == (N,)
+    three = np.arange(N) % 3 + 5
+    assert PHIST(random_state=0).fit(X, three).classes_.tolist() == [5, 6, 7]
+    with pytest.raises(DataError) as refused:
+        PSGD().fit(X, np.full(N, "yes"))
+    assert str(refused.value) == (
+        "two classes are needed, the labels hold one class only; pass classes=[...] with both"
+    )
+    with pytest.raises(DataError, match=r"n_samples = 1: .*; pass more users or fewer candidates"):
+        PrivateSelectionRegressor(y_range=(0, 1)).fit(X[:1], Y[:1], mask=[0])
+
+
+def test_the_checks_of_a_method_say_nothing_about_their_own_data():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClippingWarning)
+        warnings.simplefilter("error", NoMaskWarning)
+        for name, check in METHOD_CHECKS.items():
+            if name not in ("workers", "audit"):
+                check("histoftree_cart")
