@@ -6,8 +6,18 @@ project = "lpbench"
 author = "The lpbench authors"
 version = release = lpbench.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
 root_doc = "index"
+exclude_patterns = ["examples"]  # the gallery is made of them
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 html_theme = "alabaster"
 html_theme_options = {"description": "Reproducible experiments in locally private learning", "page_width": "1100px"}
 

@@ -57,6 +57,14 @@ class ClippingWarning(UserWarning):
     """Many features lie outside the declared public domain and were clipped to it."""
 
 
+class NoMaskWarning(UserWarning):
+    """No mask was given to a method that can use public features: it treats all of them as protected."""
+
+
+class SpendingWarning(UserWarning):
+    """Several fits were paid for where one would do."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
     """Build the error for a name that is not registered, listing the nearest known names."""
     more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""

@@ -6,13 +6,14 @@ A file appears under its name once it is whole, and replaces an older one in one
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import BinaryIO
+
+from filelock import ReadWriteLock
 
 from lpbench.errors import DataError
 
@@ -88,8 +89,8 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
     shared : bool, default False
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    lock = ReadWriteLock(path, is_singleton=False)  # one object would let the threads of a process in together
+    with closing(lock), lock.read_lock() if shared else lock.write_lock():
         yield
 
 

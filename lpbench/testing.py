@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.real import sensitivity_order
-from lpbench.errors import ClippingWarning, PrivacyLeakWarning
+from lpbench.errors import ClippingWarning, NoMaskWarning, PrivacyLeakWarning
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.privacy import Guarantee
@@ -63,7 +63,7 @@ def check_with_scikit_learn(model: LocalEstimator) -> None:
 
     with warnings.catch_warnings():
         # scikit-learn cannot know the public range
-        for category in (PrivacyLeakWarning, ClippingWarning):
+        for category in (PrivacyLeakWarning, ClippingWarning, NoMaskWarning):
             warnings.simplefilter("ignore", category)
         results = check_estimator(model, on_skip=None, on_fail=None)
     failed = [f"{r['check_name']}: {' '.join(str(r['exception']).split())}" for r in results if r["status"] == "failed"]

@@ -56,6 +56,10 @@ def croissant(manifest: Manifest) -> dict:
         keywords=[manifest.task, "local differential privacy", "synthetic" if manifest.synthetic else "tabular"],
         distribution=_files(manifest, context),
         record_sets=_columns(manifest, context),
+        # the responsible-AI fields that the manifest has an answer to
+        data_limitations=manifest.notes.strip() or None,
+        data_collection="drawn by a program" if manifest.synthetic else manifest.origin or None,
+        personal_sensitive_information=_sensitivity(manifest),
     )
     return json.loads(json.dumps(about.to_json(), default=str))
 
@@ -71,6 +75,12 @@ def _description(manifest: Manifest) -> str:
     if manifest.synthetic:
         sentences.append(f"Drawn by {manifest.synthetic} with the parameters {json.dumps(manifest.params)}.")
     return " ".join([*sentences, manifest.notes.strip()]).strip()
+
+
+def _sensitivity(manifest: Manifest) -> list[str] | None:
+    """Why which columns count as sensitive: the order in which the masks protect them."""
+    reason = (manifest.sensitivity or {}).get("reason")
+    return [f"Order of sensitivity, for the masks: {reason}"] if reason else None
 
 
 def _url(manifest: Manifest) -> str:

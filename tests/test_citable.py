@@ -44,6 +44,14 @@ def test_the_page_of_all_keys_is_that_of_the_schemas():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_every_data_set_has_a_licence_or_says_where_one_was_looked_for():
+    for path in MANIFESTS.glob("*.yaml"):
+        manifest = load_manifest(path.stem)
+        assert manifest.synthetic or manifest.licence, path.stem
+        if "not established" in manifest.licence:
+            assert "looked up" in manifest.licence or "shipped with" in manifest.licence
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
 def test_metadata_repeat_name_title_licence_and_fingerprint(name):
     metadata = json.loads((MANIFESTS / f"{name}.json").read_text(encoding="utf-8"))
@@ -67,7 +75,7 @@ def test_the_container_runs_the_experiments_that_need_no_data():
     assert list((ROOT / "conf" / "experiment").glob(f"{command[-1]}.yaml"))
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"])
 def test_make_targets_and_files_that_the_pages_name_are_there(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))

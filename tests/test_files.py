@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from lpbench.errors import DataError
 from lpbench.experiments.results import RECORD, Artefact
-from lpbench.files import inside, relative_name
+from lpbench.files import inside, locked, relative_name
 from lpbench.reporting import publish
 
 OUT = ["..", "../a", "a/../../b", "/a", "//a", "", ".", "C:a", "a\\b", "a\nb", "a\0b", "a" * 300]
@@ -57,3 +58,36 @@ def test_a_record_of_results_copies_files_of_its_own_folder_alone(tmp_path, name
     with pytest.raises(DataError, match=RECORD):
         publish._copy(Artefact(folder, "table"), destination)
     assert sorted(tmp_path.rglob("*")) == before and victim.read_text() == "secret"
+
+
+def test_a_shared_lock_lets_others_share_and_keeps_writers_out(tmp_path):
+    lock, order = tmp_path / ".lock", []
+
+    def write():
+        with locked(lock):
+            order.append("writer")
+
+    writer = threading.Thread(target=write)
+    with locked(lock, shared=True), locked(lock, shared=True):
+        writer.start()
+        writer.join(0.3)
+        order.append("readers")
+    writer.join(30)
+    assert order == ["readers", "writer"]
+
+
+def test_a_lock_excludes_threads_of_the_same_process(tmp_path):
+    held, most = [], []
+
+    def work():
+        with locked(tmp_path / ".lock"):
+            held.append(1)
+            most.append(len(held))
+            held.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert most == [1] * 8

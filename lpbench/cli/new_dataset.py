@@ -173,7 +173,7 @@ def _missing(profile: Profile, raw: pd.DataFrame, used: list[str], target: str, 
     cells = f"{int(counts.sum())} cells are missing ({where})"
     if choice == "drop":
         rows = int(raw[[*used, target]].isna().any(axis=1).sum())
-        profile.say("missing", f"{cells}: {rows} rows are dropped; --missing fill keeps them")
+        profile.say("missing", f"{cells}: {rows} rows are dropped ({rows / len(raw):.0%}); --missing fill keeps them")
         return [{"drop_missing": [*used, target]}]
     steps: list[dict[str, Any]] = [{"drop_missing": [target]}] if target in counts.index else []
     filled = [column for column in counts.index if column != target]

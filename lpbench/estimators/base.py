@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.checks import check_domain, check_range
-from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
+from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
+from lpbench.ledger import accounted
+from lpbench.masks import as_mask
 from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.problem import BY_PROBABILITY, Problem
@@ -65,18 +67,15 @@ def expand_grid(grid: Grid) -> list[dict]:
     return [dict(zip(names, point, strict=True)) for point in itertools.product(*(grid[name] for name in names))]
 
 
-def check_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return the mask as a boolean array of the given shape; None means that every feature is protected."""
-    if mask is None:
-        return np.ones(shape, dtype=bool)
-    mask = np.asarray(mask)
-    if mask.shape != shape:
-        raise DataError(f"mask has shape {mask.shape}, expected the shape of X, {shape}")
-    if mask.dtype != bool:
-        if not np.isin(mask, (0, 1)).all():
-            raise DataError("mask has values other than 0/1 (or False/True); 1 means that the feature is protected")
-        mask = mask.astype(bool)
-    return mask
+@cache
+def _say_all_protected(name: str) -> None:
+    """Warn once a process, whatever warnings are filtered: a search would say it at every fit."""
+    warnings.warn(
+        f"mask=None: {name} takes every feature as protected; name the protected columns, mask=['age', 'income'], to "
+        "let it use the others",
+        NoMaskWarning,
+        stacklevel=3,
+    )
 
 
 def _is_plain(array: Any, ndim: int) -> bool:
@@ -189,7 +188,7 @@ class LocalEstimator(BaseEstimator):
     rounding = ""
 
     def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Rows = None, X_public: Rows = None, y_public: Rows = None
+        self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None
     ) -> Self:
         """Simulate the users of a sample and learn from them.
 
@@ -199,8 +198,10 @@ class LocalEstimator(BaseEstimator):
             Features, complete; entries that ``mask`` protects are read by the users' devices only.
         y : array-like of shape (n,)
             Labels within ``y_range``, or classes. Always protected.
-        mask : boolean array of shape (n, d), optional
-            True = protected; None: every feature is protected. The mask itself is public.
+        mask : array-like, DataFrame or callable, optional
+            True = protected, shape (n, d); or names or numbers of the columns that everybody protects, a boolean row
+            for all users, a DataFrame, or a function of X (:func:`lpbench.masks.as_mask`). None: every feature is
+            protected, with a warning where public features would be used. The mask itself is public.
         X_public : array-like of shape (q, d), optional
         y_public : array-like of shape (q,), optional
             Public labelled rows, for methods that use them.
@@ -216,7 +217,11 @@ class LocalEstimator(BaseEstimator):
         DataError
             The arrays do not fit together or leave what was declared public.
         """
-        return self.learn_from(self._users(X, y, mask, X_public, y_public, self._streams()))
+        if mask is None and self.uses_mask and self.protects == "mask":
+            _say_all_protected(type(self).__name__)
+        users = self._users(X, y, mask, X_public, y_public, self._streams())
+        with accounted(self, users, X):
+            return self.learn_from(users)
 
     @abstractmethod
     def learn(self, users: Users) -> Self:
@@ -240,10 +245,10 @@ class LocalEstimator(BaseEstimator):
         """Check arrays and seal them."""
         raise NotImplementedError
 
-    def _sealed_mask(self, mask: Any, shape: tuple[int, int]) -> np.ndarray | None:
-        """The mask of the records; None: everything is protected."""
+    def _sealed_mask(self, mask: Any, table: Any, shape: tuple[int, int]) -> np.ndarray | None:
+        """The mask of the records that a table became; None: everything is protected."""
         if mask is not None:
-            mask = check_mask(mask, shape)
+            mask = as_mask(mask, table)
         if self.protects == "label":
             return np.zeros(shape, dtype=bool)
         return None if self.protects == "record" else mask
@@ -455,6 +460,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
     def _users(
         self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
     ) -> SimulatedUsers:
+        table = X
         if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
@@ -464,7 +470,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
                 ensure_all_finite="allow-nan" if self._allows_nan else True,
             )  # fmt: skip
         y = np.asarray(y, dtype=np.float64)
-        mask = self._sealed_mask(mask, X.shape)
+        mask = self._sealed_mask(mask, table, X.shape)
         y_range, notes = self._public_range(y)
         self._warn_of_clipping(X)
         public = self._public_sample(X_public, y_public)
@@ -557,13 +563,14 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
     def _users(
         self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
     ) -> SimulatedUsers:
+        table = X
         if _is_plain(X, 2) and _is_codes(y) and len(X) == len(y):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
         else:
             X, y = validate_data(self, X, y, dtype=np.float64)
             check_classification_targets(y)
-        mask = self._sealed_mask(mask, X.shape)
+        mask = self._sealed_mask(mask, table, X.shape)
         if (X_public is None) != (y_public is None):
             raise ConfigurationError("X_public and y_public must be given together")
         if X_public is not None:

@@ -23,7 +23,7 @@ class BinaryClassifier(LocalClassifier):
                 "use LPCT, PHIST or CT for more than two"
             )
         if n_classes < 2:
-            raise DataError(f"two classes are needed, the labels hold one class only: {self.classes_[0]!r}")
+            raise DataError("two classes are needed, the labels hold one class only; pass classes=[...] with both")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -50,3 +50,19 @@ class Guarantee:
         check_choice("model", self.model, MODELS)
         check_number("epsilon", self.epsilon, least=0, infinite=True)
         check_number("delta", self.delta, least=0, below=1)
+        for name in ("epsilon", "delta", "bits_up", "bits_down"):  # plain numbers, whatever numpy made of them
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    def __str__(self) -> str:
+        """What is protected, at which budget, and what a user sends, in a sentence."""
+        note = f" ({self.note})" if self.note else ""
+        if self.model == "none":
+            return f"No protection: the records are read as they are{note}."
+        budget = f"epsilon = {self.epsilon:g}" + (f" and delta = {self.delta:.3g}" if self.delta else "")
+        sends = f"{self.rounds} message{'s' * (self.rounds != 1)}"
+        bits = "" if math.isnan(self.bits_up) else f" of {self.bits_up:.6g} bits" + " in all" * (self.rounds != 1)
+        return f"A user spends {budget} ({self.model}: {MODELS[self.model]}) and sends {sends}{bits}{note}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as a plain dictionary."""
+        return asdict(self)

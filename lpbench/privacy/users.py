@@ -347,6 +347,12 @@ class SimulatedUsers(Users):
             shown = 0 if door.mask is None else int((~door.mask).sum(axis=1).max(initial=0))
         return door.spending.guarantee(door.mask, REAL_BITS * shown)
 
+    @property
+    def spent_by_user(self) -> np.ndarray:
+        """Epsilon that every user of the whole sample has spent, shape (n,); inf if records were revealed."""
+        spending = self._door.spending
+        return np.full(spending.n, np.inf) if spending.revealed else spending.of_users()
+
     def note(self, text: str) -> None:
         self._door.spending.notes.append(text)
 

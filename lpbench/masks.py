@@ -1,0 +1,150 @@
+"""Masks as people say them: names or numbers of protected columns, one row for all users, a function of the table.
+
+``through`` carries a mask over a scikit-learn transformer: every output column is as protected as what it is made of.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from lpbench.errors import DataError, unknown_key
+
+
+def as_mask(mask: Any, X: Any) -> np.ndarray:
+    """Return the boolean mask of a table: True where a user protects a feature.
+
+    Parameters
+    ----------
+    mask : array-like, DataFrame or callable
+        Names or numbers of the columns that everybody protects; a boolean row of shape (d,) for all users; an array of
+        shape (n, d); a DataFrame with the columns of X; or a function of X that returns one of these.
+    X : array-like or DataFrame of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Raises
+    ------
+    DataError
+        A column is unknown, or the shape is neither (d,) nor (n, d).
+    """
+    n, d = np.shape(X)
+    stated = _stated(mask(X) if callable(mask) else mask, d, _names(X))
+    if stated.ndim == 1:
+        return np.broadcast_to(stated, (n, d)).copy()
+    if len(stated) != n:
+        raise DataError(f"mask has shape {stated.shape}, expected the shape of X, {(n, d)}")
+    return stated
+
+
+def through(transformer: Any, mask: Any, X: Any = None) -> np.ndarray:
+    """Return the mask of what a fitted transformer makes of a table.
+
+    A user protects an output column if she protects any column that it is made of. Which these are follows from the
+    names of the output (the levels of a OneHotEncoder go together); a column whose name does not tell, such as a
+    principal component, is made of all.
+
+    Parameters
+    ----------
+    transformer : fitted transformer, ColumnTransformer, FeatureUnion or Pipeline
+    mask : as for :func:`as_mask`
+    X : array-like or DataFrame of shape (n, d), optional
+        The table before the transformer, for a mask that is a function of it.
+
+    Returns
+    -------
+    boolean ndarray of shape (d_out,), one row for all users, or (n, d_out), as the mask was given
+    """
+    names = _names(X) if X is not None else getattr(transformer, "feature_names_in_", None)
+    if callable(mask):
+        if X is None:
+            raise DataError("mask is a function of the table: pass the table as through(transformer, mask, X)")
+        mask = mask(X)
+    stated = _stated(mask, int(transformer.n_features_in_), None if names is None else list(names))
+    made = _made_of(transformer, stated.shape[-1])
+    return np.asarray((stated[..., None, :] & made).any(axis=-1))
+
+
+def _names(X: Any) -> list[Any] | None:
+    return list(X.columns) if hasattr(X, "columns") else None
+
+
+def _stated(mask: Any, d: int, names: list[Any] | None) -> np.ndarray:
+    """The mask as a boolean array of shape (d,) or (n, d)."""
+    if hasattr(mask, "columns"):
+        known = list(range(d)) if names is None else names
+        for column in [*mask.columns, *known]:
+            if column not in known or column not in mask.columns:
+                raise DataError(f"mask and X must have the same columns; {column!r} is in one of them alone")
+        mask = mask[known]
+    values = np.asarray([mask] if isinstance(mask, str) else mask)
+    if values.ndim == 1 and values.dtype != bool:
+        row, places = np.zeros(d, dtype=bool), [_position(column, d, names) for column in values.tolist()]
+        if len(set(places)) < len(places):
+            raise DataError("mask names a column twice; one row for all users is boolean, True = protected")
+        row[places] = True
+        return row
+    if values.ndim not in (1, 2) or values.shape[-1] != d:
+        raise DataError(
+            f"mask has shape {values.shape}, expected one row of {d} features for all users, or one row for each user"
+        )
+    if values.dtype != bool and not np.isin(values, (0, 1)).all():
+        raise DataError("mask has values other than 0/1 (or False/True); 1 means that the feature is protected")
+    return values.astype(bool, copy=False)
+
+
+def _position(column: Any, d: int, names: list[Any] | None) -> int:
+    if names is not None and column in names:
+        return names.index(column)
+    if isinstance(column, str) and names is None:
+        raise DataError(f"mask names column {column!r}, but X has no names; pass a DataFrame, or numbers of columns")
+    if isinstance(column, int) and 0 <= column < d:
+        return column
+    known = range(d) if names is None else names
+    raise unknown_key("mask: X has no column", str(column), map(str, known))
+
+
+def _made_of(transformer: Any, d: int) -> np.ndarray:
+    """Which input columns an output column is made of, boolean of shape (d_out, d)."""
+    if isinstance(transformer, str):  # "passthrough"
+        return np.eye(d, dtype=bool)
+    if hasattr(transformer, "steps"):
+        made = np.eye(d, dtype=bool)
+        for _, step in transformer.steps:
+            if step is not None:
+                made = (_made_of(step, len(made)).astype(int) @ made.astype(int)) > 0
+        return made
+    if hasattr(transformer, "transformer_list"):
+        parts = [step for _, step in transformer.transformer_list if step != "drop"]
+        return np.concatenate([_made_of(step, d) for step in parts])
+    if hasattr(transformer, "output_indices_"):
+        return _of_columns(transformer, d)
+    twin, tags = copy(transformer), [f"\x02{j}\x03" for j in range(d)]
+    vars(twin).pop("feature_names_in_", None)  # names of the output are to be made of tags instead
+    try:
+        written = twin.get_feature_names_out(np.array(tags, dtype=object))
+    except AttributeError as error:
+        raise DataError(
+            f"{type(transformer).__name__} names no output columns; give it get_feature_names_out, or state the mask "
+            "of its output"
+        ) from error
+    made = np.array([[tag in str(name) for tag in tags] for name in written], dtype=bool).reshape(-1, d)
+    return made | ~made.any(axis=1, keepdims=True)
+
+
+def _of_columns(transformer: Any, d: int) -> np.ndarray:
+    names = list(getattr(transformer, "feature_names_in_", []))
+    made = np.zeros((max(part.stop for part in transformer.output_indices_.values()), d), dtype=bool)
+    for name, step, columns in transformer.transformers_:
+        listed: Any = [columns] if isinstance(columns, (str, int)) else columns
+        if not isinstance(listed, slice):
+            listed = [names.index(c) if isinstance(c, str) else c for c in listed]
+        inputs = np.arange(d)[listed if isinstance(listed, slice) or len(listed) else slice(0)]
+        if inputs.size and step != "drop":
+            rows = np.arange(len(made))[transformer.output_indices_[name]]
+            made[np.ix_(rows, inputs)] = _made_of(step, inputs.size)
+    return made

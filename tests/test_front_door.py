@@ -1,0 +1,314 @@
+"""What a user of the library meets first: masks in words, tables as people have them, what was spent, and errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, PolynomialFeatures
+
+from lpbench.cli.new_dataset import new_dataset
+from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
+from lpbench.estimators import (
+    DT,
+    PHIST,
+    PSGD,
+    Hist,
+    HistOfTree,
+    PrivateMajority,
+    PrivateSelectionRegressor,
+    ResidualGP,
+    base,
+)
+from lpbench.estimators.public_table import PublicTable
+from lpbench.ledger import PrivacyLedger
+from lpbench.masks import as_mask, through
+from lpbench.testing import METHOD_CHECKS
+
+RNG = np.random.default_rng(0)
+N = 60
+TABLE = pd.DataFrame({"age": RNG.random(N), "income": RNG.random(N), "sex": RNG.choice(["f", "m"], N)})
+NUMBERS = TABLE[["age", "income"]]
+Y = NUMBERS["age"].to_numpy()
+ROW = np.array([True, False])
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "age",
+        ["age"],
+        [0],
+        ROW,
+        np.tile(ROW, (N, 1)),
+        np.tile(ROW, (N, 1)).astype(int),
+        lambda frame: ["age"],
+        lambda frame: frame.assign(age=True, income=False),
+        pd.DataFrame({"income": [False] * N, "age": [True] * N}),
+    ],
+    ids=["name", "names", "numbers", "row", "array", "0/1", "function", "function of rows", "frame"],
+)
+def test_a_mask_is_said_in_any_of_these_ways(mask):
+    np.testing.assert_array_equal(as_mask(mask, NUMBERS), np.tile(ROW, (N, 1)))
+    fitted, expected = (
+        HistOfTree(y_range=(0, 1), random_state=0).fit(NUMBERS, Y, mask=m) for m in (mask, np.tile(ROW, (N, 1)))
+    )
+    np.testing.assert_array_equal(fitted.predict(NUMBERS), expected.predict(NUMBERS))
+    assert fitted.guarantee_.model == "semi_feature_ldp"
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (["agee"], "mask: X has no column 'agee': did you mean age?"),
+        ([5], "mask: X has no column '5': known: age, income."),
+        ([1, 0, 0], "mask names a column twice; one row for all users is boolean, True = protected"),
+        ([True], "mask has shape (1,), expected one row of 2 features for all users, or one row for each user"),
+        (np.ones((3, 2)), "mask has shape (3, 2), expected the shape of X, (60, 2)"),
+        (np.full((N, 2), 2), "mask has values other than 0/1 (or False/True); 1 means that the feature is protected"),
+        (NUMBERS[["age"]] > 0, "mask and X must have the same columns; 'income' is in one of them alone"),
+    ],
+)
+def test_a_wrong_mask_is_one_sentence(mask, message):
+    with pytest.raises(ValueError) as refused:
+        HistOfTree(y_range=(0, 1)).fit(NUMBERS, Y, mask=mask)
+    assert str(refused.value) == message
+
+
+def test_names_need_a_table_with_names():
+    with pytest.raises(DataError, match="X has no names; pass a DataFrame, or numbers of columns"):
+        as_mask(["age"], NUMBERS.to_numpy())
+
+
+def test_no_mask_is_said_once_and_only_to_methods_that_would_use_one():
+    base._say_all_protected.cache_clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            HistOfTree(y_range=(0, 1)).fit(NUMBERS, Y)
+    assert [(w.category, w.filename) for w in caught] == [(NoMaskWarning, __file__)]
+    assert "mask=['age', 'income']" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ResidualGP(y_range=(0, 1)).fit(NUMBERS, Y, mask=["age", "income"])
+        Hist(y_range=(0, 1)).fit(NUMBERS, Y)
+
+
+def test_levels_of_a_category_go_together_through_a_column_transformer():
+    encode = OneHotEncoder(categories=[["f", "m", "x"]])
+    table = ColumnTransformer([("sex", encode, ["sex"]), ("drop", "drop", ["income"])], remainder="passthrough")
+    table.fit(TABLE)
+    assert through(table, ["sex"]).tolist() == [True, True, True, False]
+    assert through(table, ["age", "income"]).tolist() == [False, False, False, True]
+    by_user = np.zeros((N, 3), dtype=bool)
+    by_user[:5, 2] = True
+    found = through(table, by_user)
+    np.testing.assert_array_equal(found, np.repeat(by_user[:, 2:] * np.array([1, 1, 1, 0]), 1, axis=1).astype(bool))
+    np.testing.assert_array_equal(through(table, lambda frame: by_user, TABLE), found)
+
+
+@pytest.mark.parametrize(
+    ("transformer", "expected"),
+    [
+        (PolynomialFeatures(2, include_bias=False), [True, False, True, True, False]),
+        (KBinsDiscretizer(2, encode="onehot-dense"), [True, True, False, False]),
+        (SimpleImputer(strategy="constant", fill_value=0.5, add_indicator=True), [True, False]),
+        (PCA(2), [True, True]),
+        (FeatureUnion([("pca", PCA(1)), ("same", FunctionTransformer(feature_names_out="one-to-one"))]), [1, 1, 0]),
+        (make_pipeline(PolynomialFeatures(2), KBinsDiscretizer(2, encode="ordinal")), [1, 1, 0, 1, 1, 0]),
+        (make_pipeline(PCA(2), "passthrough"), [1, 1]),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_an_output_column_is_as_protected_as_what_it_is_made_of(transformer, expected):
+    for X in (NUMBERS, NUMBERS.to_numpy()):
+        assert through(transformer.fit(X), [0]).tolist() == [bool(e) for e in expected]
+
+
+def test_a_transformer_without_names_is_refused():
+    with pytest.raises(DataError, match="FunctionTransformer names no output columns; give it"):
+        through(FunctionTransformer().fit(NUMBERS), [0])
+    with pytest.raises(DataError, match="pass the table"):
+        through(PCA(1).fit(NUMBERS), lambda frame: ["age"])
+
+
+def search():
+    model = Hist(1.0, y_range=(0, 1), random_state=0)
+    return GridSearchCV(model, {"bins": [2, 3]}, cv=2, n_jobs=2)
+
+
+def test_a_grid_search_pays_for_every_fit_and_the_ledger_names_the_private_selection():
+    with pytest.warns(SpendingWarning, match=r"5 fits of Hist paid for: .*epsilon = 5; PrivateSelectionRegressor"):
+        with PrivacyLedger() as ledger:
+            search().fit(NUMBERS.to_numpy(), Y)
+    assert ledger.epsilon == 5.0
+    assert json.loads(json.dumps(ledger.as_dict())) == {
+        "fits": {"Hist": 5}, "epsilon": 5.0, "delta": 0.0, "limit": None
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SpendingWarning)
+        with PrivacyLedger() as ledger:
+            settings = [{"bins": 2}, {"bins": 3}]
+            PrivateSelectionRegressor(1.0, Hist(), settings, y_range=(0, 1), random_state=0).fit(NUMBERS, Y)
+    assert ledger.epsilon <= 1.0 and len(ledger.payments) == 1
+
+
+@pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning")
+def test_users_of_a_frame_are_known_by_its_index():
+    with PrivacyLedger() as ledger:
+        search().fit(NUMBERS, Y)  # everybody is in one training fold of two, at two settings, and in the refit
+        assert ledger.epsilon == 3.0 and ledger.of(7) == 3.0
+        Hist(0.5, y_range=(0, 1)).fit(NUMBERS[:10], Y[:10])
+        assert (ledger.of(7), ledger.of(12)) == (3.5, 3.0)
+        Hist(0.5, y_range=(0, 1)).fit(NUMBERS.to_numpy(), Y)
+    assert (ledger.of(7), ledger.of(12)) == (4.0, 3.5)
+    Hist(0.5, y_range=(0, 1)).fit(NUMBERS, Y)
+    assert len(ledger.payments) == 7
+
+
+def test_the_fit_that_would_exceed_the_limit_is_refused_before_anything_is_asked():
+    model = Hist(1.0, y_range=(0, 1))
+    with PrivacyLedger(limit=1.5) as ledger:
+        model.fit(NUMBERS, Y)
+        with pytest.raises(PrivacyError) as refused:
+            model.fit(NUMBERS, Y)
+        with pytest.raises(PrivacyError, match="costs epsilon = inf"):
+            DT().fit(NUMBERS, Y)
+    assert str(refused.value) == (
+        "this fit of Hist costs epsilon = 1, and a user has 0.5 left of limit=1.5; lower its epsilon, raise the limit, "
+        "or choose settings by PrivateSelectionRegressor"
+    )
+    assert ledger.epsilon == 1.0
+    with pytest.raises(ConfigurationError, match=r"limit=0 must be a finite number > 0"):
+        PrivacyLedger(limit=0)
+
+
+def test_a_guarantee_is_a_sentence_and_a_dictionary_of_plain_numbers():
+    guarantee = HistOfTree(1.0, y_range=(0, 1), random_state=0).fit(NUMBERS, Y, mask=["age"]).guarantee_
+    assert str(guarantee).startswith(
+        "A user spends epsilon = 1 (semi_feature_ldp: the label and the features protected"
+    )
+    assert "np.float64" not in repr(guarantee) + str(guarantee)
+    assert {type(value) for value in guarantee.as_dict().values()} == {str, float, int}
+    assert str(DT().fit(NUMBERS, Y).guarantee_) == "No protection: the records are read as they are."
+
+
+LIGHT = """
+import sys
+HEAVY = {heavy}
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in HEAVY:
+            raise ImportError(name)
+sys.meta_path.insert(0, Blocked())
+import numpy as np
+import lpbench.estimators as models, lpbench.ledger, lpbench.masks
+for name in models.__all__:
+    getattr(models, name)
+X = np.random.default_rng(0).random((80, 3))
+models.HistOfTree(y_range=(0, 1), random_state=0).fit(X, X[:, 0], mask=[0]).predict(X)
+"""
+
+
+def test_estimators_need_numpy_scipy_and_scikit_learn_alone():
+    import tomllib
+
+    from lpbench.paths import ROOT
+
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    modules = {"hydra-core": "hydra", "scikit-learn": "sklearn", "PyYAML": "yaml", "Jinja2": "jinja2"}
+    names = {modules.get(name, name) for name in (line.split(">")[0] for line in listed)}
+    # joblib and threadpoolctl come with scikit-learn
+    heavy = sorted(names - {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"})
+    assert len(heavy) > 10
+    command = [sys.executable, "-W", "ignore", "-c", LIGHT.format(heavy=heavy)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys):
+    """Profile, mask by names through a pipeline, private selection, ledger, plot: on text, dates and missing cells."""
+    n = 400
+    frame = pd.DataFrame(
+        {
+            "age": RNG.integers(18, 90, n).astype(float),
+            "city": RNG.choice(["Oslo", "Rome"], n),
+            "joined": pd.date_range("2020-01-01", periods=n).strftime("%Y-%m-%d"),
+            "score": RNG.random(n).round(3),
+        }
+    )
+    frame.loc[::9, "age"] = np.nan
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    manifest, profile = new_dataset(tmp_path / "people.csv", tmp_path, name="front_door_people", target="score")
+    assert manifest.is_file() and "missing" in str(profile.__dict__)
+
+    table = pd.read_csv(tmp_path / "people.csv")
+    label = table.pop("score")
+    columns = {"age": (18, 90), "city": ["Oslo", "Rome"], "joined": ("2020-01-01", "2022-12-31")}
+    features = PublicTable(columns, missing={"age": "level"}).set_output(transform="pandas")
+    settings = [{"n_grid_features": 1}, {"n_grid_features": 2}]
+    model = PrivateSelectionRegressor(2.0, HistOfTree(), settings, y_range=(0, 1), random_state=0)
+    pipeline = make_pipeline(features, model)
+    mask = through(features.fit(table), ["city", "joined"])
+    with PrivacyLedger(limit=2.0) as ledger:
+        pipeline.fit(table, label, privateselectionregressor__mask=mask)
+    assert 0 < ledger.epsilon <= 2.0 and ledger.of(3) <= ledger.epsilon
+    assert model.guarantee_.model == "semi_feature_ldp" and len(pipeline.predict(table)) == n
+
+    figure = Figure()
+    figure.subplots().scatter(label, pipeline.predict(table))
+    figure.savefig(tmp_path / "people.png")
+    assert (tmp_path / "people.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon=0.0 must be a number > 0 (use float('inf') for no privacy)"),
+        ({"y": Y + 2}, "y has values outside y_range=(0, 1); clip the labels or declare a wider public range"),
+        ({"X": NUMBERS.where(NUMBERS > 0.5)}, None),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(change, message):
+    model = HistOfTree(change.get("epsilon", 1.0), y_range=(0, 1))
+    with pytest.raises(ValueError) as refused:
+        model.fit(change.get("X", NUMBERS), change.get("y", Y), mask=["age"])
+    if message is None:
+        assert "NaN" in str(refused.value)
+    else:
+        assert str(refused.value) == message
+
+
+def test_one_class_constant_labels_one_user_and_three_whole_numbers():
+    X = NUMBERS.to_numpy()
+    assert Hist(y_range=(0, 1), random_state=0).fit(X, np.full(N, 0.5)).predict(X).shape == (N,)
+    assert PrivateMajority(classes=[0, 1], random_state=0).fit(X, np.zeros(N, int)).predict(X).shape == (N,)
+    three = np.arange(N) % 3 + 5
+    assert PHIST(random_state=0).fit(X, three).classes_.tolist() == [5, 6, 7]
+    with pytest.raises(DataError) as refused:
+        PSGD().fit(X, np.full(N, "yes"))
+    assert str(refused.value) == (
+        "two classes are needed, the labels hold one class only; pass classes=[...] with both"
+    )
+    with pytest.raises(DataError, match=r"n_samples = 1: .*; pass more users or fewer candidates"):
+        PrivateSelectionRegressor(y_range=(0, 1)).fit(X[:1], Y[:1], mask=[0])
+
+
+def test_the_checks_of_a_method_say_nothing_about_their_own_data():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClippingWarning)
+        warnings.simplefilter("error", NoMaskWarning)
+        for name, check in METHOD_CHECKS.items():
+            if name not in ("workers", "audit"):
+                check("histoftree_cart")
