@@ -260,7 +260,7 @@ def table_of(found: Sequence[Headline]) -> pd.DataFrame:
 
 
 def in_groups(claims: Iterable[tuple[str, str]]) -> str:
-    """Count claims that hold here, from status and dependence: against print, without a print, dependent on a reading."""
+    """Count claims by status and dependence: reproduced against print, held without a print, dependent on a reading."""
     found = list(claims)
     firm = [status for status, depends in found if depends != "yes"]
     unknown = sum(depends == "unknown" for _, depends in found)

@@ -83,8 +83,8 @@ def test_numbers_in_words(tmp_path):
     )
     assert in_words(tmp_path).splitlines() == [
         "Of the 3 claims that the papers make in words: 1 reproduced against print, 1 hold here where the paper prints "
-        "no number to compare, 1 depend on a reading that the paper leaves open (not known for 1: other configurations have no "
-        "scores by replication).",
+        "no number to compare, 1 depend on a reading that the paper leaves open (not known for 1: other "
+        "configurations have no scores by replication).",
         "By status: 2 reproduced, 1 supported.",
         "",
         "- LPCT, curves: half of 5 printed numbers are within 1.2 points of accuracy.",
