@@ -249,7 +249,8 @@ def test_two_replications_give_no_verdict_that_the_full_run_contradicts(first):
     # H11 is judged on the default, whose scores by replication the last full run did not keep
     missing = set(table.loc[table["reason"].str.contains("not at hand", na=False), "claim"])
     assert claims | missing == {c.name for p in papers() for c in p.claims} and missing <= {"H11"}
-    assert {("H13", "gain"), ("L8", "trend"), ("L19", "CT-W")} <= other_way
+    # after Holm two replications contradict no check of many instances (H13, L19), but a check of few they still do
+    assert ("L8", "trend") in other_way
 
 
 def test_the_made_up_run_uses_every_statistic_and_judges_every_claim(folder):
