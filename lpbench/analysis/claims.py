@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
-from lpbench.analysis.instances import Instance, draws, pooled
+from lpbench.analysis.instances import Instance, draws, pooled, resampled
 from lpbench.analysis.rates import LEVEL, Interval
+from lpbench.analysis.statistics import statistic
 
 AGREES, CONTRADICTS, UNDECIDED = "agrees", "contradicts", "undecided"
 HOLDS, MOSTLY, FAILS, NOT_JUDGED = "holds", "mostly", "fails", "not judged"
@@ -25,6 +26,8 @@ OUTCOMES = (HOLDS, MOSTLY, UNDECIDED, FAILS)
 EXCEPTIONS = 0.2
 #: Chance with which a check of enough replications sees an effect of its size.
 POWER = 0.8
+#: Share of resamples of the replications that must keep a verdict.
+STABLE = 0.8
 
 REPRODUCED, NO_VERDICT = "reproduced", "no verdict"
 NOT_DISTINGUISHABLE_HERE, NOT_REPRODUCED = "not distinguishable here", "not reproduced"
@@ -67,12 +70,22 @@ class Region:
 
     def judge(self, found: Interval, scale: float = 1.0) -> str:
         """Whether an interval lies inside the region, outside, or across its border."""
+        agrees, reach = self.reach(np.array([found.estimate, found.low, found.high]), scale)
+        return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
+
+    def reach(self, found: np.ndarray, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+        """Whether intervals lie inside, and how far estimates lie outside in half-widths of their intervals.
+
+        Parameters
+        ----------
+        found : ndarray of shape (..., 3)
+            Estimate, low, high.
+        """
         low, high = self.bounds(scale)
-        if found.low > low and found.high < high:
-            return AGREES
-        if found.high < low or found.low > high:
-            return CONTRADICTS
-        return UNDECIDED
+        estimate, least, most = np.moveaxis(found, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sides = [(low - estimate) / (most - estimate), (estimate - high) / (estimate - least)]
+        return (least > low) & (most < high), np.nan_to_num(np.maximum(*sides), nan=0.0).clip(0, 1e6)
 
 
 @dataclass(frozen=True)
@@ -91,8 +104,12 @@ class Check:
         The sentence says "always", "every", "each" or "all": no instance may contradict.
     some : bool
         The sentence says that there are such instances: one suffices, and not all may agree.
-    counts : bool
-        Whether the claim rests on it; else it is shown beside.
+    beside : str
+        Why the claim does not rest on it, although it is shown; empty where it does.
+    changed : str
+        What of the rule was changed after results were known, and why.
+    configuration : str
+        The one that judges it, if not the paper's judge.
     effect : float
         Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
     measured : bool
@@ -104,9 +121,16 @@ class Check:
     region: Region
     every: bool = False
     some: bool = False
-    counts: bool = True
+    beside: str = ""
+    changed: str = ""
+    configuration: str = ""
     effect: float = 1.0
     measured: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether the claim rests on it."""
+        return not self.beside
 
     @property
     def rule(self) -> str:
@@ -119,20 +143,50 @@ class Check:
         """How many replications a verdict needs: those that see :attr:`effect` with a chance of :data:`POWER`."""
         return replications_for(self.effect) if self.effect else 1
 
-    def outcome(self, parts: Sequence[Interval], whole: Interval, scale: float = 1.0) -> str:
-        """The outcome by the intervals of the instances that can tell, and by the pooled one."""
-        found = [self.region.judge(part, scale) for part in parts]
+    def outcomes(self, parts: np.ndarray, whole: np.ndarray, freedom: int, scale: float = 1.0) -> np.ndarray:
+        """Outcomes by the intervals of the instances that can tell, and by the pooled one.
+
+        Contradictions count after Holm's correction within the check; below five instances none may contradict.
+
+        Parameters
+        ----------
+        parts : ndarray of shape (B, m, 3)
+            Estimate, low, high: one row a sample of the replications.
+        whole : ndarray of shape (B, 3)
+        freedom : int
+            Degrees of freedom behind the intervals.
+        scale : float
+
+        Returns
+        -------
+        ndarray of str of shape (B,)
+        """
+        agrees, reach = self.region.reach(parts, scale)
         if self.some:
-            if all(f == CONTRADICTS for f in found):
-                return FAILS
-            return HOLDS if AGREES in found and set(found) != {AGREES} else UNDECIDED
-        against = found.count(CONTRADICTS)
-        together = self.region.judge(whole, scale)
-        if together == CONTRADICTS or against > (0 if self.every else EXCEPTIONS * len(found)):
-            return FAILS
-        if together == AGREES:
-            return MOSTLY if against else HOLDS
-        return UNDECIDED
+            lucky = agrees.any(axis=-1) & ~agrees.all(axis=-1)
+            return np.where((reach > 1).all(axis=-1), FAILS, np.where(lucky, HOLDS, UNDECIDED))
+        p = 2 * stats.t.sf(np.sort(reach)[..., ::-1] * stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
+        size = p.shape[-1]
+        against = np.cumprod(p < (1 - LEVEL) / (size - np.arange(size)), axis=-1).sum(axis=-1)
+        inside, outside = self.region.reach(whole, scale)
+        fails = (outside > 1) | (against > (0 if self.every else int(EXCEPTIONS * size)))
+        return np.where(fails, FAILS, np.where(~inside, UNDECIDED, np.where(against > 0, MOSTLY, HOLDS)))
+
+    def truth(self, instance: Instance, spread: float) -> tuple[Instance, float]:
+        """An instance if the sentence were true, with the noise that was measured, and what is added to its value.
+
+        A curve's means are put in the claimed order; elsewhere the value lies :attr:`effect` standard deviations of a
+        replication inside the region (in its middle, where it has one).
+        """
+        cells = instance.cells
+        if instance.statistic == "trend":
+            order = np.argsort(np.argsort(instance.arguments["x"]))
+            shift = np.sort(cells.means)[order] - cells.means
+            return replace(instance, cells=replace(cells, samples=cells.samples + shift)), 0.0
+        low, high = self.region.bounds()
+        aim = low + self.effect * spread if low > -np.inf else high - self.effect * spread
+        aim = (low + high) / 2 if np.isfinite(high - low) else aim
+        return instance, aim - float(statistic(instance.statistic, cells.means, instance.arguments))
 
 
 @cache
@@ -162,7 +216,11 @@ class Judged:
     whole : Interval
         Of the mean of the instances that can tell.
     outcome, half, double : str
-        With the margin as stated, half and twice as large.
+        With the margin as stated, half and twice as large; undecided where too few resamples keep it.
+    stability : float
+        Share of resamples of the replications that keep the outcome, "holds" and "mostly" being one.
+    power : float
+        Chance that the check holds if its sentence is true, simulated with the noise that was measured.
     reason : str
         Why it is undecided without looking at intervals.
     """
@@ -173,6 +231,8 @@ class Judged:
     outcome: str
     half: str
     double: str
+    stability: float = np.nan
+    power: float = np.nan
     reason: str = ""
 
     @property
@@ -181,8 +241,15 @@ class Judged:
         return min(len(i.cells.samples) for i in self.instances)
 
 
-def judge(check: Check, source: Any) -> Judged:
+def judge(check: Check, source: Any, judges_power: bool = False) -> Judged:
     """Run a check on one source.
+
+    Parameters
+    ----------
+    check : Check
+    source : Any
+    judges_power : bool
+        Whether its power is simulated.
 
     Raises
     ------
@@ -195,13 +262,47 @@ def judge(check: Check, source: Any) -> Judged:
     telling = [k for k, instance in enumerate(instances) if not instance.silent]
     if not telling:
         whole = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
-        return Judged(instances, intervals, whole, UNDECIDED, UNDECIDED, UNDECIDED, instances[0].silent)
-    whole = pooled([instances[k] for k in telling], [samples[k] for k in telling])
+        return Judged(instances, intervals, whole, UNDECIDED, UNDECIDED, UNDECIDED, reason=instances[0].silent)
+    told, found = [instances[k] for k in telling], [samples[k] for k in telling]
     parts = [intervals[k] for k in telling]
-    outcomes = [check.outcome(parts, whole, scale) for scale in (1.0, 0.5, 2.0)]
-    every_agrees = check.some and all(check.region.judge(part) == AGREES for part in parts)
-    reason = "every instance meets the tolerance" if every_agrees else ""
-    return Judged(instances, intervals, whole, outcomes[0], outcomes[1], outcomes[2], reason)
+    whole, reason = pooled(told, found), ""
+    freedom = max(min(len(i.cells.samples) for i in told) - 1, 1)
+    table = np.array([[i.estimate, i.low, i.high] for i in (*parts, whole)])
+    again = resampled(told)
+    outcomes, stability = [], np.nan
+    for scale in (0.5, 2.0, 1.0):
+        first = str(check.outcomes(table[None, :-1], table[None, -1], freedom, scale)[0])
+        others = check.outcomes(again[:, :-1], again[:, -1], freedom, scale)
+        stability = float(np.mean([_verdict(o) == _verdict(first) for o in others]))
+        outcomes.append(first if stability >= STABLE else UNDECIDED)
+    if outcomes[-1] != first:
+        reason = (
+            f"{stability:.0%} of the resamples of the replications keep “{first}”, and a verdict needs {STABLE:.0%}"
+        )
+    elif check.some and all(check.region.judge(part) == AGREES for part in parts):
+        reason = "every instance meets the tolerance"
+    power = _power(check, told, parts, again, freedom) if judges_power else np.nan
+    return Judged(instances, intervals, whole, outcomes[2], outcomes[0], outcomes[1], stability, power, reason)
+
+
+def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], again: np.ndarray, freedom: int) -> float:
+    """Share of resamples on which the check holds if its sentence is true; NaN where nothing varies.
+
+    "There are some" and what is computed are taken as measured.
+    """
+    if check.effect and not check.some:
+        scale = np.sqrt(freedom + 1) / stats.t.ppf((1 + LEVEL) / 2, freedom) / 2
+        spreads = [float(scale * (part.high - part.low)) for part in parts]
+        if not max(spreads) < np.inf or (max(spreads) == 0 and told[0].statistic != "trend"):
+            return np.nan
+        instances, shifts = zip(*(check.truth(i, s) for i, s in zip(told, spreads, strict=True)), strict=True)
+        again = resampled(instances) if any(i is not j for i, j in zip(instances, told, strict=True)) else again
+        again = again + np.array([*shifts, np.mean(shifts)])[:, None]
+    return float(np.mean([_verdict(o) == HOLDS for o in check.outcomes(again[:, :-1], again[:, -1], freedom)]))
+
+
+def _verdict(outcome: str) -> str:
+    return HOLDS if outcome == MOSTLY else outcome
 
 
 def weakest(outcomes: Iterable[str]) -> str:
@@ -214,8 +315,7 @@ def status(published: str, ours: str) -> str:
     """What two outcomes say together; ``ours`` may be :data:`NO_VERDICT`."""
     if ours == NO_VERDICT:
         return NO_VERDICT
-    here = HOLDS if ours == MOSTLY else ours
-    there = HOLDS if published == MOSTLY else published
+    here, there = _verdict(ours), _verdict(published)
     table = {
         HOLDS: {HOLDS: REPRODUCED, UNDECIDED: NOT_DISTINGUISHABLE_HERE, FAILS: NOT_REPRODUCED},
         UNDECIDED: {HOLDS: HERE_ALONE, UNDECIDED: NOT_DISTINGUISHABLE, FAILS: NOT_SUPPORTED},

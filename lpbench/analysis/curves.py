@@ -136,7 +136,7 @@ def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: s
             values = None
             if key in samples:
                 wide = samples[key].pivot(index="replication", columns="x", values="value")
-                values = wide[points["x"]].to_numpy()
+                values = wide.reindex(columns=points["x"]).to_numpy()
             x, mean, se = (points[column].to_numpy() for column in ("x", "mean", "se"))
             epsilon = math.nan if on_axis else float(budget[0])
             found.append(Curve(str(panel), dataset, mask, method, epsilon, x, mean, se, values))

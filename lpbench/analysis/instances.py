@@ -19,6 +19,10 @@ from lpbench.analysis.rates import LEVEL, Interval
 from lpbench.analysis.statistics import significant, statistic
 
 DRAWS = 2000
+#: How many of the draws are judged anew as samples of their own.
+RESAMPLES = 200
+#: Draws of the bootstrap of such a sample.
+INNER = 100
 
 #: What tells a cell from others, and the type of its values.
 KEY = ("experiment", "panel", "dataset", "mask", "method", "epsilon", "x")
@@ -143,8 +147,68 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
     if instances[0].statistic == "linear":
         return _students(values, _rounding(instances))
     estimates = [statistic(i.statistic, i.cells.means, i.arguments) for i in instances]
+    estimate = float(np.mean(estimates))
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(np.mean(estimates)), float(low), float(high))
+    # draws of ranks and minima are biased: where all of them lie on one side, the interval reaches to the estimate
+    return Interval(estimate, min(float(low), estimate), max(float(high), estimate))
+
+
+def resampled(instances: Sequence[Instance]) -> np.ndarray:
+    """Estimates and intervals of some instances, and of their mean, on :data:`RESAMPLES` resamples of the replications.
+
+    Parameters
+    ----------
+    instances : sequence of Instance
+        All linear, or none.
+
+    Returns
+    -------
+    ndarray of shape (RESAMPLES, m + 1, 3)
+        Estimate, low, high; those of the mean come last.
+    """
+    if instances[0].statistic == "linear":
+        found = [draws(i) for i in instances]
+        count = min(map(len, found))
+        each = [_students_again(values, _rounding([i])) for i, values in zip(instances, found, strict=True)]
+        whole = _students_again(np.mean([v[:count] for v in found], axis=0), _rounding(instances))
+        return np.stack([*each, whole], axis=1)
+    pairs = [_drawn_again(i) for i in instances]
+    estimate, inner = (np.stack([p[k] for p in pairs], axis=1) for k in (0, 1))
+    estimate = np.concatenate([estimate, estimate.mean(axis=1, keepdims=True)], axis=1)
+    inner = np.concatenate([inner, inner.mean(axis=1, keepdims=True)], axis=1)
+    low, high = np.quantile(inner, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1)
+    return np.stack([estimate, np.minimum(low, estimate), np.maximum(high, estimate)], axis=-1)
+
+
+def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
+    """:func:`_students` on each resample."""
+    count = len(values)
+    if count < 2:
+        return np.tile([values.mean(), -np.inf, np.inf], (RESAMPLES, 1))
+    shares, centred = _shares(count)[:RESAMPLES], values - values.mean()
+    mean = shares @ centred
+    variance = (shares @ centred**2 - mean**2).clip(0) / (count - 1)
+    half = stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(variance + rounding)
+    return np.stack([mean, mean - half, mean + half], axis=-1) + values.mean()
+
+
+@cache
+def _shares_again(replications: int) -> np.ndarray:
+    """Share of each replication in each draw of the bootstrap of each resample, shape (RESAMPLES, INNER, R)."""
+    rng, first = np.random.default_rng([replications, 1]), _shares(replications)[:RESAMPLES, None]
+    return rng.multinomial(replications, np.repeat(first, INNER, axis=1)) / replications
+
+
+def _drawn_again(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
+    """Estimate on each resample, and in each draw of its own bootstrap: shapes (RESAMPLES,), (RESAMPLES, INNER)."""
+    samples, step = instance.cells.samples, instance.cells.step
+    first, means = _shares(len(samples))[:RESAMPLES] @ samples, _shares_again(len(samples)) @ samples
+    if step.any():
+        rng = np.random.default_rng(crc32(instance.name.encode()))
+        means = means + rng.uniform(-0.5, 0.5, means.shape) * step
+    found = (statistic(instance.statistic, y, instance.arguments) for y in (first, means.reshape(-1, means.shape[-1])))
+    estimate, inner = found
+    return estimate, inner.reshape(means.shape[:2])
 
 
 def _students(values: np.ndarray, rounding: float) -> Interval:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from lpbench.selectors import format_selector, parse_selector
 
@@ -23,7 +23,7 @@ def by_method(selectors: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
-def _preference(selector: str) -> tuple[bool, bool, bool, int, str]:
+def _preference(selector: str, variants: Collection[str] = ()) -> tuple[bool, bool, bool, bool, int, str]:
     """Sort key of the one rule by which a selector stands for others of its method.
 
     A preset before parameters fixed by hand; no variant before the variant ``text`` before any other; the shortest.
@@ -31,22 +31,29 @@ def _preference(selector: str) -> tuple[bool, bool, bool, int, str]:
     """
     params = parse_selector(selector)[1]
     variant = params.get("variant")
-    return not set(params) <= {"variant"}, variant is not None, variant != TEXT, len(selector), selector
+    return (
+        not set(params) <= {"variant"},
+        variant not in variants,
+        variant is not None,
+        variant != TEXT,
+        len(selector),
+        selector,
+    )
 
 
-def representatives(selectors: Iterable[str]) -> dict[str, str]:
-    """Choose one selector a method: the bare name, else the variant ``text``, else the shortest."""
-    return {name: min(group, key=_preference) for name, group in by_method(selectors).items()}
+def representatives(selectors: Iterable[str], variants: Collection[str] = ()) -> dict[str, str]:
+    """Choose one selector a method: one of ``variants``, else the bare name, the variant ``text``, the shortest."""
+    return {name: min(group, key=lambda s: _preference(s, variants)) for name, group in by_method(selectors).items()}
 
 
-def one_variant_each(selectors: Iterable[str]) -> set[str]:
+def one_variant_each(selectors: Iterable[str], variants: Collection[str] = ()) -> set[str]:
     """Choose one variant among the selectors that differ in the variant alone, by the rule of representatives."""
     groups: dict[str, list[str]] = {}
     for selector in set(selectors):
         name, params = parse_selector(selector)
         params.pop("variant", None)
         groups.setdefault(format_selector(name, params), []).append(selector)
-    return {min(group, key=_preference) for group in groups.values()}
+    return {min(group, key=lambda s: _preference(s, variants)) for group in groups.values()}
 
 
 def is_preset(selector: str) -> bool:

@@ -1,4 +1,4 @@
-"""Win probabilities and rank sums over data sets, with bootstrap intervals over data sets and splits."""
+"""Win probabilities (bootstrap over data sets and splits) and rank sums (Student's interval over data sets)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbench.analysis.ranks import ranks
+from lpbench.analysis.ranks import rank_intervals
 
 #: Resamples, and the two-sided level of the intervals.
 DRAWS, LEVEL = 500, 0.05
@@ -57,30 +57,17 @@ def win_probability(
     return Interval(float(won.mean()), *_ends(drawn))
 
 
-def rank_sum_intervals(scores: np.ndarray, rng: np.random.Generator, *, larger_is_better: bool) -> list[Interval]:
-    """Estimate the rank sum of every method.
+def rank_sum_intervals(scores: np.ndarray, *, larger_is_better: bool) -> list[Interval]:
+    """Estimate the rank sum of every method, with Student's interval over the data sets.
 
     Parameters
     ----------
     scores : ndarray of shape (S, M, R)
         Data sets, methods, splits. A method without scores on a data set ranks last there.
-    rng : numpy.random.Generator
     larger_is_better : bool
-
-    Returns
-    -------
-    list of Interval
-        One a method; the ends are those of rank sums over as many resampled data sets.
     """
-    sums = ranks(scores.mean(axis=2), larger_is_better=larger_is_better).sum(axis=0)
-    n_sets, _, n_splits = scores.shape
-    drawn = np.empty((DRAWS, scores.shape[1]))
-    for b in range(DRAWS):
-        sets = rng.integers(n_sets, size=n_sets)
-        splits = rng.integers(n_splits, size=(n_sets, 1, n_splits))
-        means = np.take_along_axis(scores[sets], splits, axis=2).mean(axis=2)
-        drawn[b] = ranks(means, larger_is_better=larger_is_better).sum(axis=0)
-    return [Interval(float(s), *_ends(column)) for s, column in zip(sums, drawn.T, strict=True)]
+    found = rank_intervals(scores.mean(axis=2), larger_is_better=larger_is_better)
+    return [Interval(*map(float, row)) for row in len(scores) * np.stack(found, axis=1)]
 
 
 def _resampled(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

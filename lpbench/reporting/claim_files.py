@@ -23,13 +23,14 @@ CLAIM_COLUMNS = [
     *("published_outcome", "published_low", "published_high", "ours_outcome", "ours_low", "ours_high"),
     *("region_low", "region_high", "quantifier", "half_margin", "double_margin"),
     *("replications", "needed", "effect", "detectable"),
+    *("stability", "published_stability", "power", "configuration", "others", "depends", "changed"),
 ]
 INSTANCE_COLUMNS = [
     *("paper", "claim", "check", "instance", "source", "value", "low", "high", "outcome"),
     *("statistic", "arguments", "cells"),
 ]
 #: Numbers of a check that are blank in ``claims.csv`` where they were measured in seconds.
-_OURS = ("ours", "difference", "low", "high", "ours_low", "ours_high", "detectable")
+_OURS = ("ours", "difference", "low", "high", "ours_low", "ours_high", "detectable", "stability", "power")
 #: In the place of a paper: the cells of checks that compare seconds.
 SECONDS = "seconds"
 #: Name of the row of an instance file that holds the pooled value of a check.
@@ -137,6 +138,13 @@ def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
         "needed": check.replications,
         "effect": check.effect,
         "detectable": _DETECTABLE * (here.high - here.low) / 2,
+        "stability": ours.stability if ours else np.nan,
+        "published_stability": published.stability if published else np.nan,
+        "power": ours.power if ours else np.nan,
+        "configuration": verdict.configuration,
+        "others": "; ".join(f"{name}: {outcome}" for name, outcome in verdict.others.items()),
+        "depends": decision.depends,
+        "changed": check.changed,
     }
 
 
@@ -232,7 +240,7 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
     found: dict[tuple, dict[str, Any]] = {}
     for row in rows:
         shared = {k: row[k] for k in ("paper", "claim", "artefact", "statement")} | {"status": row["claim_status"]}
-        shared["cause"] = row["cause"]
+        shared |= {"cause": row["cause"], "depends": row["depends"]}
         claim = found.setdefault((row["paper"], row["claim"]), shared | {"reasons": [], "checks": []})
         claim["checks"].append(row | {"points": of_check.get((row["paper"], row["claim"], row["check"]), [])})
         if row["reason"] and row["reason"] not in claim["reasons"]:
@@ -253,4 +261,5 @@ def _read(path: Path) -> list[dict[str, Any]]:
 _FLOATS = {
     *("published", "ours", "difference", "low", "high", "published_low", "published_high", "ours_low", "ours_high"),
     *("region_low", "region_high", "effect", "detectable", "value", "instances", "replications", "needed"),
+    *("stability", "published_stability", "power"),
 }

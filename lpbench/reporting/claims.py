@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lpbench.analysis.claims import (
     FAILS,
+    HOLDS,
+    MOSTLY,
     NO_VERDICT,
     NOT_JUDGED,
     NOT_REPRODUCED,
@@ -22,7 +24,7 @@ from lpbench.analysis.claims import (
 from lpbench.analysis.instances import KEY
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence, Published
-from lpbench.reporting.paper import paper_of, papers
+from lpbench.reporting.paper import Paper, paper_of, papers
 
 #: How the reason begins where a run has too few replications for a verdict.
 TOO_FEW = "too few replications"
@@ -40,6 +42,10 @@ class Verdict:
     published_outcome, ours_outcome, status : str
     reason : str
         Why there is no verdict, or why it is undecided.
+    configuration : str
+        The one that judges.
+    others : mapping of str to str
+        Outcomes of ours under other configurations, where they compare other cells.
     """
 
     claim: Claim
@@ -49,6 +55,8 @@ class Verdict:
     published_outcome: str
     ours_outcome: str
     reason: str = ""
+    configuration: str = ""
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -78,6 +86,14 @@ class Decision:
         return status(*self.outcomes)
 
     @property
+    def depends(self) -> str:
+        """Whether another configuration comes to another outcome in a check that counts: yes, no or unknown."""
+        pairs = [(o, v.ours_outcome) for v in self.verdicts if v.check.counts for o in v.others.values()]
+        if any((a in (HOLDS, MOSTLY)) != (b in (HOLDS, MOSTLY)) for a, b in pairs if NO_VERDICT not in (a, b)):
+            return "yes"
+        return "unknown" if any(NO_VERDICT in pair for pair in pairs) else "no"
+
+    @property
     def causes(self) -> list[str]:
         """Tested causes of differences that concern a cell of a check that fails, where the claim is not reproduced."""
         if self.status != NOT_REPRODUCED:
@@ -97,35 +113,61 @@ class Decision:
 
     @property
     def reason(self) -> str:
-        """The reasons of the checks that decide, each once."""
+        """The reasons of the checks that decide, each once; where none does, why."""
+        if not any(v.check.counts for v in self.verdicts):
+            return "; ".join(dict.fromkeys(v.check.beside for v in self.verdicts))
         return "; ".join(dict.fromkeys(v.reason for v in self.verdicts if v.reason and v.check.counts))
 
 
 def decide_all(results: Evidence) -> list[Decision]:
     """Decide every claim of every paper, in the papers' order."""
-    published = Published(results)
-    return [decide(paper.letter, claim, results, published) for paper in papers() for claim in paper.claims]
+    return [decided for paper in papers() for decided in decide(paper, paper.claims, results)]
 
 
-def decide(letter: str, claim: Claim, results: Evidence, published: Published) -> Decision:
-    """Run the checks of a claim on the published numbers and on ours."""
-    return Decision(letter, claim, tuple(_verdict(claim, check, results, published) for check in claim.checks))
+def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Decision]:
+    """Run the checks of a paper's claims on the published numbers and on ours, under each of its configurations."""
+    evidence = {}
+    for name, variants in paper.configurations.items():
+        ours = results.under(variants)
+        evidence[name] = (ours, Published(ours))
+    return [
+        Decision(paper.letter, claim, tuple(_verdict(claim, check, evidence) for check in claim.checks))
+        for claim in claims
+    ]
 
 
-def _verdict(claim: Claim, check: Check, results: Evidence, published: Published) -> Verdict:
+def _verdict(claim: Claim, check: Check, evidence: Mapping[str, tuple[Evidence, Published]]) -> Verdict:
+    judging = check.configuration or next(iter(evidence))
+    results, published = evidence[judging]
     results.consulted.clear()
+    others: dict[str, str] = {}
+    ours, printed, there, here, why = None, None, NOT_JUDGED, NO_VERDICT, ""
     try:
-        ours = judge(check, results)
+        ours = judge(check, results, judges_power=True)
     except NotRunError as missing:
-        return Verdict(claim, check, None, None, NOT_JUDGED, NO_VERDICT, str(missing))
+        return Verdict(claim, check, None, None, there, here, str(missing), judging)
     try:
         printed = judge(check, published)
+        there = printed.outcome
     except NotRunError:
-        printed = None
-    there = printed.outcome if printed else NOT_JUDGED
-    if why := _no_verdict(check, ours, results):
-        return Verdict(claim, check, printed, ours, there, NO_VERDICT, why)
-    return Verdict(claim, check, printed, ours, there, ours.outcome, ours.reason)
+        pass
+    if not (why := _no_verdict(check, ours, results)):
+        here, why = ours.outcome, ours.reason
+    for name, (other, _) in evidence.items():
+        if name != judging and (found := _elsewhere(check, ours, other)):
+            others[name] = found
+    return Verdict(claim, check, printed, ours, there, here, why, judging, others)
+
+
+def _elsewhere(check: Check, ours: Judged, other: Evidence) -> str:
+    """Outcome under another configuration; empty where it compares the same cells."""
+    try:
+        instances = list(check.find(other))
+    except NotRunError:
+        return NO_VERDICT
+    if [i.cells.keys for i in instances] == [i.cells.keys for i in ours.instances]:
+        return ""
+    return judge(replace(check, find=lambda _: instances), other).outcome
 
 
 def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
@@ -142,10 +184,10 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
 
 def decide_about(experiments: Sequence[str], results_dir: Path) -> list[Decision]:
     """Decide the claims about some experiments, in their order, each once; those without a check are left out."""
-    about: dict[str, tuple[str, Claim]] = {}
+    about: dict[str, tuple[Paper, dict[str, Claim]]] = {}
     for name in experiments:
         leaf, paper = name.rpartition("/")[2], paper_of(name)
-        about |= {c.name: (paper.letter, c) for c in paper.claims if c.checks and c.concerns(leaf)}
+        mine = about.setdefault(paper.name, (paper, {}))[1]
+        mine |= {c.name: c for c in paper.claims if c.checks and c.concerns(leaf)}
     results = Evidence(results_dir)
-    published = Published(results)
-    return [decide(letter, claim, results, published) for letter, claim in about.values()]
+    return [decided for paper, claims in about.values() for decided in decide(paper, list(claims.values()), results)]

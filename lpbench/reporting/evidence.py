@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,12 @@ import pandas as pd
 
 from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
-from lpbench.analysis.instances import Cells
+from lpbench.analysis.instances import KEY, Cells
 from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
 from lpbench.reporting.published import published_cells
-from lpbench.selectors import format_selector
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,26 @@ class Evidence:
     Parameters
     ----------
     folder : Path
-        Holds ``<experiment>/summary.csv`` and the chosen replications.
+        Holds ``<experiment>/summary.csv`` and the chosen replications; where a committed report lies, its
+        ``claims_replications_*.csv`` give those of the cells that checks compare.
+    variants : collection of str
+        Variants that stand for a method wherever it was run in one of them.
     """
 
     source = "ours"
 
-    def __init__(self, folder: Path):
-        self.results = Results(folder)
+    def __init__(self, folder: Path, variants: Collection[str] = ()):
+        self.results, self.variants = Results(folder), variants
         #: Experiments that were asked for, in order; whoever wants to know which a check rests on clears it before.
         self.consulted: dict[str, None] = {}
         self._curves: dict[str, tuple[Curve, ...]] = {}
         self._tables: dict[tuple, Table] = {}
+
+    def under(self, variants: Collection[str]) -> Evidence:
+        """The same results with other variants standing for their methods; files are read once."""
+        other = Evidence(self.results.folder, variants)
+        other.results = self.results
+        return other
 
     def summary(self, name: str) -> pd.DataFrame:
         """Summary rows of an experiment, with the column ``base`` (bare method name).
@@ -103,7 +112,7 @@ class Evidence:
     def _all(self, name: str) -> tuple[Curve, ...]:
         if name not in self._curves:
             rows = self.summary(name)
-            rows = rows[rows["method"].isin(one_variant_each(rows["method"]))]
+            rows = rows[rows["method"].isin(one_variant_each(rows["method"], self.variants))]
             found = curves(rows, self._chosen(name))
             self._curves[name] = tuple(replace(c, experiment=name) for c in found)
         return self._curves[name]
@@ -111,10 +120,13 @@ class Evidence:
     def _chosen(self, name: str) -> pd.DataFrame:
         chosen = self.results.artefact(name).chosen
         if chosen is None:
+            committed = _committed(self.results.folder)
+            chosen = committed[committed["experiment"] == name]
+        if chosen.empty:
             raise NotRunError(f"{name}: chosen.parquet is not there, and a verdict needs scores by replication")
         return chosen
 
-    def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str], variant: str = "") -> Table:
+    def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> Table:
         """Cells of a table at one budget; data sets without any result are left out.
 
         Parameters
@@ -125,8 +137,6 @@ class Evidence:
             Bare name; empty where the table has one.
         methods : sequence of str
             Columns: bare names, or selectors that were run.
-        variant : str
-            Named variant that stands for a method wherever it was run.
 
         Raises
         ------
@@ -134,19 +144,16 @@ class Evidence:
             The experiment or a column was not run.
         """
         self.consulted[name] = None
-        key = (name, epsilon, mask, tuple(methods), variant)
+        key = (name, epsilon, mask, tuple(methods))
         if key not in self._tables:
             self._tables[key] = self._table(*key)
         return self._tables[key]
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], variant: str) -> Table:
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> Table:
         rows = self.summary(name)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
-        stands, known = representatives(rows["method"]), set(rows["method"])
-        for method in methods:
-            named = format_selector(bare_name(method), {"variant": variant}) if variant else method
-            if named in known:
-                stands[method] = named
+        stands, known = representatives(rows["method"], self.variants), set(rows["method"])
+        stands |= {method: method for method in methods if method != bare_name(method) and method in known}
         absent = [m for m in methods if m not in stands]
         if absent:
             raise NotRunError(f"{name} has no column {absent[0]}")
@@ -157,11 +164,14 @@ class Evidence:
         chosen = self._chosen(name)
         chosen = chosen[(chosen["selection"] == "oracle") & np.isclose(chosen["epsilon"], epsilon)]
         wide = chosen.pivot_table(index="replication", columns=["dataset", "mask", "method"], values="value")
+        ran = set(zip(*(rows.dropna(subset=["mean"])[k] for k in ("dataset", "method")), strict=True))
         masks = dict(zip(zip(rows["dataset"], rows["method"], strict=True), rows["mask"], strict=True))
         keys, columns = [], []
         for dataset in datasets:
             for method in methods:
                 place = (dataset, masks.get((dataset, stands[method]), ""), stands[method])
+                if place not in wide and (dataset, stands[method]) in ran:
+                    raise NotRunError(f"{name}: the scores of {stands[method]} by replication are not at hand")
                 keys.append((name, "", *place, float(epsilon), np.nan))
                 columns.append(wide[place].to_numpy() if place in wide else np.full(len(wide), np.nan))
         cells = Cells(tuple(keys), significant(np.stack(columns, axis=1)), np.zeros(len(keys)))
@@ -172,6 +182,18 @@ class Evidence:
         found = {name: self.results.artefact(name).deviations for name in self.consulted}
         other = {name: [c for c in changes if not c.startswith("replications:")] for name, changes in found.items()}
         return {name: changes for name, changes in other.items() if changes}
+
+
+@cache
+def _committed(folder: Path) -> pd.DataFrame:
+    """Scores by replication of the cells that a written report's checks compare."""
+    paths = sorted(folder.glob("claims_replications_*.csv"))
+    texts = dict.fromkeys(["panel", "dataset", "mask", "method"], "")
+    tables = [pd.read_csv(path).drop(columns=["cell", "published", "step"]).fillna(texts) for path in paths]
+    if not tables:
+        return pd.DataFrame(columns=["experiment"])
+    long = pd.concat([t.melt(list(KEY), var_name="replication") for t in tables]).dropna(subset=["value"])
+    return long.astype({"replication": int}).assign(selection="oracle").drop_duplicates([*KEY, "replication"])
 
 
 class Published(Evidence):
@@ -187,18 +209,18 @@ class Published(Evidence):
     source = "published"
 
     def __init__(self, ours: Evidence):
-        super().__init__(ours.results.folder)
+        super().__init__(ours.results.folder, ours.variants)
         self.results, self._ours = ours.results, ours
 
     def _all(self, name: str) -> tuple[Curve, ...]:
         if name not in self._curves:
             printed = _Print(name)
-            shown = [_printed_curve(curve, printed) for curve in self._ours._all(name)]
+            shown = [_printed_curve(curve, printed) for curve in self._ours._all(name) if curve.values is not None]
             self._curves[name] = tuple(curve for curve in shown if curve is not None)
         return self._curves[name]
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], variant: str) -> Table:
-        table = self._ours.table(name, epsilon, mask, methods, variant)
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> Table:
+        table = self._ours.table(name, epsilon, mask, methods)
         return replace(table, cells=_printed(table.cells, _Print(name)))
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from lpbench.analysis import representatives
-from lpbench.analysis.claims import STATUSES
+from lpbench.analysis.claims import REPRODUCED, STATUSES, SUPPORTED
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.summary import REFERENCES
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments import catalogue
-from lpbench.reporting.cards import in_print, method_title
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
+from lpbench.reporting.cards import card_of, in_print, method_title
+from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.comparisons import FLOORS
 from lpbench.reporting.paper import paper_of, papers
 
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
@@ -146,6 +153,92 @@ def _absent(rows: pd.DataFrame) -> list[str]:
     return found
 
 
+GAIN_COLUMNS = [
+    *("method", "experiment", "kind", "panel", "mask", "epsilon", "sets", "rival", "unit", "gain", "low", "high"),
+]
+
+
+def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.DataFrame:
+    """Gain of every compared method over the best published one with hindsight, ``headline_gains.csv``.
+
+    A method is compared in the experiment that has the most published methods, all on their papers' full grids.
+
+    Returns
+    -------
+    DataFrame
+        One row a kind of data sets, mask and budget. ``gain``: points of accuracy, or per cent of the error that are
+        saved (geometric mean over data sets); ``low``, ``high``: Student's 95 % interval over the data sets.
+    """
+    found: dict[str, tuple[int, Entry]] = {}
+    for entry in entries:
+        compared = entry.experiment.settings.get("compared")
+        if compared and entry.kind == "table" and entry.was_run:
+            rivals = published_methods(entry)
+            if len(rivals) > found.get(compared, (0, entry))[0] and not cut_grids(entry.experiment, rivals, cards):
+                found[compared] = (len(rivals), entry)
+    rows = [
+        {"method": compared, "experiment": entry.name} | row
+        for compared, (_, entry) in sorted(found.items(), reverse=True)
+        for row in gains(entry, compared, published_methods(entry))
+    ]
+    return pd.DataFrame(rows, columns=GAIN_COLUMNS)
+
+
+def published_methods(entry: Entry) -> list[str]:
+    """Columns of an experiment that are methods of the papers."""
+    published = {m for p in papers() if p.claims for m in p.methods} - {*FLOORS, *REFERENCES}
+    methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
+    return [m for m in methods if bare_name(m) in published]
+
+
+def cut_grids(experiment: Experiment, methods: Sequence[str], cards: Mapping[str, Method]) -> list[str]:
+    """Those of some methods that an experiment searches over less than their own grid."""
+    return [
+        method
+        for group in experiment.groups
+        for method in methods
+        if method in group.method and (card := card_of(method, cards)) is not None
+        if any({*map(str, card.grid.get(name, ()))} - {*map(str, values)} for name, values in group.grid.items())
+    ]
+
+
+def gains(entry: Entry, compared: str, rivals: Sequence[str]) -> list[dict[str, Any]]:
+    """Gain over the best rival of the same data sets, by kind of data sets, panel, mask and budget."""
+    if entry.summary is None:
+        return []
+    table = entry.summary.dropna(subset=["mean"])
+    keys = ["panel", "dataset", "mask", "method", "epsilon"]
+    means = {s: part.set_index(keys)["mean"].to_dict() for s, part in table.groupby("selection")}
+    oracle = means.get("oracle", {})
+    own = oracle | means.get("tuning_free", {})
+    kinds = sets_by_kind(entry.experiment) or {"all": []}
+    rows = []
+    for (panel, mask, epsilon), part in table[table["method"] == compared].groupby(["panel", "mask", "epsilon"]):
+        larger = LARGER_IS_BETTER[part["metric"].iloc[0]]
+        for kind, names in kinds.items():
+            sets = sorted(d for d in set(part["dataset"]) if not names or bare_name(d) in names)
+            best: tuple[float, str, np.ndarray] | None = None
+            for rival in rivals:
+                pairs = [(own[panel, d, mask, compared, epsilon], oracle.get((panel, d, mask, rival, epsilon)))
+                         for d in sets]  # fmt: skip
+                if not pairs or any(b is None for _, b in pairs):
+                    continue
+                mine, theirs = np.array(pairs, dtype=float).T
+                gain = 100 * (mine - theirs) if larger else np.log(theirs / mine)
+                if best is None or gain.mean() < best[0]:
+                    best = float(gain.mean()), rival, gain
+            if best is None:
+                continue
+            mean, rival, gain = best
+            count = gain.size
+            half = stdtrit(count - 1, 0.975) * gain.std(ddof=1) / count**0.5 if count > 1 else np.nan
+            ends = [v if larger else 100 * (1 - np.exp(-v)) for v in (mean, mean - half, mean + half)]
+            rows.append({"kind": kind, "panel": panel, "mask": mask, "epsilon": epsilon, "sets": count, "rival": rival,
+                         "unit": "points" if larger else "per cent", **dict(zip(("gain", "low", "high"), ends,
+                         strict=True))})  # fmt: skip
+    return rows
+
+
 def table_of(found: Sequence[Headline]) -> pd.DataFrame:
     """Headlines as a table, ``headlines.csv``."""
     rows: list[dict[str, Any]] = [
@@ -166,11 +259,27 @@ def table_of(found: Sequence[Headline]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def in_groups(claims: Iterable[tuple[str, str]]) -> str:
+    """Count claims by status and dependence: reproduced against print, held without a print, dependent on a reading."""
+    found = list(claims)
+    firm = [status for status, depends in found if depends != "yes"]
+    unknown = sum(depends == "unknown" for _, depends in found)
+    return (
+        f"{firm.count(REPRODUCED)} reproduced against print, {firm.count(SUPPORTED)} hold here where the paper prints "
+        f"no number to compare, {len(found) - len(firm)} depend on a reading that the paper leaves open"
+        + f" (not known for {unknown}: other configurations have no scores by replication)"
+        * (unknown > 0)
+    )
+
+
 def in_words(folder: Path) -> str:
     """The numbers of a committed report as the README states them, from ``claims.csv`` and ``headlines.csv``."""
     claims = pd.read_csv(folder / "claims.csv").drop_duplicates(["paper", "claim"])
     counted = claims["claim_status"].value_counts()
+    groups = in_groups(zip(claims["claim_status"], claims["depends"], strict=True))
     statuses = ", ".join(f"{counted[s]} {s}" for s in STATUSES if s in counted)
     near = pd.read_csv(folder / "headlines.csv")
     lines = [f"- {titled(str(row.paper), str(row.kind))}: {row.sentence}." for row in near.itertuples()]
-    return "\n".join([f"Of the {len(claims)} claims that the papers make in words: {statuses}.", "", *lines])
+    return "\n".join(
+        [f"Of the {len(claims)} claims that the papers make in words: {groups}.", f"By status: {statuses}.", "", *lines]
+    )

@@ -173,6 +173,11 @@ class Paper:
     order : int
         Place among the papers, the smallest first.
     claims : tuple of Claim
+    configurations : mapping of str to tuple of str
+        Name -> variants that stand for a method wherever it was run in one of them. The first judges the claims, the
+        others are shown beside it.
+    judge : str
+        Why the first one judges.
     errata : tuple of Erratum
     repository : str
         Public repository of the released code, ``owner/name``.
@@ -198,6 +203,9 @@ class Paper:
         Readings of what the paper leaves open, from the default to those that were only tried.
     bounds : tuple of Bound
         Printed numbers that cannot be.
+    uncounted : tuple of str
+        Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods that
+        use no private row.
     totals : tuple of Total
         Numbers met, under one configuration for all of them.
     drawings : mapping of str to callable
@@ -232,6 +240,8 @@ class Paper:
     letter: str = ""
     order: int = 100
     claims: tuple[Claim, ...] = ()
+    configurations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"as registered": ()})
+    judge: str = ""
     errata: tuple[Erratum, ...] = ()
     repository: str = ""
     deviations: tuple[Deviation, ...] = ()
@@ -245,6 +255,7 @@ class Paper:
     causes: tuple[Cause, ...] = ()
     ladders: tuple[Ladder, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    uncounted: tuple[str, ...] = ()
     totals: tuple[Total, ...] = ()
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
     outputs: Mapping[str, Output] = field(default_factory=dict)

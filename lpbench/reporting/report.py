@@ -18,7 +18,7 @@ from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.headlines import headlines, one_row_each, table_of
+from lpbench.reporting.headlines import headline_gains, headlines, in_groups, one_row_each, table_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.published import explain
 from lpbench.reporting.render import render
@@ -83,6 +83,8 @@ def write_report(
     decided = read_claims(folder)
     found = headline(decided, entries)
     write_csv(table_of(found["near"]), folder / "headlines.csv")
+    if not alone:
+        write_csv(headline_gains(entries, catalogue.methods()), folder / "headline_gains.csv")
     content = {
         "headline": found,
         "papers": _papers(decided, entries, "index.html" if alone else ""),
@@ -108,13 +110,15 @@ def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
     Returns
     -------
     dict
-        ``statuses``: count of claims for each status that occurs; ``banner``: what keeps the run from verdicts, if
-        anything; ``claims``, ``experiments``, ``run``; ``in_part``: experiments that ran, but not in every cell;
-        ``deviating``: names of experiments that were not run as they are registered; ``near``: a
+        ``statuses``: count of claims for each status that occurs; ``groups``: those of
+        :func:`~lpbench.reporting.headlines.in_groups`; ``banner``: what keeps
+        the run from verdicts, if anything; ``claims``, ``experiments``, ``run``; ``in_part``: experiments that ran, but
+        not in every cell; ``deviating``: names of experiments that were not run as they are registered; ``near``: a
         :class:`~lpbench.reporting.headlines.Headline` a paper, kind and unit.
     """
     return {
         "statuses": counted(claims),
+        "groups": in_groups((c["status"], c["depends"]) for c in claims),
         "claims": len(claims),
         "banner": banner(claims),
         "experiments": len(entries),

@@ -49,7 +49,49 @@ def check(**options) -> Check:
     ],
 )
 def test_outcomes_of_a_check(parts, whole, options, expected):
-    assert check(**options).outcome(parts, whole) == expected
+    table = np.array([[i.estimate, i.low, i.high] for i in (*parts, whole)])[None]
+    assert check(**options).outcomes(table[:, :-1], table[:, -1], 30).tolist() == [expected]
+
+
+def test_contradictions_count_after_holm_within_the_check():
+    """With forty instances at zero an "every" check would fail most of the time without it."""
+    rng = np.random.default_rng(0)
+    made = [[linear(str(k), (cells(rng.normal(size=20)), [1.0])) for k in range(40)] for _ in range(150)]
+    alone = [any(above().judge(pooled([i])) == "contradicts" for i in instances) for instances in made]
+    assert np.mean(alone) > 0.4
+    fails = [judge(check(every=True), instances).outcome == "fails" for instances in made]
+    assert np.mean(fails) < 0.09
+
+
+def test_a_verdict_that_resamples_do_not_keep_is_undecided():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=20)
+    noise = (noise - noise.mean()) / noise.std(ddof=1) / np.sqrt(20) ** -1
+    # an interval that just excludes 0, and one far from it
+    near, far = (judge(check(), [linear("a", (cells(noise + 2.1 * k), [1.0]))]) for k in (1, 3))
+    assert (near.outcome, far.outcome) == ("undecided", "holds")
+    assert 0.3 < near.stability < 0.7 and far.stability > 0.95 and "of the resamples" in near.reason
+
+
+def test_power_is_that_of_the_check_itself():
+    """Of a mean it is that of the t test; of a monotone curve under noise it is small although the sentence is true."""
+    rng = np.random.default_rng(2)
+    one = judge(check(effect=0.7), [linear("a", (cells(rng.normal(size=20)), [1.0]))], judges_power=True)
+    assert one.power == pytest.approx(power(0.7, 20), abs=0.1)
+    trend = Check("c", lambda source: source, above(1, 0.1), every=True)
+    for noise, low, high in ((0.1, 0.95, 1.0), (4.0, 0.0, 0.3)):
+        curve = cells(*(np.arange(6)[:, None] + noise * rng.normal(size=(6, 20))))
+        found = judge(trend, [Instance("a", curve, "trend", {"x": [0, 1, 2, 3, 4, 5]})], judges_power=True)
+        assert low <= found.power <= high
+
+
+def test_an_interval_reaches_to_its_estimate():
+    """Ranks of equal methods: every draw breaks the tie, and the estimate lies outside all draws."""
+    rng = np.random.default_rng(3)
+    table = Instance("r", cells(*rng.normal(size=(60, 15))), "rank_sum_gap",
+                     {"columns": 6, "proposed": 3, "ties": "average"})  # fmt: skip
+    found = pooled([table])
+    assert found.low <= found.estimate <= found.high
 
 
 def test_regions_and_their_margins():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lpbench.analysis.ranks import rank_sums, ranks, wins
+from lpbench.analysis.ranks import rank_intervals, rank_sums, ranks, wins
 from lpbench.analysis.rates import (
     bootstrap,
     bootstrap_means,
@@ -77,3 +77,27 @@ def test_ratio_of_means_is_exact_for_proportional_scores():
 
 def test_a_constant_has_slope_zero():
     assert slope(np.log2([1.0, 3.0, 7.0]), np.full((2, 3), 0.1)).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("n_sets", [5, 9, 14])
+def test_rank_intervals_cover_the_mean_rank_over_data_sets(n_sets):
+    """Data sets are drawn with their splits; a bootstrap over five of them would cover 85 %."""
+    rng = np.random.default_rng(n_sets)
+    level = 0.3 * np.arange(6)
+
+    def drawn(count):
+        return level + rng.normal(size=(count, 1)) + 0.7 * rng.normal(size=(count, 6))
+
+    truth = ranks(drawn(20_000), larger_is_better=True).mean(axis=0)
+    inside = []
+    for _ in range(400):
+        _, low, high = rank_intervals(drawn(n_sets), larger_is_better=True)
+        inside.append((low <= truth) & (truth <= high))
+    assert 0.93 < np.mean(inside) < 0.98
+
+
+def test_rank_intervals_by_hand():
+    mean, low, high = rank_intervals(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]]), larger_is_better=False)
+    np.testing.assert_allclose(mean, [4 / 3, 5 / 3])
+    np.testing.assert_allclose([low, high], [[1, 1], [2, 2]])
+    assert np.isnan(rank_intervals(np.array([[1.0, 2.0]]), larger_is_better=False)[1]).all()

@@ -13,7 +13,7 @@ from lpbench.experiments.results import keep_summary
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.claims import Decision, decide
 from lpbench.reporting.comparison import compare
-from lpbench.reporting.evidence import Evidence, Published
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, scores_of, typed
 
@@ -38,8 +38,8 @@ def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: 
 
 def decided(claim: str, results: Evidence) -> Decision:
     """Decide one claim."""
-    letter = next(paper.letter for paper in papers() if claim_of(claim) in paper.claims)
-    return decide(letter, claim_of(claim), results, Published(results))
+    paper = next(paper for paper in papers() if claim_of(claim) in paper.claims)
+    return decide(paper, [claim_of(claim)], results)[0]
 
 
 def claim_of(name: str) -> Claim:

@@ -121,13 +121,14 @@ def interval(found):
     count = min(len(values) for values, *_ in found)
     values = np.mean([v[:count] for v, *_ in found], axis=0)
     if found[0][1] is not None:
-        return np.mean([e for _, e, _ in found]), *np.quantile(values, [0.025, 0.975])
+        estimate, (low, high) = np.mean([e for _, e, _ in found]), np.quantile(values, [0.025, 0.975])
+        return estimate, min(low, estimate), max(high, estimate)
     rounding = (pd.concat([w for *_, w in found]).groupby(level=0).sum() ** 2).sum() / len(found) ** 2 / 12
     half = stats.t.ppf(0.975, count - 1) * np.sqrt(values.var(ddof=1) / count + rounding)
     return values.mean(), values.mean() - half, values.mean() + half
 
 
-def outcome_of(intervals, whole, low, high, quantifier):
+def outcome_of(intervals, whole, low, high, quantifier, freedom):
     def judge(low_end, high_end):
         inside, outside = low_end > low and high_end < high, high_end < low or low_end > high
         return "agrees" if inside else "contradicts" if outside else "undecided"
@@ -137,8 +138,11 @@ def outcome_of(intervals, whole, low, high, quantifier):
         if set(found) == {"contradicts"}:
             return "fails"
         return "holds" if "agrees" in found and set(found) != {"agrees"} else "undecided"
-    against, together = found.count("contradicts"), judge(*whole[1:])
-    if together == "contradicts" or against > (0 if quantifier == "every" else len(found) / 5):
+    outside = [max((low - v) / max(b - v, 1e-300), (v - high) / max(v - a, 1e-300), 0) for v, a, b in intervals]
+    p = np.sort(2 * stats.t.sf(np.minimum(outside, 1e6) * stats.t.ppf(0.975, freedom), freedom))
+    against = int(np.cumprod(p < 0.05 / (len(p) - np.arange(len(p)))).sum())
+    together = judge(*whole[1:])
+    if together == "contradicts" or against > (0 if quantifier == "every" else len(found) // 5):
         return "fails"
     return "undecided" if together != "agrees" else "mostly" if against else "holds"
 
@@ -166,8 +170,20 @@ def compute_again(folder, replications=lambda row, width: width):
             intervals = [interval([f]) for f in found]
             whole = interval(found) if found else None
             result = (
-                outcome_of(intervals, whole, row.region_low, row.region_high, row.quantifier) if found else "undecided"
+                outcome_of(
+                    intervals,
+                    whole,
+                    row.region_low,
+                    row.region_high,
+                    row.quantifier,
+                    min(len(width), row.replications) - 1,
+                )
+                if found
+                else "undecided"
             )
+            kept = row.stability if source == "ours" else row.published_stability
+            if kept < 0.8 and len(width) >= row.replications:
+                result = "undecided"
             yield row, source, telling, intervals, pooled, whole, result
 
 
@@ -229,8 +245,12 @@ def test_two_replications_give_no_verdict_that_the_full_run_contradicts(first):
             if {result, row.ours_outcome} in ({"holds", "fails"}, {"mostly", "fails"}):
                 other_way.add((row.claim, row.check))
                 assert row.needed > 2, (row.claim, row.check)
-    assert claims == {c.name for p in papers() for c in p.claims}
-    assert {("H13", "gain"), ("L8", "trend"), ("L19", "CT-W")} <= other_way
+    table = pd.read_csv(COMMITTED / "claims.csv")
+    # H11 is judged on the default, whose scores by replication the last full run did not keep
+    missing = set(table.loc[table["reason"].str.contains("not at hand", na=False), "claim"])
+    assert claims | missing == {c.name for p in papers() for c in p.claims} and missing <= {"H11"}
+    # after Holm two replications contradict no check of many instances (H13, L19), but a check of few they still do
+    assert ("L8", "trend") in other_way
 
 
 def test_the_made_up_run_uses_every_statistic_and_judges_every_claim(folder):

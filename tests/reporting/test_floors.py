@@ -22,7 +22,7 @@ def test_all_or_no_win_lies_below_an_extreme_floor(ratio, share):
     rows = published_wins(NAME, floor)
     assert [r["mask"] for r in rows] == ["aligned", "personalized"]
     for row in rows:
-        assert row["wins"] == row["datasets"] == 10
+        assert row["wins"] == row["datasets"] == 9  # Building is ruled out
         assert all(row[f"{k}_below"] == share * row[k] for k in ("wins", "proposed", "marks", "cells"))
 
 
@@ -33,6 +33,15 @@ def test_one_data_set_between_two_published_values():
     row = published_wins(NAME, floor)[0]
     assert (row["datasets"], row["wins"], row["wins_below"]) == (1, 1, 0)
     assert row["cells_below"] == row["cells"] - 1 == len(values) - 1
+    assert (row["wins_least"], row["wins_most"]) == (0, int(values[0] >= 0.95 * (values[0] + values[1]) / 2))
+
+
+def test_a_method_without_private_data_is_no_win():
+    cells = published_cells("lpct/table2").query("dataset == 'rice' and epsilon == 0.5")
+    found = Floor("private_majority", "accuracy", "", 0.0, 0.1, np.nan, 0.1, 3, np.zeros(3))
+    [row] = published_wins("lpct/table2", {("rice", "all_private", 0.5): found})
+    # neither CT-W nor CT-Q
+    assert row["cells"] == cells["published"].notna().sum() - 2 and row["wins_below"] == 0
 
 
 def test_figures_have_no_wins():

@@ -1,13 +1,21 @@
 """Headlines by hand, and the numbers of the README against those of the committed results."""
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
+from lpbench.analysis.summary import CONSTANTS, REFERENCES
+from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.headlines import Headline, distances, headlines, in_words, one_row_each, table_of
+from lpbench.reporting.headlines import Headline, cut_grids, distances, headlines, in_words, one_row_each, table_of
+from lpbench.reporting.paper import papers
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
+
+PUBLISHED = {m for p in papers() if p.claims for m in p.methods}
+BASELINES = {*REFERENCES, *CONSTANTS.values()}
 
 
 def rows(*values) -> pd.DataFrame:
@@ -65,13 +73,19 @@ def test_the_readme_has_the_numbers_of_the_committed_results():
 
 def test_numbers_in_words(tmp_path):
     keys = {"paper": "L", "check": "a"}
-    claims = [{"claim": c, "claim_status": s} | keys for c, s in (("L1", "reproduced"), ("L2", "no verdict"))]
+    claims = [
+        {"claim": c, "claim_status": s, "depends": d} | keys
+        for c, s, d in (("L1", "reproduced", "no"), ("L2", "supported", "unknown"), ("L3", "reproduced", "yes"))
+    ]
     pd.DataFrame([*claims, claims[0]]).to_csv(tmp_path / "claims.csv")
     table_of([Headline("lpct", "curves", "accuracy", ("lpct/figure4a",), 5, 5, 1.25, ())]).to_csv(
         tmp_path / "headlines.csv"
     )
     assert in_words(tmp_path).splitlines() == [
-        "Of the 2 claims that the papers make in words: 1 reproduced, 1 no verdict.",
+        "Of the 3 claims that the papers make in words: 1 reproduced against print, 1 hold here where the paper prints "
+        "no number to compare, 1 depend on a reading that the paper leaves open (not known for 1: other "
+        "configurations have no scores by replication).",
+        "By status: 2 reproduced, 1 supported.",
         "",
         "- LPCT, curves: half of 5 printed numbers are within 1.2 points of accuracy.",
     ]
@@ -84,3 +98,39 @@ def test_sizes_are_equal_or_not():
 
 def test_a_paper_without_counterparts_says_so():
     assert str(Headline("p", "tables", "ratio", ("p/t",), 3, 0, float("nan"), ("all",))).startswith("none of 3 printed")
+
+
+def test_headline_gains_follow_from_the_committed_scores():
+    """Twenty lines of numpy on the committed summaries."""
+    folder = ROOT / "results" / "reproduced"
+    if not (folder / "headline_gains.csv").is_file():
+        pytest.skip("the committed results hold no headline_gains.csv")
+    for row in pd.read_csv(folder / "headline_gains.csv", keep_default_na=False).itertuples():
+        table = pd.read_csv(folder / row.experiment / "summary.csv", keep_default_na=False, na_values={"mean": [""]})
+        table = table[(table["mask"] == row.mask) & (table["epsilon"] == row.epsilon) & (table["panel"] == row.panel)]
+        wide = table.pivot_table(index="dataset", columns=["method", "selection"], values="mean")
+        free = (row.method, "tuning_free")
+        own = wide[free if free in wide else (row.method, "oracle")].dropna()
+        kept = experiment(row.experiment)["settings"].get("data_sets", {})
+        if row.kind != "all":
+            own = own[[d.partition("[")[0] in kept[row.kind] for d in own.index]]
+        rivals = wide.xs("oracle", axis=1, level=1).loc[own.index].dropna(axis=1)
+        rivals = rivals[
+            [m for m in rivals if m.partition("[")[0] in PUBLISHED and m.partition("[")[0] not in BASELINES]
+        ]
+        gain = rivals.rsub(own, axis=0) * 100 if row.unit == "points" else np.log(rivals.div(own, axis=0))
+        assert gain.mean().idxmin() == row.rival
+        gain = gain[row.rival].to_numpy()
+        half = stats.t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
+        ends = gain.mean() + np.array([0, -half, half])
+        ends = ends if row.unit == "points" else 100 * (1 - np.exp(-ends))
+        np.testing.assert_allclose([row.gain, row.low, row.high], ends, rtol=1e-5, atol=1e-6)
+
+
+def test_no_rival_of_a_headline_has_less_than_its_papers_grid():
+    cards = catalogue.methods()
+    table = pd.read_csv(ROOT / "results" / "reproduced" / "headline_gains.csv")
+    for name, rows in table.groupby("experiment"):
+        assert cut_grids(catalogue.experiment(name), sorted(set(rows["rival"])), cards) == []
+    # LPCT's depth ends at 8 there, and at 16 in its paper
+    assert "lpct_cart" in cut_grids(catalogue.experiment("field/classification"), ["lpct_cart"], cards)

@@ -9,7 +9,8 @@ import pytest
 
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.pages.findings import as_picture, below_the_floor, gains, without_tuning
+from lpbench.reporting.headlines import gains
+from lpbench.reporting.pages.findings import as_picture, below_the_floor, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, board, default_view, in_view
 from lpbench.reporting.pages.leaderboard_script import as_script
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
@@ -110,11 +111,14 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
 
 
 def test_gains_are_against_the_best_rival(tmp_path):
-    found = gains(entry(tmp_path), "residual_gp", ["histoftree_cart", "krr"], cards())
-    assert [r["label"] for r in found] == ["aligned, ε = 1", "aligned, ε = 2"]
+    found = gains(entry(tmp_path), "residual_gp", ["histoftree_cart", "krr"])
+    assert [(r["kind"], r["epsilon"], r["sets"]) for r in found] == [
+        ("all", 1.0, 2), ("development", 1.0, 1), ("conclusions", 1.0, 1),
+        ("all", 2.0, 2), ("development", 2.0, 1), ("conclusions", 2.0, 1),
+    ]  # fmt: skip
     for row in found:
-        assert row["gain"] == pytest.approx(50, abs=2) and row["low"] < row["gain"] < row["high"]
-        assert row["rival"].startswith("HistOfTree") or row["rival"] == "histoftree_cart"
+        assert row["gain"] == pytest.approx(50, abs=2) and row["rival"] == "histoftree_cart"
+        assert row["sets"] == 1 or row["low"] <= row["gain"] <= row["high"]
 
 
 def test_a_sentence_follows_the_summary(tmp_path):
@@ -130,7 +134,8 @@ def test_a_sentence_follows_the_summary(tmp_path):
 
 
 def test_the_floor_sentence_adds_up():
-    row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50}
+    row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
+           "wins_least": 1, "wins_most": 4}  # fmt: skip
     rows = [row | {"epsilon": 1.0, "cells_below": 20}, row | {"epsilon": 2.0, "cells_below": 1}]
     found = below_the_floor(rows)
     assert "20 of 50 published scores" in found.sentence and "3 of 10 published wins" in found.sentence
@@ -138,7 +143,8 @@ def test_the_floor_sentence_adds_up():
 
 
 def test_the_readmes_picture_says_the_finding():
-    row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50}
+    row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
+           "wins_least": 1, "wins_most": 4}  # fmt: skip
     finding = below_the_floor([row | {"epsilon": 1.0, "cells_below": 20}])
     picture = as_picture(finding)
     assert ET.fromstring(picture).attrib["aria-label"] == finding.sentence

@@ -96,7 +96,7 @@ def _rows(
                 if table is None:
                     continue
                 rng = Streams(0).generator("advice", given=given, users=users, epsilon=epsilon)
-                sums = rank_sum_intervals(table, rng, larger_is_better=larger)
+                sums = rank_sum_intervals(table, larger_is_better=larger)
                 first = min(range(len(methods)), key=lambda m: (sums[m].value, report_bits(methods[m], epsilon)))
                 title = [method_title(name, cards) for name in methods]
                 tied = [

@@ -80,7 +80,7 @@ def _rows(
                 if table is None:
                     continue
                 rng = Streams(0).generator("bootstrap", kind=kind, mask=mask, epsilon=epsilon, selection=selection)
-                sums = rank_sum_intervals(table, rng, larger_is_better=larger)
+                sums = rank_sum_intervals(table, larger_is_better=larger)
                 floor = references(floors, sets, mask, epsilon, table.shape[2])
                 reference = np.array([best.get(name, np.full(table.shape[2], math.nan)) for name in sets])
                 for m, method in enumerate(methods):

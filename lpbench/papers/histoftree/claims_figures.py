@@ -19,6 +19,10 @@ METHOD = "histoftree_max_edge"
 NOISE = 1.0
 #: Excess over the noise, relative to the best fixed s, up to which a choice is approximately the best.
 NEAR = 0.1
+#: The same of the mean squared error, which is what the figure draws and the sentence is about.
+ERROR = 0.05
+EXCESS_FIRST = "the excess over the label noise with a margin of 10 % was the rule; the figure draws the error itself"
+STRICTER = "the paper speaks of the error; the excess over the label noise is the stricter rule"
 
 
 def _by_mask(results: Evidence, name: str) -> list[Curve]:
@@ -61,7 +65,7 @@ def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
             yield difference(title, b.cells([b.at(epsilon)]), a.cells([a.at(epsilon)]))
 
 
-@checks("H2", "LabelDT", above(), counts=False)
+@checks("H2", "LabelDT", above(), beside="its tree is grown on noisy labels")
 def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
     """At ε 1 to 8 LabelDT has a smaller error than s* = 1 (shown beside: its tree is grown on noisy labels)."""
     name = "histoftree/figure2a"
@@ -143,12 +147,13 @@ def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
     yield Instance("slope over t", cells, "trend_of_best", arguments, _interior(lines))
 
 
-@checks("H7", "ends", above(), every=True)
+@checks("H7", "trend", above(1, 0.1), every=True)
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
-    """For every fixed s and for AdHistOfTree the error at the smallest γ exceeds the error at the largest."""
+    """For every fixed s and for AdHistOfTree Spearman's correlation of γ and the error, sign changed, is above 0.9."""
     for line in results.curves("histoftree/figure2d"):
         selected = line.parameter("n_grid_features")
-        yield _ends("AdHistOfTree" if selected is None else f"s = {selected}", line)
+        name = "AdHistOfTree" if selected is None else f"s = {selected}"
+        yield Instance(name, line.cells(), "trend", {"x": (-line.x).tolist()})
 
 
 def _fixed(results: Evidence) -> list[Curve]:
@@ -156,31 +161,50 @@ def _fixed(results: Evidence) -> list[Curve]:
     return sorted(lines, key=lambda line: line.parameter("n_grid_features"))
 
 
-def _all_near(means: np.ndarray) -> bool:
+def _all_near(means: np.ndarray, floor: float, near: float) -> bool:
     """Whether every fixed s (rows) is approximately the best."""
-    above_noise = means - NOISE
-    return bool((above_noise <= (1 + NEAR) * above_noise.min(axis=0)).all())
+    above_floor = means - floor
+    return bool((above_floor <= (1 + near) * above_floor.min(axis=0)).all())
 
 
-@checks("H8", "no single s", above(0, -NEAR))
-def no_single_choice(results: Evidence) -> Iterator[Instance]:
-    """Whichever s is fixed, at some γ its excess over the label noise exceeds the best s's by more than 10 %."""
+def _no_single(results: Evidence, floor: float, near: float) -> Iterator[Instance]:
     lines = _fixed(results)
-    silent = "every s is within 10 % of the best at every γ" if _all_near(np.stack([c.mean for c in lines])) else ""
-    arguments = {"curves": len(lines), "floor": NOISE}
+    alike = _all_near(np.stack([c.mean for c in lines]), floor, near)
+    silent = f"every s is within {100 * near:g} % of the best at every γ" if alike else ""
+    arguments = {"curves": len(lines), "floor": floor}
     yield Instance("best single s", join([c.cells() for c in lines]), "loss_of_any_single", arguments, silent)
 
 
-@checks("H8", "adaptive", below(0, NEAR), every=True)
-def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
-    """At every γ the adaptive choice's excess over the label noise is at most 10 % above the best fixed s's.
-
-    Where every s is within the margin, any choice would be.
-    """
+def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance]:
+    """Where every s is within the margin, any choice would be."""
     lines, adaptive = _fixed(results), results.curve("histoftree/figure2d", "adhistoftree_max_edge")
     for k, gamma in enumerate(adaptive.x):
         here = [line.cells([line.at(gamma)]) for line in lines]
         means = np.array([[cells.samples.mean()] for cells in here])
-        silent = "every s is within 10 % of the best here" if _all_near(means) else ""
+        silent = f"every s is within {100 * near:g} % of the best here" if _all_near(means, floor, near) else ""
         cells = join([adaptive.cells([k]), *here])
-        yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": NOISE}, silent)
+        yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": floor}, silent)
+
+
+@checks("H8", "no single s", above(0, -ERROR), changed=EXCESS_FIRST)
+def no_single_choice(results: Evidence) -> Iterator[Instance]:
+    """Whichever s is fixed, at some γ its mean squared error exceeds the best s's by more than 5 %."""
+    yield from _no_single(results, 0.0, ERROR)
+
+
+@checks("H8", "no single s, excess", above(0, -NEAR), beside=STRICTER)
+def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
+    """Whichever s is fixed, at some γ its excess over the label noise exceeds the best s's by more than 10 %."""
+    yield from _no_single(results, NOISE, NEAR)
+
+
+@checks("H8", "adaptive", below(0, ERROR), every=True, changed=EXCESS_FIRST)
+def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
+    """At every γ the adaptive choice's mean squared error is at most 5 % above the best fixed s's."""
+    yield from _adaptive(results, 0.0, ERROR)
+
+
+@checks("H8", "adaptive, excess", below(0, NEAR), every=True, beside=STRICTER)
+def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
+    """At every γ the adaptive choice's excess over the label noise is at most 10 % above the best fixed s's."""
+    yield from _adaptive(results, NOISE, NEAR)

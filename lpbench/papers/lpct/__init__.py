@@ -29,6 +29,13 @@ PAPER = Paper(
     letter="L",
     order=2,
     claims=stated_claims("L", claims_figures4_5.checks, claims_figures6_10.checks, claims_tables.checks),
+    configurations={
+        "as registered": (),
+        "text": ("text",),
+        "authors' code": ("published_code", "published_tables"),
+    },
+    judge="as registered: the text for the tables; for the figures, whose text and settings contradict each other, the "
+    "authors' code. L15 and L17 are shown under the authors' code as well.",
     errata=ERRATA,
     repository=REPOSITORY,
     deviations=DEVIATIONS,
@@ -36,6 +43,7 @@ PAPER = Paper(
     rank_sums={"lpct/table2": rank_sums},
     tables=LAYOUTS,
     rule="bold",
+    uncounted=("ct_q",),
     methods=(
         *("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "lpct_p", "lpct_q", "lpct_random"),
         *("ct_q", "phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),

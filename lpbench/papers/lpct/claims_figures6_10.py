@@ -30,6 +30,7 @@ checks = Checks()
 
 #: Public rows beyond which a curve is called flat, and the change of accuracy that still counts as flat.
 KNEE, FLAT = 50, 0.02
+FIFTH = "at most a fifth was our rule; the paper says that the gain is more significant up to 50 rows"
 #: The settings of LPCT-R that the authors searched.
 AUTHORS = "min_samples_leaf=1"
 
@@ -52,28 +53,28 @@ def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
         yield linear(f"ε = {epsilon:g}", (a.cells(), -per_doubling(a.x)), (b.cells(), per_doubling(b.x)))
 
 
-def _knee(name: str, curve: Curve, share: float) -> Instance:
-    """A share of the slope up to the knee minus the slope beyond, per 100 rows."""
+def _knee(name: str, curve: Curve) -> Instance:
+    """The slope up to the knee minus the slope beyond, per 100 rows."""
     before, beyond = curve.between(0, KNEE), curve.between(KNEE, np.inf)
     return linear(
         name,
-        (before.cells(), 100 * share * slope_weights(before.x)),
+        (before.cells(), 100 * slope_weights(before.x)),
         (beyond.cells(), -100 * slope_weights(beyond.x)),
     )
 
 
-@checks("L9", "LPCT steep", above())
+@checks("L9", "LPCT steep", above(), changed=FIFTH)
 def steep_then_flat(results: Evidence) -> Iterator[Instance]:
-    """The slope of LPCT's accuracy in n_Q beyond 50 rows is at most a fifth of the slope up to 50."""
+    """The slope of LPCT's accuracy in n_Q beyond 50 rows is smaller than the slope up to 50."""
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", LPCT).items():
-        yield _knee(f"ε = {epsilon:g}", curve, 0.2)
+        yield _knee(f"ε = {epsilon:g}", curve)
 
 
-@checks("L9", "LPCT-P steep", above())
+@checks("L9", "LPCT-P steep", above(), changed=FIFTH)
 def private_alone_steep_then_flat(results: Evidence) -> Iterator[Instance]:
-    """The slope of LPCT-P's accuracy in n_Q beyond 50 rows is at most a fifth of the slope up to 50."""
+    """The slope of LPCT-P's accuracy in n_Q beyond 50 rows is smaller than the slope up to 50."""
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
-        yield _knee(f"ε = {epsilon:g}", curve, 0.2)
+        yield _knee(f"ε = {epsilon:g}", curve)
 
 
 @checks("L9", "LPCT-P flat", within(FLAT))
@@ -188,7 +189,7 @@ def informed_partition_is_better(results: Evidence) -> Iterator[Instance]:
     return _against_random(results, authors=True)
 
 
-@checks("L13", "LPCT's grid", above(), counts=False)
+@checks("L13", "LPCT's grid", above(), beside="judged on the authors' settings of LPCT-R, this is the fair comparison")
 def better_on_equal_terms(results: Evidence) -> Iterator[Instance]:
     """The same with all settings of LPCT for LPCT-R (shown beside)."""
     return _against_random(results, authors=False)

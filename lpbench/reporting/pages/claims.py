@@ -32,7 +32,8 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     for row in read_claims(folder):
         claim = known.get(row["claim"])
         found.append({
-            **{key: row[key] for key in ("paper", "claim", "reasons", "cause")}, "artefact": label_of(row["artefact"]),
+            **{key: row[key] for key in ("paper", "claim", "reasons", "cause", "depends")},
+            "artefact": label_of(row["artefact"]),
             "statement": in_symbols(row["statement"]), "status": STATUSES[row["status"]],
             "checks": [_check(check) for check in row["checks"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
@@ -45,6 +46,13 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     outcomes = f"In the paper's numbers: {row['published_outcome']}. Ours: {row['ours_outcome']}."
     if row["half_margin"] and (row["half_margin"], row["double_margin"]) != (row["ours_outcome"],) * 2:
         outcomes += f" With half the margin: {row['half_margin']}, with twice the margin: {row['double_margin']}."
+    if row["stability"] == row["stability"]:
+        outcomes += f" {100 * row['stability']:.0f} % of resamples of the replications keep ours."
+    if row["power"] == row["power"]:
+        outcomes += f" If the sentence is true, the check says so in {100 * row['power']:.0f} % of runs like this one."
+    if row["others"]:
+        outcomes += f" Judged under “{row['configuration']}”; under other configurations: {row['others']}."
+    changed = f"Changed after results were known: {row['changed']}." if row["changed"] else ""
     more = len({point["instance"] for point in row["points"]}) - DRAWN
     rest = f"{more} more instances are in claims_instances.csv." if more > 0 else ""
     if row["instances"] and not row["points"]:
@@ -52,7 +60,7 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": row["check"],
         "chart": _chart(row["points"]),
-        "lines": [line for line in (row["rule"], outcomes, row["reason"], rest) if line],
+        "lines": [line for line in (row["rule"], outcomes, row["reason"], changed, rest) if line],
     }
 
 

@@ -7,28 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from scipy.special import stdtrit
+import pandas as pd
 
-from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import mask_title, method_title
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS
+from lpbench.reporting.headlines import headline_gains, in_groups
 from lpbench.reporting.pages.charts import WIDTH, Bars, Intervals, Value, bars, intervals
 from lpbench.reporting.pages.names import anchor_of
-from lpbench.reporting.pages.statuses import AGREEING, counts
+from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.paper import page_of, paper_of, papers
 from lpbench.reporting.render import render
-from lpbench.selectors import parse_selector
 
 #: Budgets up to which privacy is called strong.
 STRONG = 1.0
 #: Width of the picture of a finding.
 PICTURE = 560
-#: Level of the intervals.
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,7 @@ def below_the_floor(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Fi
     if not rows:
         return None
     below, total = sum(w["wins_below"] for w in rows), sum(w["wins"] for w in rows)
+    least, most = (sum(w[f"wins_{end}"] for w in rows) for end in ("least", "most"))
     lines = []
     for w in rows:
         paper, what = paper_of(w["artefact"]), w["artefact"].rpartition("/")[2]
@@ -83,7 +78,7 @@ def below_the_floor(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Fi
     cells, cells_below = sum(w["cells"] for w in rows), sum(w["cells_below"] for w in rows)
     sentence = (
         f"At ε ≤ {STRONG:g} a constant is as good as {cells_below} of {cells} published scores of private methods, and "
-        f"as {below} of {total} published wins."
+        f"as {below} of {total} published wins ({least} to {most} if its error were 5 % larger or smaller)."
     )
     measured = (
         "A win is the best published value of a data set, the constant one private number for everybody, which looks "
@@ -115,102 +110,52 @@ def claims_by_status(claims: Sequence[Mapping[str, Any]]) -> Finding | None:
         found = counts(c["status"] for c in claims if c["paper"] == letter)
         parts = [(s.tone, f"{n} {s.label}", n, str(n)) for s, n in found]
         lines.append((names.get(letter, letter), parts))
-    agree = sum(c["status"].label in AGREEING for c in judged)
-    sentence = f"Our numbers agree with {agree} of the {len(claims)} claims that the papers make in words."
+    sentence = (
+        f"Of {len(claims)} claims that the papers make in words "
+        + in_groups((c["status"].label, c["depends"]) for c in claims)
+        + "."
+    )
     measured = "Claims by status, a bar a paper; the same rule judges the published numbers and ours."
     return Finding("claims", sentence, measured, "bars", (bars(lines, whole=True),), "#claims")
 
 
 def without_tuning(entries: Sequence[Entry], cards: Mapping[str, Method]) -> Finding | None:
     """What methods without a parameter reach, against the best published method with hindsight."""
-    found: dict[str, tuple[int, Entry]] = {}
-    for entry in entries:
-        compared = entry.experiment.settings.get("compared")
-        if compared and entry.kind == "table" and entry.was_run:
-            rivals = _rivals(entry)
-            if len(rivals) > found.get(compared, (0, entry))[0]:
-                found[compared] = (len(rivals), entry)
-    parts, charts, page = [], [], ""
-    for compared, (_, entry) in sorted(found.items(), reverse=True):
-        lines = gains(entry, compared, _rivals(entry), cards)
-        if not lines:
-            continue
-        accuracy = lines[0]["larger"]
-        best, worst = max(r["gain"] for r in lines), min(r["gain"] for r in lines)
-        ends = dict.fromkeys(f"{v:.1f}" if accuracy else f"{v:.0f}" for v in (worst, best))
-        between = " to ".join(ends)
-        what = f"gains {between} points of accuracy" if accuracy else f"saves {between} % of the error"
-        parts.append(f"{method_title(compared, cards)} {what}")
-        rows = [(r["label"], [Value(r["gain"], r["low"], r["high"])]) for r in lines]
-        charts.append(intervals(rows, " pt" if accuracy else " %"))
-        page = page or f"{page_of(entry.name)}.html#{anchor_of(entry.name)}"
+    table = headline_gains(entries, cards)
+    parts, charts = [], []
+    for compared, rows in table.groupby("method", sort=False):
+        accuracy = rows["unit"].iloc[0] == "points"
+        what = "gains {} points of accuracy" if accuracy else "saves {} % of the error"
+        whole, *kept = (rows[rows["kind"] == kind] for kind in ("all", "conclusions"))
+        said = what.format(_between(whole, accuracy))
+        if len(kept[0]):
+            said += f" ({_between(kept[0], accuracy)} on the sets kept for conclusions)"
+        parts.append(f"{method_title(compared, cards)} {said}")
+        lines = [(_label(r), [Value(r["gain"], r["low"], r["high"])]) for r in rows.to_dict("records")]
+        charts.append(intervals(lines, " pt" if accuracy else " %"))
     if not parts:
         return None
     sentence = f"Without tuning, {' and '.join(parts)} against the best published method with hindsight."
     measured = (
-        "Gain over the published method that is best with hindsight, mean over data sets with its 95 % interval: "
-        "points of accuracy, or per cent of the error that are saved. Right of the line: better than the published one."
+        "Gain over the published method that is best with hindsight on its paper's full grid, mean over data sets with "
+        "its 95 % interval over data sets: points of accuracy, or per cent of the error that are saved. Right of the "
+        "line: better than the published one."
     )
-    return Finding("tuning-free", sentence, measured, "intervals", tuple(charts), page)
+    first = table["experiment"].iloc[0]
+    return Finding(
+        "tuning-free", sentence, measured, "intervals", tuple(charts), f"{page_of(first)}.html#{anchor_of(first)}"
+    )
 
 
-def _rivals(entry: Entry) -> list[str]:
-    """Columns of an experiment that are methods of the papers."""
-    published = {m for p in papers() if p.claims for m in p.methods} - {*FLOORS, *REFERENCES}
-    methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
-    return [m for m in methods if parse_selector(m)[0] in published]
+def _between(rows: pd.DataFrame, accuracy: bool) -> str:
+    ends = dict.fromkeys(f"{v:.1f}" if accuracy else f"{v:.0f}" for v in (rows["gain"].min(), rows["gain"].max()))
+    return " to ".join(ends)
 
 
-def gains(entry: Entry, compared: str, rivals: Sequence[str], cards: Mapping[str, Method]) -> list[dict[str, Any]]:
-    """Gain of the compared method over the best rival, for each mask and budget, over the data sets of both.
-
-    Returns
-    -------
-    list of dict
-        ``label``; ``gain``, ``low``, ``high``: points of accuracy, or per cent of the error (geometric mean over data
-        sets); ``larger``: whether the metric is an accuracy; ``rival``: the best one.
-    """
-    summary = entry.full
-    if summary is None:
-        return []
-    table = summary.table
-    oracle, free = summary.samples("oracle"), summary.samples("tuning_free")
-    lines = []
-    groups = table[table["method"] == compared].groupby(["panel", "mask", "epsilon"], sort=True)
-    for (panel, mask, epsilon), part in groups:
-        larger = LARGER_IS_BETTER[part["metric"].iloc[0]]
-        names = sorted(set(part["dataset"]))
-        found = {d: _first(free, oracle, panel, d, mask, compared, epsilon) for d in names}
-        own = {d: values for d, values in found.items() if values is not None}
-        best: tuple[float, str, np.ndarray] | None = None
-        for rival in rivals:
-            theirs = {d: oracle.get((panel, d, mask, rival, epsilon)) for d in own}
-            both = [(own[d], v) for d, v in theirs.items() if v is not None and v.shape == own[d].shape]
-            if len(both) < len(own):
-                continue
-            gain = np.mean([100 * (a - b) if larger else np.log(b / a) for a, b in both], axis=0)
-            if best is None or gain.mean() < best[0]:
-                best = float(gain.mean()), rival, gain
-        if best is None or not np.isfinite(best[0]):
-            continue
-        mean, rival, gain = best
-        half = (
-            stdtrit(max(gain.size - 1, 1), 0.5 + LEVEL / 2) * gain.std(ddof=1) / gain.size**0.5
-            if gain.size > 1
-            else np.nan
-        )
-        ends = [mean, mean - half, mean + half]
-        value, low, high = (v if larger else 100 * (1 - np.exp(-v)) for v in ends)
-        label = ", ".join(filter(None, [panel, mask_title(mask) or ("" if larger else "aligned"), f"ε = {epsilon:g}"]))
-        lines.append({"label": label, "gain": value, "low": low, "high": high, "larger": larger,
-                      "rival": method_title(rival, cards)})  # fmt: skip
-    return lines
-
-
-def _first(free: Mapping, oracle: Mapping, *key: Any) -> np.ndarray | None:
-    """Replications of the setting fixed without test rows, else of the only one."""
-    found = free.get(key)
-    return oracle.get(key) if found is None else found
+def _label(row: Mapping[str, Any]) -> str:
+    kept = "sets kept for conclusions" if row["kind"] == "conclusions" else ""
+    mask = mask_title(row["mask"]) or ("" if row["unit"] == "points" else "aligned")
+    return ", ".join(filter(None, [row["panel"], mask, f"ε = {row['epsilon']:g}", kept]))
 
 
 def findings(

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import competitors, read_csv
-from lpbench.analysis.ranks import ranks
+from lpbench.analysis.ranks import rank_intervals, ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.analysis.summary import REFERENCES
@@ -69,7 +69,8 @@ class Line:
         Change against the floor and against the non-private best: per cent of the error, or points of accuracy;
         positive is better.
     rank, low, high : float
-        Average rank among the methods of the same privacy model, with its 95 % interval over replications.
+        Average rank among the methods of the same privacy model, with its 95 % interval: over replications on one data
+        set, over data sets where there are several.
     work, bits : float
         Cost of one fit, and bits that one user sends (in the audit's small world); NaN where they are not known.
     sets : int
@@ -229,7 +230,7 @@ def _places(
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
     for members in models.values():
         together = [m for m in members if m in ranked]
-        draws = []
+        means: list[list[float]] = []
         for dataset in datasets:
             here = {m: cells[dataset, m] for m in members if (dataset, m) in cells}
             if (drawn := _drawn_ranks(list(here.values()), larger)) is None:
@@ -237,13 +238,12 @@ def _places(
             for k, method in enumerate(here):
                 found[method, dataset] = _interval(drawn[:, k])
             inside = [here[m] for m in together if m in here and here[m].experiment == whole]
-            if len(inside) == len(together):
-                everybody = drawn if len(inside) == len(here) else _drawn_ranks(inside, larger)
-                draws += [] if everybody is None else [everybody]
-        if len(draws) > 1:
-            mean = np.mean(draws, axis=0)
-            for k, method in enumerate(together):
-                found[method, ALL] = _interval(mean[:, k])
+            if len(inside) == len(together) > 1:
+                means.append([cell.values.mean() for cell in inside])
+        if len(means) > 1:
+            rows = zip(*rank_intervals(np.array(means), larger_is_better=larger), strict=True)
+            for method, (mean, low, high) in zip(together, rows, strict=True):
+                found[method, ALL] = (float(mean), float(low), float(high))
     return found
 
 
