@@ -2,8 +2,8 @@
 
     python scripts/need_calibration.py [data set ...]
 
-Writes results/reproduced/need/calibration.csv and prints the shares that docs/need.md shows. The truth of a cell, a number
-of users and a budget, is the mean error of 20 random splits of all rows (at most ROWS of them).
+Writes results/reproduced/need/calibration.csv and prints the shares that docs/need.md shows. The truth of a cell, a
+number of users and a budget, is the mean error of 20 random splits of all rows (at most ROWS of them).
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ Next page: docs/tutorial.md - your own method and data set in ten minutes.
 
 #: Commands: each is ``command`` of the module of its name, imported when it is asked for.
 COMMANDS = (
-    "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "report", "reproduce", "show", "stream",
-    "track", "ui", "verify",
+    "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "report", "reproduce", "show",
+    "stream", "track", "ui", "verify",
 )  # fmt: skip
 #: Kinds of YAMLs in a folder of plug-ins.
 OWN_KINDS = ("methods", "datasets", "experiments")

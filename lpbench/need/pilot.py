@@ -86,7 +86,7 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
         raise DataError(f"{where} missing or infinite values; drop these rows or fill them first")
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
-        raise DataError(f"target {name!r} has a single value, {classes[0]!r}; nothing is left to predict: choose another")
+        raise DataError(f"target {name!r} has a single value; nothing is left to predict: choose another")
     if task is None:
         task = "regression" if y.dtype.kind == "f" or (numeric and classes.size > 10) else "classification"
     if task == "regression" and not numeric:
@@ -97,7 +97,7 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
         raise DataError(f"target {name!r} has {classes.size} classes in {len(y)} rows; group them, or give numbers")
     mask = np.ones(X.shape[1], dtype=bool) if mask is None else np.asarray(mask)
     if mask.dtype != bool or mask.shape not in (X.shape, X.shape[1:]):
-        raise DataError(f"mask has shape {mask.shape} and type {mask.dtype}; pass booleans, one a feature or of X's shape")
+        raise DataError(f"mask has shape {mask.shape} and type {mask.dtype}; pass a boolean a feature, or X's shape")
     lo, hi = X.min(axis=0), X.max(axis=0)
     X = (X - lo) / np.where(hi > lo, hi - lo, 1.0)
     kept = np.arange(len(y))

@@ -6,6 +6,10 @@ in variances of the label. The error is modelled as
     e + sum_k a_k / (1 + (s / s_k)^p) + sum_j b_j / (1 + (n / n_j)^p),   e, a_k, b_j >= 0,
 
 which is monotone in n and epsilon, level where reports tell nothing, and a power law where they tell much.
+
+References
+----------
+.. [1] C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
 """
 
 from __future__ import annotations
@@ -61,7 +65,7 @@ class Surface:
     budgets : ndarray of shape (b,)
     losses : ndarray of shape (splits, a, b)
     test_share : float
-        Share of the pilot's rows in a test set: how much less than a split the whole pilot errs about the population.
+        Share of the pilot's rows in a test set, which says how far splits understate the error about the population.
     streams : Streams
         Of the draws.
     """
@@ -75,8 +79,9 @@ class Surface:
         scale = np.maximum(cells.mean(axis=0), 1e-12 + 1e-6 * cells.mean())
         spread = cells.std(axis=0, ddof=1) / scale
         self._deviation = scale * np.hypot(spread / np.sqrt(len(cells)), _FLOOR)
-        # Splits share the pilot's rows: its own error about the population is common to all cells.
-        whole = np.sqrt(test_share) * float(np.median(spread))
+        # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
+        # n_test / n_train times that of a split (Nadeau & Bengio 2003).
+        whole = np.sqrt(test_share / (1.0 - test_share)) * float(np.median(spread))
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
         self._central, self._draws, self._factors = fits, [], np.exp(np.hypot(whole, misfit) * rng.normal(size=DRAWS))

@@ -61,7 +61,7 @@ class PrivateSets(Calibrated, LocalClassifier):
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, d), as the estimator does: ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities for X of shape (m, d), as the estimator does: (m, n_classes)."""
         X = self._check_predict(X)
         probabilities: np.ndarray = self.estimator_.predict_proba(X)
         return probabilities

@@ -162,4 +162,5 @@ def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: T
             group = some[part :: thresholds.size]
             if group.size:
                 asked = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
-                curve.add(float(threshold), users.take(group, "calibration", round=number, part=part).ask(THRESHOLD, asked))
+                answering = users.take(group, "calibration", round=number, part=part)
+                curve.add(float(threshold), answering.ask(THRESHOLD, asked))
