@@ -22,6 +22,7 @@ from lpbench.datasets.archives import check_size
 from lpbench.datasets.manifest import Manifest, list_datasets
 from lpbench.datasets.preprocess import prepare
 from lpbench.datasets.readers import read_source
+from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError, unknown_key
 from lpbench.experiments.config import ROOT_SEED
 
@@ -67,17 +68,22 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
     copy = file if file.is_relative_to(folder) else folder / f"{name}{''.join(file.suffixes[-2:])}"
     if copy != file:
         refuse_overwriting(copy)
-    profile, raw = _read(file, copy.relative_to(folder).as_posix(), name)
-    target = _choose_target(profile, raw, chosen.target)
-    profile_target(profile, raw[target], chosen)
-    profile_features(profile, raw.drop(columns=target))
-    _profile_rows(profile, raw, name, chosen)
+    profile, _ = profile_file(file, copy.relative_to(folder).as_posix(), name, chosen)
     folder.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(profile.content, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
     if copy != file:
         shutil.copyfile(file, copy)
     path.write_text(text, encoding="utf-8")
     return path, profile
+
+
+def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
+    """Decide what a CSV file holds; return the decisions and the table that follows from them."""
+    profile, raw = _read(file, listed, name)
+    target = _choose_target(profile, raw, chosen.target)
+    profile_target(profile, raw[target], chosen)
+    profile_features(profile, raw.drop(columns=target))
+    return profile, _profile_rows(profile, raw, name, chosen)
 
 
 def _read(file: Path, listed: str, name: str) -> tuple[Profile, pd.DataFrame]:
@@ -142,7 +148,7 @@ def _choose_target(profile: Profile, raw: pd.DataFrame, target: str | None) -> s
     return chosen
 
 
-def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choices) -> None:
+def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choices) -> Table:
     """Treat missing cells, cap the rows, draw a public sample, and fingerprint the result."""
     content = profile.content
     target = content["target"] if isinstance(content["target"], str) else content["target"]["column"]
@@ -160,7 +166,9 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choice
     if steps:
         content["rows"] = steps
     _public(profile, kept, chosen.public)
-    content["fingerprint"] = prepare(raw, _manifest(name, content)).fingerprint
+    table = prepare(raw, manifest_of(name, content))
+    content["fingerprint"] = table.fingerprint
+    return table
 
 
 def _missing(profile: Profile, raw: pd.DataFrame, used: list[str], target: str, choice: str) -> list[dict[str, Any]]:
@@ -197,6 +205,7 @@ def _public(profile: Profile, kept: int, share: float | None) -> None:
         profile.say("public", "no rows: the range of all rows scales the features (--public SHARE draws a sample)")
 
 
-def _manifest(name: str, content: dict[str, Any]) -> Manifest:
+def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
+    """Return the manifest that holds the decisions."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
     return Manifest(name=name, **fields)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PrivateMean,
     )
     from lpbench.estimators.histoftree import AdHistOfTree, HistOfTree
+    from lpbench.estimators.intervals import PrivateIntervals, PrivateSets
     from lpbench.estimators.label_dp import (
         CDPMean,
         CDPVote,
@@ -70,12 +71,14 @@ __all__ = [
     "LabelLDPKNN",
     "LabelLDPVote",
     "ParDT",
+    "PrivateIntervals",
     "PrivateLabelsClassifier",
     "PrivateLabelsRegressor",
     "PrivateMajority",
     "PrivateMean",
     "PrivateSelectionClassifier",
     "PrivateSelectionRegressor",
+    "PrivateSets",
     "PublicForest",
     "PublicForestRegressor",
     "PublicResidualGP",
@@ -89,6 +92,7 @@ _FAMILIES = {
     "any_learner": "PrivateLabelsClassifier PrivateLabelsRegressor",
     "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateMajority PrivateMean",
     "histoftree": "AdHistOfTree HistOfTree",
+    "intervals": "PrivateIntervals PrivateSets",
     "label_dp": "CDPMean CDPVote CubeMean CubeVote KNNMean LabelCDPMean LabelCDPVote LabelLDPKNN LabelLDPVote LDPMean "
     "LDPVote",
     "lpct": "LPCT LPCTPrune",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -178,9 +178,18 @@ class ResidualGP(LocalRegressor):
         if self.learner == "forest":
             self.forest_weight_ = 1.0
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,)."""
-        return self._predict(*self._located(self._check_predict(X)))
+    def predict(self, X: np.ndarray, return_std: bool = False) -> Any:
+        """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,).
+
+        With ``return_std`` also the standard deviation of a label about its prediction, shape (m,), as the Gaussian
+        processes state it: doubt about the mean, and the label's own spread. It is no calibrated interval:
+        :class:`lpbench.estimators.PrivateIntervals` makes one.
+        """
+        rows = self._located(self._check_predict(X))
+        mean = self._predict(*rows)
+        if not return_std:
+            return mean
+        return mean, np.sqrt(self._model.variance(rows[2]) + self._model.residual_variance)
 
     def _located(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Rows in the unit cube, their standardised columns that are shown, and the kernels' features of these."""

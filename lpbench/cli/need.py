@@ -1,0 +1,198 @@
+"""``lpbench need``: from a pilot sample, the error at each budget and number of users, and the least that reach one."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lpbench.cli import options
+from lpbench.errors import ConfigurationError, DataError, unknown_key
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from lpbench.need import Need
+
+_TASKS = ("regression", "classification")
+#: Larger files are not read: a pilot needs some thousand rows.
+MOST_BYTES = 500 * 2**20
+
+
+class Span(click.ParamType):
+    """Numbers: a list ``1,2,4``, or ``LOW:HIGH`` in steps of a factor."""
+
+    def __init__(self, factor: float, whole: bool = False):
+        self.name, self._factor, self._whole = "numbers", factor, whole
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
+        """Return the numbers, or refuse them."""
+        try:
+            found = [float(part) for part in str(value).replace(":", ",").split(",")]
+            if not all(0 < part < math.inf for part in found):
+                raise ValueError(value)
+        except ValueError:
+            self.fail(f"{value!r} must be numbers above 0, as in 1,2,4 or 0.5:8", param, ctx)
+        if ":" in str(value):
+            if len(found) != 2 or found[0] > found[1]:
+                self.fail(f"{value!r} must be LOW:HIGH with LOW at most HIGH", param, ctx)
+            steps = math.floor(math.log(found[1] / found[0], self._factor) * (1 + 1e-12))
+            found = sorted({*(found[0] * self._factor**k for k in range(steps + 1)), found[1]})
+        return [round(part) for part in found] if self._whole else found
+
+
+@click.command(epilog="FILE is read in the clear and never leaves this machine.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
+@click.option("--protect", metavar="COLUMNS", default="", help="Private columns besides the target: age,sex, or all.")
+@click.option("--range", "y_range", type=float, nargs=2, metavar="LOW HIGH", help="Public range of the target.")
+@click.option(
+    "--task", type=options.OneOf(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
+)
+@click.option("--positive", metavar="VALUE", help="This class against all others.")
+@click.option("--error", metavar="K", help="Wanted: so many times a constant's error.  [default: 0.8x]")
+@click.option("--mse", type=float, metavar="V", help="Wanted mean squared error.")
+@click.option("--accuracy", type=click.FloatRange(0, 1), metavar="V", help="Wanted share of right classes.")
+@click.option("--epsilon", type=Span(2.0), default="0.5:8", metavar="SPAN", show_default=True, help="Budgets.")
+@click.option("--users", type=Span(10.0, whole=True), metavar="SPAN", help="Numbers of users, as in 1000:100000.")
+@click.option("--unit", default="person", metavar="NOUN", show_default=True, help="What a row is, for the answer.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the answer.")
+@options.seed()
+def command(
+    file: Path, target: str | None, protect: str, y_range: tuple[float, float] | None, task: str | None,
+    positive: str | None, epsilon: list[float], users: list[int] | None, unit: str, plot: Path | None, seed: int,
+    **wanted: Any,
+) -> int:  # fmt: skip
+    """Say which epsilon and how many users an error needs, from a pilot sample."""
+    from tqdm import tqdm
+
+    from lpbench.cli.new_dataset import profile_file
+    from lpbench.cli.profile import Choices
+    from lpbench.need import need
+    from lpbench.need.pilot import SPLITS
+
+    _check_file(file)
+    profile, table = profile_file(file.resolve(), file.name, "pilot", Choices(target, positive, task, public=0.0))
+    content = profile.content
+    classes = content["task"] == "classification"
+    name = content["target"]["column"] if isinstance(content["target"], dict) else content["target"]
+    goal = _goal(classes, **wanted)
+    for decision in profile.decisions:
+        if not decision.startswith(("sensitivity", "public")) and (y_range is None or "y_range" not in decision):
+            print(f"  {decision}")
+    if y_range is None and not classes:
+        print("  range       taken from the file, which leaks its least and largest value unless public: --range")
+    mask = _mask(protect, name, content, table.columns)
+    with tqdm(total=SPLITS, desc="pilot runs", disable=not sys.stderr.isatty(), leave=False) as bar:
+        answer = need(
+            table.X, table.y.astype(int) if classes else table.y, mask=mask, budgets=epsilon, users=users,
+            y_range=None if classes else y_range, task=content["task"], target=name, seed=seed,
+            splits=SPLITS, progress=lambda done, _: bar.update(done - bar.n),
+        )  # fmt: skip
+    if plot is not None:
+        answer.plot(plot)
+        print(f"  drawn       {plot}")
+    print_answer(answer, goal, unit, [str(c) for c, m in zip(table.columns, mask, strict=True) if m], name)
+    return 0
+
+
+def _check_file(file: Path) -> None:
+    if not file.is_file():
+        raise DataError(f"{file} is no file")
+    if file.stat().st_size > MOST_BYTES:
+        raise DataError(
+            f"{file} has {file.stat().st_size / 2**20:.0f} MB; a pilot needs some thousand rows: draw a sample of at "
+            f"most {MOST_BYTES // 2**20} MB first"
+        )
+
+
+def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float | None) -> float | str:
+    """The wanted error, given in one of three ways."""
+    if sum(value is not None for value in (error, mse, accuracy)) > 1:
+        raise ConfigurationError("--error, --mse and --accuracy say the same in three ways; give one of them")
+    if (mse is not None and classes) or (accuracy is not None and not classes):
+        right, wrong = ("--accuracy", "--mse") if classes else ("--mse", "--accuracy")
+        raise ConfigurationError(f"{wrong} does not fit the target; use {right}, or --error 0.8x")
+    if mse is not None:
+        return mse
+    return error or "0.8x" if accuracy is None else 1.0 - accuracy
+
+
+def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str, ...]) -> np.ndarray:
+    """Protected features by the names of the file's columns; those of a one-hot column go together."""
+    import numpy as np
+
+    from lpbench.cli.new_dataset import manifest_of
+    from lpbench.datasets.groups import group_names
+
+    sources = group_names(manifest_of("pilot", content), columns)
+    asked = [part.strip() for part in protect.split(",") if part.strip()]
+    if asked == ["all"]:
+        return np.ones(len(columns), dtype=bool)
+    for part in asked:
+        if part not in (*sources, target):
+            raise unknown_key("--protect: no feature", part, dict.fromkeys(sources))
+    return np.isin(sources, asked)
+
+
+def print_answer(answer: Need, goal: float | str, unit: str, protected: list[str], target: str) -> None:
+    """Print what is protected, the table, and last the answer."""
+    table, pilot = answer.table(), answer.pilot
+    wanted, constant = answer.wanted(goal), answer.least_useful()
+    model = type(pilot.models()["method"]).__name__
+    some = answer.guarantees[float(answer.budgets[-1])]
+    private = ", ".join([target, *protected[:5]]) + (", ..." if len(protected) > 5 else "")
+    print(f"""
+Protected   {private}: of each {unit}, by local privacy ({some.model}): against everybody, the collector included
+Not         the columns that are shown, who takes part; a {unit} with several rows spends a budget for each
+Sent        {table["bits"].min():.0f} to {table["bits"].max():.0f} bits a {unit}, what is shown included
+Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits of {len(pilot.y)} rows
+
+{answer.quantity.capitalize()}, with its 90 % interval; * no better than a private constant for certain""")
+    print(_grid(table))
+    print(f"best constant without privacy: {answer.baseline:.4g}")
+    if (table["extrapolated"]).any():
+        print(f"more than {answer.runs.users[-1]} users: extrapolated from the pilot")
+    lo, hi = answer.budgets.min(), answer.budgets.max()
+    print(f"\nAn error of {wanted:.4g} needs")
+    for row in answer.least_epsilon(error=goal).itertuples():
+        useful = constant.set_index("users")["epsilon"][row.users]
+        note = f"; below ε = {useful:.2g} a constant may do as well" if lo < useful < math.inf else ""
+        note = f"; no ε up to {hi:g} is certain to beat a constant" if math.isinf(useful) else note
+        print(f"  {row.users:>9} users: {_least('ε', row.epsilon, row.low, row.high, lo, hi)}{note}")
+    for row in answer.least_users(error=goal).itertuples():
+        print(f"  ε = {row.epsilon:<7g}: {_least('users', row.users, row.low, row.high, answer.runs.users[0], None)}")
+    epsilon = answer.least_epsilon(error=goal)["epsilon"].iloc[-1]
+    epsilon = hi if math.isinf(epsilon) else epsilon
+    public = "" if pilot.y_range is None else f", y_range=({pilot.y_range[0]:g}, {pilot.y_range[1]:g})"
+    public += "" if pilot.y_range is not None else ", public=False"
+    print(f"""
+Run it: lpbench.estimators.{model}(epsilon={epsilon:.3g}{public}).fit(X, y, mask=mask)
+        lpbench dataset=NAME method={"residual_gp" if pilot.y_range else "residual_score"} epsilon={epsilon:.3g}""")
+
+
+def _grid(table: pd.DataFrame) -> str:
+    """Errors, a line for each number of users and a column for each budget."""
+    budgets = list(dict.fromkeys(table["epsilon"]))
+    lines = [f"{'users':>9}" + "".join(f"{f'ε = {e:g}':>26}" for e in budgets) + f"{'without privacy':>18}"]
+    for n, part in table.groupby("users"):
+        cells = [f"{r.error:.4g} [{r.low:.4g}, {r.high:.4g}]{' ' if r.better else '*'}" for r in part.itertuples()]
+        lines.append(f"{n:>9}" + "".join(f"{c:>26}" for c in cells) + f"{part['without_privacy'].iloc[0]:>18.4g}")
+    return "\n".join(lines)
+
+
+def _least(what: str, value: float, low: float, high: float, least: float, most: float | None) -> str:
+    """A least budget or number of users, with its interval."""
+    digits = ".2g" if what == "ε" else ".0f"
+    if math.isinf(value):
+        return f"not reached{f' up to ε = {most:g}' if most else ' within 100 times the pilot'}" + (
+            "" if math.isinf(low) else f"; at best {what} = {low:{digits}}"
+        )
+    if value <= least:
+        return f"{what} = {value:{digits}} or less"
+    top = f"beyond {most:g}" if math.isinf(high) and most else "not reached" if math.isinf(high) else f"{high:{digits}}"
+    return f"{what} = {value:{digits}} [{low:{digits}}, {top}]"

@@ -1,0 +1,63 @@
+"""What intervals and sets share: who trains and who calibrates, and the estimator as the calibrating users meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.checks import check_number
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.estimators.base import LocalEstimator, check_epsilon
+from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate
+from lpbench.privacy import RandomizedResponse, Users
+
+#: Fewest users who calibrate.
+_FEWEST = 1
+
+
+class Calibrated(LocalEstimator):
+    """Base of both: trains the estimator on some users, and asks the others how far its scores reach."""
+
+    estimator: Any
+    share: float
+    epsilon: float | None
+    coverage: float
+
+    def _budget(self, estimator: Any) -> float:
+        return check_epsilon(estimator.epsilon if self.epsilon is None else self.epsilon)
+
+    def _calibrated(
+        self, users: Users, default: LocalEstimator, known: Mapping[str, Any], score: str, reach: float
+    ) -> LocalEstimator:
+        """Train on a random part of the users and search the coverage curve on the rest; nobody is asked twice."""
+        estimator = clone(default if self.estimator is None else self.estimator)
+        unit = (None, (0.0, 1.0), self.__dict__["domain"])
+        if estimator.get_params().get("domain") not in unit:
+            raise ConfigurationError(
+                f"the estimator's domain={estimator.domain!r} is not used: pass it as domain= to {type(self).__name__}"
+            )
+        epsilon, streams = self._budget(estimator), self._streams()
+        share = check_number("share", self.share, above=0, below=1)
+        level = check_number("coverage", self.coverage, above=0, below=1)
+        order = streams.generator("calibrating users").permutation(users.n)
+        n_calibrating = max(_FEWEST, round(share * users.n))
+        if users.n <= n_calibrating:
+            raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
+        given = {**known, "epsilon": epsilon, "random_state": streams.child("estimator")}
+        estimator.set_params(**{k: v for k, v in given.items() if k in estimator.get_params()})
+        estimator.learn_from(users.take(np.sort(order[n_calibrating:]), "training"))
+        # The seed of the users' noise does not stay in a model.
+        estimator.set_params(random_state=None)
+        mechanism = RandomizedResponse.for_budget(epsilon)
+        self.curve_ = CoverageCurve(reach, mechanism)
+        question = ThresholdQuestion(estimator, score, 0.0, mechanism)
+        calibrate(users, order[:n_calibrating], self.curve_, question, level)
+        users.note(f"{n_calibrating} users calibrate")
+        return estimator
+
+    def _threshold(self, coverage: float | None) -> float:
+        level = self.coverage if coverage is None else check_number("coverage", coverage, above=0, below=1)
+        return self.curve_.threshold(level)

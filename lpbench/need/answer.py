@@ -1,0 +1,297 @@
+"""Answers from a pilot sample: the error at each number of users and budget, the least budget, the fewest users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpbench.checks import check_number, check_whole
+from lpbench.errors import ConfigurationError
+from lpbench.need.pilot import SPLITS, TEST_SHARE, Pilot, Progress, Runs, make_pilot, run_pilot
+from lpbench.need.surface import Surface
+from lpbench.privacy import Guarantee
+from lpbench.seeds import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+#: Budgets that are asked about by default, and those among which the least is looked for.
+BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
+#: Numbers of users are refused beyond this multiple of the pilot's rows.
+FARTHEST = 100
+#: Rows on which the guarantee of a budget is read off.
+_ROWS_OF_GUARANTEE = 500
+#: Grid of the inverse: steps between the smallest and the largest budget, or number of users.
+_STEPS = 121
+
+
+@dataclass(frozen=True, eq=False)
+class Need:
+    """What a pilot sample tells of the error under local privacy; made by :func:`need`.
+
+    Attributes
+    ----------
+    pilot : Pilot
+    runs : Runs
+        Errors of the pilot runs, which everything else follows from.
+    budgets : ndarray
+        Budgets asked about.
+    users : int ndarray
+        Numbers of users asked about.
+    guarantees : dict of float to Guarantee
+        What a user spends and sends at each budget, as fitted to part of the pilot.
+    seed : int
+    """
+
+    pilot: Pilot
+    runs: Runs
+    budgets: np.ndarray
+    users: np.ndarray
+    guarantees: dict[float, Guarantee]
+    seed: int
+
+    @cached_property
+    def _surface(self) -> Surface:
+        return self._fitted("method")
+
+    @cached_property
+    def _constant(self) -> Surface:
+        return self._fitted("constant")
+
+    def _fitted(self, name: str) -> Surface:
+        streams = Streams(self.seed).child("surface", which=name)
+        return Surface(self.runs.users, self.runs.budgets, self.runs.losses[name], TEST_SHARE, streams)
+
+    @cached_property
+    def baseline(self) -> float:
+        """Error of the best constant without privacy, to which ``0.8x`` refers."""
+        return float(self.runs.losses["constant"][:, -1, -1].mean())
+
+    @property
+    def quantity(self) -> str:
+        """What an error is."""
+        return "mean squared error" if self.pilot.metric == "mse" else "share of wrong classes"
+
+    def error(self, users: Any, epsilon: Any) -> np.ndarray:
+        """Error and its 90 % interval: ndarray of shape (3, m) for m pairs of users and budget."""
+        users, epsilon = np.broadcast_arrays(np.asarray(users), np.asarray(epsilon, dtype=float))
+        _check_users(users, len(self.pilot.y))
+        return self._surface.at(users, epsilon)
+
+    def table(self) -> pd.DataFrame:
+        """Return one row for each number of users and budget.
+
+        Returns
+        -------
+        DataFrame
+            ``users``, ``epsilon``; ``error``, ``low``, ``high``: of the method, with its 90 % interval; ``constant``:
+            error of the private constant; ``without_privacy``: of the method at infinite epsilon; ``better``: whether
+            the whole interval is below the constant's error; ``bits``: what a user sends; ``extrapolated``: whether
+            there are more users than the pilot trained on.
+        """
+        import pandas as pd
+
+        n, epsilon = (grid.ravel() for grid in np.meshgrid(self.users, self.budgets, indexing="ij"))
+        error, low, high = self.error(n, epsilon)
+        constant = self._constant.at(n, epsilon)[0]
+        return pd.DataFrame(
+            {
+                "users": n, "epsilon": epsilon, "error": error, "low": low, "high": high, "constant": constant,
+                "without_privacy": self.error(n, np.inf)[0], "better": high < constant,
+                "bits": [self.guarantees[e].bits_up for e in epsilon], "extrapolated": n > self.runs.users[-1],
+            }
+        )  # fmt: skip
+
+    def wanted(self, error: float | str) -> float:
+        """Return a wanted error as a number: ``"0.8x"`` is 0.8 times that of the best constant without privacy."""
+        if isinstance(error, str) and error.endswith("x"):
+            try:
+                return float(error[:-1]) * self.baseline
+            except ValueError:
+                pass
+        try:
+            return check_number("error", float(error), above=0)
+        except ValueError as wrong:
+            raise ConfigurationError(
+                f"error={error!r} must be a number above 0, or a multiple of the constant's error such as '0.8x'"
+            ) from wrong
+
+    def least_epsilon(self, *, error: float | str, users: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return the least budget that reaches an error, at each number of users.
+
+        Parameters
+        ----------
+        error : float or str
+            See :meth:`wanted`; of classes the share that is wrong.
+        users : sequence of int, optional
+            None: those asked about.
+
+        Returns
+        -------
+        DataFrame
+            ``users``; ``epsilon``, ``low``, ``high``: the least budget and its 90 % interval, inf where none of those
+            between the smallest and the largest one asked about reaches it.
+        """
+        grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
+        asked = self.users if users is None else np.asarray(users)
+        return self._least(error, "users", asked, "epsilon", grid, lambda n: self.error(n, grid))
+
+    def least_users(self, *, error: float | str) -> pd.DataFrame:
+        """Return the fewest users that reach an error at each budget, as :meth:`least_epsilon` does."""
+        grid = np.unique(np.geomspace(self.runs.users[0], FARTHEST * len(self.pilot.y), _STEPS).astype(int))
+        return self._least(error, "epsilon", self.budgets, "users", grid, lambda e: self.error(grid, e))
+
+    def least_useful(self) -> pd.DataFrame:
+        """Return the least budget whose whole interval lies below the private constant's error, at each of ``users``.
+
+        Returns
+        -------
+        DataFrame
+            ``users``; ``epsilon``, inf where none of those between the smallest and the largest one does.
+        """
+        import pandas as pd
+
+        grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
+        found = []
+        for n in self.users:
+            constant = self._constant.at(np.full(grid.size, n), grid)[0]
+            found.append(_first(grid, self.error(n, grid)[2] < constant))
+        return pd.DataFrame({"users": self.users, "epsilon": found})
+
+    def _least(
+        self,
+        error: float | str,
+        given: str,
+        values: np.ndarray,
+        name: str,
+        grid: np.ndarray,
+        curves: Callable[[Any], np.ndarray],
+    ) -> pd.DataFrame:
+        import pandas as pd
+
+        wanted, rows = self.wanted(error), []
+        for value in values:
+            central, low, high = (_first(grid, curve <= wanted) for curve in curves(value))
+            rows.append({given: value, name: central, "low": low, "high": high})
+        return pd.DataFrame(rows)
+
+    def plot(self, path: Any = None) -> Figure:
+        """Draw the error over the number of users, a line and a band for each budget; save it where a path is given."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = figure.subplots()
+        largest = max(self.users.max(), self.runs.users[-1])
+        grid = np.unique(np.geomspace(self.runs.users[0], largest, 60).astype(int))
+        for k, epsilon in enumerate(self.budgets):
+            error, low, high = self.error(grid, epsilon)
+            axes.plot(grid, error, color=f"C{k}", label=f"ε = {epsilon:g}")
+            axes.fill_between(grid, low, high, color=f"C{k}", alpha=0.15, linewidth=0)
+        axes.plot(grid, self.error(grid, np.inf)[0], color="black", label="without privacy")
+        axes.axhline(self.baseline, color="grey", linestyle="--", label="best constant without privacy")
+        axes.axvline(self.runs.users[-1], color="grey", linestyle=":")
+        axes.set(xscale="log", yscale="log", xlabel="users (dotted: the pilot's)", ylabel=self.quantity)
+        axes.legend(fontsize="small")
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+
+def _first(grid: np.ndarray, reached: np.ndarray) -> float:
+    return float(grid[np.argmax(reached)]) if reached.any() else float("inf")
+
+
+def _check_users(users: np.ndarray, rows: int) -> None:
+    if users.size and users.max() > FARTHEST * rows:
+        raise ConfigurationError(
+            f"users={int(users.max())} is more than {FARTHEST} times the pilot's {rows} rows, beyond which nothing is "
+            "known of the error: ask about fewer users, or bring a larger pilot"
+        )
+
+
+def need(
+    X: Any,
+    y: Any,
+    *,
+    mask: Any = None,
+    budgets: Sequence[float] = BUDGETS,
+    users: Sequence[int] | None = None,
+    y_range: tuple[float, float] | None = None,
+    task: str | None = None,
+    target: str = "y",
+    seed: int = 0,
+    splits: int = SPLITS,
+    progress: Progress | None = None,
+) -> Need:
+    """Plan a private data collection from a pilot sample or a public sample like the population.
+
+    The tuning-free method (:class:`~lpbench.estimators.ResidualGP`, of classes
+    :class:`~lpbench.estimators.ResidualScore`) and the private constant are run at several sizes and budgets inside
+    the pilot, and a law that falls with users and budget (:mod:`lpbench.need.surface`) is fitted to their errors.
+    The pilot is read in the clear: it must be public, or yours to read.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Features, complete; they are scaled by their range in the pilot.
+    y : array-like of shape (n,)
+        Labels or classes.
+    mask : boolean array of shape (d,) or (n, d), optional
+        True = protected; None: every feature is protected. The target always is.
+    budgets : sequence of float
+        Values of epsilon.
+    users : sequence of int, optional
+        Numbers of users; None: the pilot's and 10 times as many.
+    y_range : (float, float), optional
+        Public range of the label. None: the pilot's, which must then be public knowledge.
+    task : {"regression", "classification"}, optional
+        None: decided by the target's values.
+    target : str
+        Name of the target, for messages.
+    seed, splits : int
+        Root seed, and number of random splits.
+    progress : callable (done, steps), optional
+        Called after each split.
+
+    Returns
+    -------
+    Need
+
+    Raises
+    ------
+    ConfigurationError, DataError
+        The pilot is too small or unfit, or the question lies too far beyond it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lpbench.need import need
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> answer = need(X, y, mask=[True] + [False] * 9, budgets=[1, 4], users=[1000], y_range=(0, 400), splits=4)
+    >>> answer.table()[["users", "epsilon", "better"]].to_numpy().tolist()
+    [[1000, 1.0, True], [1000, 4.0, True]]
+    """
+    pilot = make_pilot(X, y, mask, y_range, task, target, seed)
+    asked = np.unique([check_number("budgets", float(e), above=0) for e in budgets])
+    if asked.size == 0:
+        raise ConfigurationError("budgets=[] is empty: ask about one or more values of epsilon")
+    check_whole("splits", splits, least=2)
+    n = len(pilot.y)
+    numbers = np.unique([check_whole("users", k, least=1) for k in ([n, 10 * n] if users is None else users)])
+    _check_users(numbers, n)
+    inside = asked if asked.size <= len(BUDGETS) else np.geomspace(asked[0], asked[-1], len(BUDGETS))
+    runs = run_pilot(pilot, [*inside, np.inf], seed, splits, progress)
+    return Need(pilot, runs, asked, numbers, {float(e): _guarantee(pilot, float(e)) for e in asked}, seed)
+
+
+def _guarantee(pilot: Pilot, epsilon: float) -> Guarantee:
+    rows = slice(0, _ROWS_OF_GUARANTEE)
+    mask = np.broadcast_to(pilot.mask, pilot.X.shape)[rows]
+    model = pilot.models()["method"].set_params(epsilon=epsilon, random_state=0)
+    guarantee: Guarantee = model.fit(pilot.X[rows], pilot.y[rows], mask=mask).guarantee_
+    return guarantee

@@ -1,0 +1,177 @@
+"""Pilot runs: test errors of the tuning-free method and the private constant at several sample sizes and budgets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbench.checks import check_range
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.estimators import PrivateMajority, PrivateMean, ResidualGP, ResidualScore
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+#: Fewest rows of a pilot, and most that are run; of more a sample is drawn.
+FEWEST_ROWS, MOST_ROWS = 200, 5000
+#: Share of the rows that are held out, and shares of the others on which methods are trained.
+TEST_SHARE, TRAIN_SHARES = 0.2, (1.0, 0.5, 0.25, 0.125)
+#: Random splits, and the fewest from which an interrupted run answers.
+SPLITS, FEWEST_SPLITS = 12, 4
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """A pilot sample, scaled and checked.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Features in [0, 1].
+    y : ndarray of shape (n,)
+        Labels, or class codes.
+    mask : boolean ndarray of shape (d,) or (n, d)
+        True = protected.
+    y_range : (float, float) or None
+        Of labels; None: classes.
+    classes : ndarray
+        Public list of classes; empty for labels.
+    name : str
+        Of the target, for messages.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    mask: np.ndarray
+    y_range: tuple[float, float] | None
+    classes: np.ndarray
+    name: str
+
+    @property
+    def metric(self) -> str:
+        """Score of the runs."""
+        return "mse" if self.y_range is not None else "accuracy"
+
+    def models(self) -> dict[str, Any]:
+        """The tuning-free method and the private constant."""
+        if self.y_range is not None:
+            return {"method": ResidualGP(y_range=self.y_range), "constant": PrivateMean(y_range=self.y_range)}
+        known = np.arange(self.classes.size)
+        return {"method": ResidualScore(public=False, classes=known), "constant": PrivateMajority(classes=known)}
+
+
+def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int) -> Pilot:
+    """Check a pilot sample, draw :data:`MOST_ROWS` of more rows, and scale its features by their range.
+
+    Raises
+    ------
+    ConfigurationError, DataError
+        One sentence with the target's name and the way out.
+    """
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise DataError(f"X has shape {X.shape} and y shape {y.shape}; pass one row a user and one target value a row")
+    if len(y) < FEWEST_ROWS:
+        raise DataError(
+            f"the pilot has {len(y)} rows, from which no error can be extrapolated; {FEWEST_ROWS} rows are the least"
+        )
+    numeric = y.dtype.kind in "fiub"
+    if not np.isfinite(X).all() or (numeric and not np.isfinite(y.astype(np.float64)).all()):
+        where = "the features have" if not np.isfinite(X).all() else f"target {name!r} has"
+        raise DataError(f"{where} missing or infinite values; drop these rows or fill them first")
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise DataError(f"target {name!r} has a single value; nothing is left to predict: choose another")
+    if task is None:
+        task = "regression" if y.dtype.kind == "f" or (numeric and classes.size > 10) else "classification"
+    if task == "regression" and not numeric:
+        raise DataError(f"target {name!r} is text; give numbers, or task='classification'")
+    if task not in ("regression", "classification"):
+        raise ConfigurationError(f"task={task!r} must be 'regression' or 'classification'")
+    if task == "classification" and classes.size > len(y) // 20:
+        raise DataError(f"target {name!r} has {classes.size} classes in {len(y)} rows; group them, or give numbers")
+    mask = np.ones(X.shape[1], dtype=bool) if mask is None else np.asarray(mask)
+    if mask.dtype != bool or mask.shape not in (X.shape, X.shape[1:]):
+        raise DataError(f"mask has shape {mask.shape} and type {mask.dtype}; pass a boolean a feature, or X's shape")
+    lo, hi = X.min(axis=0), X.max(axis=0)
+    X = (X - lo) / np.where(hi > lo, hi - lo, 1.0)
+    kept = np.arange(len(y))
+    if len(y) > MOST_ROWS:
+        kept = np.sort(Streams(seed).generator("pilot rows").permutation(len(y))[:MOST_ROWS])
+    mask = mask[kept] if mask.ndim == 2 else mask
+    if task == "classification":
+        return Pilot(X[kept], codes[kept], mask, None, classes, name)
+    y = y.astype(np.float64)
+    known = (float(y.min()), float(y.max())) if y_range is None else check_range("y_range", y_range)
+    if y.min() < known[0] or y.max() > known[1]:
+        raise DataError(
+            f"target {name!r} has values outside its public range ({known[0]:g}, {known[1]:g}); declare a wider one, "
+            "or clip the column first"
+        )
+    return Pilot(X[kept], y[kept], mask, known, np.empty(0), name)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Errors of the pilot runs.
+
+    Attributes
+    ----------
+    users : int ndarray of shape (a,)
+        Numbers of training users.
+    budgets : ndarray of shape (b,)
+        The last is inf: no privacy.
+    losses : dict of str to ndarray of shape (splits, a, b)
+        Of "method" and "constant": mean squared errors, or shares of wrong classes.
+    """
+
+    users: np.ndarray
+    budgets: np.ndarray
+    losses: dict[str, np.ndarray]
+
+
+def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None) -> Runs:
+    """Run both methods at all sizes and budgets; smaller samples are parts of larger ones, with the same test rows.
+
+    An interrupt ends the runs early; from :data:`FEWEST_SPLITS` finished splits on the answer is made of these.
+    """
+    n = len(pilot.y)
+    held_out = round(TEST_SHARE * n)
+    sizes = np.array(sorted({math.ceil(share * (n - held_out)) for share in TRAIN_SHARES}))
+    rows: dict[str, list[np.ndarray]] = {name: [] for name in pilot.models()}
+    try:
+        for split in range(splits):
+            streams = Streams(seed).child("need", split=split)
+            order = streams.generator("split").permutation(n)
+            found = [_scores(pilot, order[held_out:][:size], order[:held_out], budgets, streams) for size in sizes]
+            for name, parts in rows.items():
+                parts.append(np.array([scores[name] for scores in found]))
+            if progress is not None:
+                progress(split + 1, splits)
+    except KeyboardInterrupt:
+        if min(map(len, rows.values())) < FEWEST_SPLITS:
+            raise
+    finished = min(map(len, rows.values()))
+    return Runs(sizes, np.asarray(budgets), {name: np.array(parts[:finished]) for name, parts in rows.items()})
+
+
+def _scores(
+    pilot: Pilot, train: np.ndarray, test: np.ndarray, budgets: Sequence[float], streams: Streams
+) -> dict[str, np.ndarray]:
+    """Losses of both methods at every budget, on the same users with the same randomness."""
+    mask = np.broadcast_to(pilot.mask, pilot.X.shape)[train]
+    problem = Problem(
+        pilot.X[train], pilot.y[train], pilot.X[test], pilot.y[test], mask,
+        y_range=pilot.y_range, metric=pilot.metric,
+        classes=np.arange(pilot.classes.size) if pilot.y_range is None else None,
+    )  # fmt: skip
+    found = {}
+    for name, model in pilot.models().items():
+        values = model.sweep(problem, budgets, {}, streams.child(name)).values[:, 0]
+        found[name] = values if pilot.y_range is not None else 1.0 - values
+    return found

@@ -1,0 +1,82 @@
+"""``lpbench need``: the answer is the last thing on the screen, and every bad file ends in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.cli import need as module
+from lpbench.cli.main import main
+from lpbench.need import pilot
+
+
+def people(n: int = 240) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age, sex = rng.uniform(18, 80, n).round(1), rng.choice(["f", "m"], n)
+    income = 20 + 0.8 * age + 10 * (sex == "m") + rng.normal(0, 4, n)
+    return pd.DataFrame({"age": age, "sex": sex, "children": rng.integers(0, 4, n), "income": income.round(3)})
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(pilot, "SPLITS", 2)
+
+    def call(frame: pd.DataFrame, *options: str) -> tuple[int, str, str]:
+        frame.to_csv(tmp_path / "pilot.csv", index=False)
+        code = main(["need", str(tmp_path / "pilot.csv"), *options])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_the_answer_comes_last(run):
+    code, out, _ = run(
+        people(), "--target", "income", "--protect", "income,age", "--range", "0", "150", "--epsilon", "1,4",
+        "--users", "240:2400", "--error", "0.8x", "--unit", "household",
+    )  # fmt: skip
+    assert code == 0
+    assert "Protected   income, age: of each household" in out and "semi_feature_ldp" in out
+    last = out[out.index("An error of") :]
+    assert "240 users" in last and "2400 users" in last and "ε = 4" in last
+    assert "ResidualGP(epsilon=" in last and "y_range=(0, 150)" in last
+    assert "leaks" not in out
+
+
+def test_a_range_from_the_file_is_a_leak(run):
+    code, out, _ = run(people(), "--epsilon", "4", "--users", "240")
+    assert code == 0 and "taken from the file, which leaks" in out
+
+
+BAD = {
+    "text": (people().assign(income="much"), (), "income"),
+    "constant": (people().assign(income=1.5), (), "income"),
+    "50 rows": (people(50), (), "50 rows"),
+    "missing target": (people(), ("--target", "wage"), "wage"),
+    "missing column": (people(), ("--protect", "wage"), "wage"),
+    "one class": (people().assign(income="yes"), (), "income"),
+    "many texts": (people().assign(income=[f"t{k}" for k in range(240)]), (), "income"),
+    "no values": (people().assign(income=np.nan), (), "income"),
+    "range": (people(), ("--range", "0", "10"), "income"),
+    "accuracy of numbers": (people(), ("--accuracy", "0.9"), "--mse"),
+    "two goals": (people(), ("--mse", "1", "--error", "0.5x"), "one of them"),
+    "no number": (people(), ("--epsilon", "a"), "numbers above 0"),
+    "no span": (people(), ("--epsilon", "8:1"), "LOW:HIGH"),
+    "too far": (people(), ("--users", "1000000"), "100 times"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_ends_in_one_sentence(run, case):
+    frame, options, named = BAD[case]
+    code, _, error = run(frame, *options)
+    lines = [line for line in error.splitlines() if line.startswith("error: ")]
+    assert code == 2 and len(lines) == 1 and named in lines[0]
+
+
+def test_a_huge_file_is_not_read(run, monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
+    code, _, error = run(people())
+    assert code == 2 and "draw a sample" in error
+    assert main(["need", "nowhere.csv"]) == 2

@@ -1,0 +1,124 @@
+"""Planning from a pilot: predictions fall with users and budget, and say how far they can be trusted."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.need import answer as answer_module
+from lpbench.need import need
+from lpbench.need.pilot import FEWEST_SPLITS
+from lpbench.need.surface import Surface
+from lpbench.seeds import Streams
+from scripts.write_need import PAGE, with_numbers
+
+X, Y = load_diabetes(return_X_y=True)
+MASK = np.arange(10) < 2
+
+
+@pytest.fixture(scope="module")
+def answer():
+    return need(X, Y, mask=MASK, budgets=[1, 4], users=[442, 4420], y_range=(0, 400), splits=4)
+
+
+def test_errors_fall_with_users_and_budget(answer):
+    users, epsilon = np.geomspace(40, 44200, 15).astype(int), np.geomspace(1.0, 4.0, 9)
+    for part in answer.error(*np.meshgrid(users, epsilon, indexing="ij")).reshape(3, 15, 9):
+        assert (np.diff(part, axis=0) <= 1e-9 * part.max()).all()
+        assert (np.diff(part, axis=1) <= 1e-9 * part.max()).all()
+
+
+def test_table_least_budget_and_fewest_users_agree(answer):
+    table = answer.table()
+    assert ((table["low"] <= table["error"]) & (table["error"] <= table["high"])).all()
+    assert (table["without_privacy"] <= table["error"]).all() and (table["bits"] > 0).all()
+    wanted = float(answer.error(2000, 2.0)[0, 0])
+    (least,) = answer.least_epsilon(error=wanted, users=[2000]).itertuples()
+    assert least.epsilon == pytest.approx(2.0, rel=0.02) and least.low <= least.epsilon <= least.high
+    assert answer.wanted("0.5x") == pytest.approx(0.5 * answer.baseline)
+    assert np.isinf(answer.least_epsilon(error=1e-3)["epsilon"]).all()
+    assert (answer.least_users(error="0.9x")["users"].diff().dropna() <= 0).all()
+
+
+def test_the_same_seed_gives_the_same_answer(answer):
+    again = need(X, Y, mask=MASK, budgets=[1, 4], users=[442, 4420], y_range=(0, 400), splits=4)
+    assert again.table().equals(answer.table())
+
+
+def test_the_interval_widens_beyond_the_pilot(answer):
+    _, low, high = answer.error([350, 40000], 1.0)
+    assert high[1] / low[1] > high[0] / low[0]
+
+
+def test_the_law_is_found_where_it_holds():
+    """Errors 1 + 300 / (n v) with small noise: the extrapolation to 20 times the users holds the truth."""
+    from lpbench.need.surface import information
+
+    users, budgets = np.array([100, 200, 400, 800]), np.array([0.5, 1.0, 2.0, 4.0, np.inf])
+    s = np.outer(users, [information(e) for e in budgets])
+    noise = np.exp(0.02 * Streams(0).generator("noise").normal(size=(12, *s.shape)))
+    surface = Surface(users, budgets, (1.0 + 300.0 / (300.0 + s)) * noise, 0.2, Streams(1))
+    for n in (800, 16000):
+        _, low, high = surface.at(np.array([n]), np.array([1.0]))[:, 0]
+        assert low <= 1.0 + 300.0 / (300.0 + n * information(1.0)) <= high
+
+
+def test_classes():
+    features, y = load_breast_cancer(return_X_y=True)
+    found = need(features, y, budgets=[4], users=[600], splits=2, mask=np.arange(30) < 3)
+    assert found.quantity == "share of wrong classes" and 0 < found.table()["error"].iloc[0] < found.baseline < 0.5
+
+
+def test_a_plot_has_a_line_for_every_budget(answer, tmp_path):
+    figure = answer.plot(tmp_path / "need.png")
+    assert len(figure.axes[0].lines) == 2 + 3 and (tmp_path / "need.png").stat().st_size > 0
+
+
+def test_an_interrupt_leaves_what_was_computed():
+    def stop(after):
+        def progress(done, _):
+            if done == after:
+                raise KeyboardInterrupt
+
+        return progress
+
+    options = {"mask": MASK, "budgets": [4], "users": [442], "y_range": (0, 400)}
+    found = need(X[:200], Y[:200], progress=stop(FEWEST_SPLITS), **options)
+    assert len(found.runs.losses["method"]) == FEWEST_SPLITS
+    with pytest.raises(KeyboardInterrupt):
+        need(X[:200], Y[:200], progress=stop(1), **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": X[:50], "y": Y[:50]}, "50 rows"),
+        ({"y": np.full(442, 3.0)}, "'y' has a single value"),
+        ({"y": np.array(["text"] * 441 + ["other"]), "task": "regression"}, "'y' is text"),
+        ({"y": np.where(np.arange(442) == 3, np.nan, Y)}, "'y' has missing"),
+        ({"X": np.where(X == X[3, 1], np.nan, X)}, "features have missing"),
+        ({"y_range": (0, 100)}, "outside its public range"),
+        ({"users": [100_000]}, "more than 100 times"),
+        ({"budgets": []}, "budgets="),
+        ({"mask": np.ones(3, dtype=bool)}, "mask has shape"),
+        ({"y": np.arange(442).astype(str)}, "442 classes"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    given = {"X": X, "y": Y, "y_range": (0, 400), **change}
+    with pytest.raises((DataError, ConfigurationError), match=message):
+        need(given.pop("X"), given.pop("y"), **given)
+
+
+def test_the_documented_example_runs():
+    result = doctest.testmod(answer_module)
+    assert result.attempted and not result.failed
+
+
+def test_the_page_shows_the_committed_numbers():
+    text = PAGE.read_text(encoding="utf-8")
+    assert with_numbers(text) == text, "run scripts/write_need.py"
