@@ -63,5 +63,5 @@ def test_the_steps_end_green(copy):
     copy(" && ".join(LINT))
     files = [f"tests/{name}.py" if "/" in name else f"tests/test_{name}.py" for name in EVERYWHERE]
     copy(f"python -m pytest -q -m 'not slow' -p no:cacheprovider {' '.join(files)}")
-    said = copy("python -m pytest -q -m 'not slow' -p no:cacheprovider -k my_slices tests/estimators tests/audit")
+    said = copy("python -m pytest -m 'not slow' -p no:cacheprovider -k my_slices tests/estimators tests/audit")
     assert re.search(r"1\d passed", said), "its own test, and the contracts and audits of all methods"
