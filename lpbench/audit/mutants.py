@@ -278,8 +278,9 @@ class _Door(SealedUsers):
         if self.mutant in DEVICES:
             device = DEVICES[self.mutant](inner=device, kept=[] if self.mutant == "device_that_remembers" else None)
         first = send(self, device, *asked)
-        if self.mutant == "asked_twice":
-            send(self.take(np.arange(self.n), "once more"), device, *asked)
+        if self.mutant == "asked_again":
+            for more in range(3):  # a method may leave half of its budget, so that a second time would keep its promise
+                send(self.take(np.arange(self.n), f"again {more}"), device, *asked)
         if self.mutant == "records_revealed":
             self.reveal()
         if self.mutant == "randomness_used_twice":
@@ -301,7 +302,7 @@ class _Nudged(Corrupted):
 
 
 #: Everything that goes wrong at the door itself.
-DOORS = ("asked_twice", "records_revealed", "randomness_used_twice", "guarantee_lowered")
+DOORS = ("asked_again", "records_revealed", "randomness_used_twice", "guarantee_lowered")
 MUTANTS = (*DEVICES, *DOORS)
 
 
