@@ -37,18 +37,21 @@ def run(tmp_path_factory):
     return done.stdout, folder / "my_study"
 
 
+@pytest.mark.slow
 def test_the_output_is_what_the_page_shows(run):
     shown = [line.strip() for block in blocks("text") for line in block.splitlines() if line.strip()]
     assert len(shown) >= 5
     assert not [line for line in shown if line not in run[0]]
 
 
+@pytest.mark.slow
 def test_method_and_data_set_keep_the_contract(run):
     assert "1 method(s), 8 checks, 0 broken" in run[0]
     assert run[0].count("1 method(s), 1 checks, 1 broken") == 3, "broken promises are caught"
     assert "1 dataset(s), 3 checks, 0 broken" in run[0]
 
 
+@pytest.mark.slow
 def test_both_are_in_the_table_and_on_the_page(run):
     assert re.search(r"^ *my_mean .* ±", run[0], re.MULTILINE) and re.search(r"^ *method .*costs", run[0], re.MULTILINE)
     table = (run[1] / "results" / "own" / "first" / "first.tex").read_text(encoding="utf-8")
@@ -62,6 +65,7 @@ def test_both_are_in_the_table_and_on_the_page(run):
     assert "My mean" in page and "Costs" in page
 
 
+@pytest.mark.slow
 def test_the_checkout_is_left_alone(run):
     status = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True)
     assert "my_mean" not in status.stdout and "costs" not in status.stdout

@@ -127,7 +127,7 @@ def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str
     import numpy as np
 
     from lpbench.cli.new_dataset import manifest_of
-    from lpbench.datasets.groups import group_names
+    from lpbench.datasets.real import group_names
 
     sources = group_names(manifest_of("pilot", content), columns)
     asked = [part.strip() for part in protect.split(",") if part.strip()]

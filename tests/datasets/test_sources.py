@@ -203,6 +203,7 @@ def test_compressed_files_that_are_damaged_are_one_sentence(workshop, name):
         load_table("toy")
 
 
+@pytest.mark.slow
 def test_plain_files_have_a_limit_of_size(workshop):
     sparse = workshop.mirror / "toy.csv"
     with sparse.open("wb") as file:
