@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,19 @@ from lpbench.estimators.base import LocalEstimator, check_epsilon
 from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate
 from lpbench.privacy import RandomizedResponse, Users
 
-#: Fewest users who calibrate.
-_FEWEST = 1
 
-
+@dataclass(eq=False, repr=False)
 class Calibrated(LocalEstimator):
     """Base of both: trains the estimator on some users, and asks the others how far its scores reach."""
 
-    estimator: Any
-    share: float
-    epsilon: float | None
-    coverage: float
+    rounding = "linear algebra of the BLAS"
+    uses_mask = True
+    uses_public = True
+
+    estimator: Any = None
+    share: float = 0.2
+    epsilon: float | None = None
+    coverage: float = 0.9
 
     def _budget(self, estimator: Any) -> float:
         return check_epsilon(estimator.epsilon if self.epsilon is None else self.epsilon)
@@ -43,7 +46,7 @@ class Calibrated(LocalEstimator):
         share = check_number("share", self.share, above=0, below=1)
         level = check_number("coverage", self.coverage, above=0, below=1)
         order = streams.generator("calibrating users").permutation(users.n)
-        n_calibrating = max(_FEWEST, round(share * users.n))
+        n_calibrating = max(1, round(share * users.n))
         if users.n <= n_calibrating:
             raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
         given = {**known, "epsilon": epsilon, "random_state": streams.child("estimator")}

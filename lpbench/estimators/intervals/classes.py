@@ -43,14 +43,6 @@ class PrivateSets(Calibrated, LocalClassifier):
     """
 
     costs = (150000, 28, 70000)
-    rounding = "linear algebra of the BLAS"
-    uses_mask = True
-    uses_public = True
-
-    estimator: Any = None
-    share: float = 0.2
-    epsilon: float | None = None
-    coverage: float = 0.9
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
     def learn(self, users: Users) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -53,14 +53,6 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     """
 
     costs = (0, 22, 70000)
-    rounding = "linear algebra of the BLAS"
-    uses_mask = True
-    uses_public = True
-
-    estimator: Any = None
-    share: float = 0.2
-    epsilon: float | None = None
-    coverage: float = 0.9
 
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
