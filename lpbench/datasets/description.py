@@ -147,4 +147,5 @@ def _identity(manifest: Manifest, available: bool) -> str:
             "groups": manifest.groups,
             "sensitivity": manifest.sensitivity.get("order"),
         }
+        facts |= {key: value for key, value in manifest.sensitivity.items() if key == "importance"}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

@@ -60,7 +60,8 @@ class Manifest:
         without being listed, and stand here under the name of the column.
     sensitivity : dict
         ``order`` (names of features or groups, most sensitive first; the rest follows in column order, or the word
-        ``columns``) and ``reason``.
+        ``columns``) and ``reason``; ``importance``: the same by their importance in a forest on all rows
+        (``RandomForestRegressor(random_state=0)``), for ``sensitivity=importance``.
     y_range : (float, float) or None
         Range of the label: minimum and maximum of the full file, by which printed tables scale. That they are public is
         an assumption of those tables.

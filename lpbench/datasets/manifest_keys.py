@@ -61,6 +61,7 @@ FEATURE = {
 SENSITIVITY = {
     "order": "features or groups, most sensitive first (the rest follows), or the word `columns`",
     "reason": "why",
+    "importance": "the same by importance in a forest on all rows, for `sensitivity=importance`",
 }
 FINGERPRINT = {
     "rows": "rows of the table",

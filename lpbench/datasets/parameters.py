@@ -15,7 +15,7 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "split": ("random", "random, or published: the split of the released files"),
     "test_size": (None, "share of test rows: 0.3 for regression, 0.2 of the private rows for classification"),
     "deduplicate": (False, "whether repeated rows are left out"),
-    "sensitivity": ("manifest", "order of the columns, most sensitive first: manifest, columns, reversed or random"),
+    "sensitivity": ("manifest", "order of the columns: manifest, columns, reversed, random or importance"),
     "private_fraction": (1.0, "share of the training rows that is used"),
     "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
     "n_public": (None, "public rows that are used: all"),

@@ -88,17 +88,20 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
 
     Parameters
     ----------
-    choice : {"manifest", "columns", "reversed", "random"}
-        The manifest's order, the file's, the manifest's backwards, or one drawn per replication.
+    choice : {"manifest", "columns", "reversed", "random", "importance"}
+        The manifest's order, the file's, the manifest's backwards, one drawn per replication, or the manifest's list of
+        what a forest finds most important.
     """
     unchanged = slice(None)
     if choice == "columns":
         return unchanged
     if choice == "random":
         return streams.generator("sensitivity").permutation(len(table.columns))
-    if choice not in ("manifest", "reversed"):
-        raise ConfigurationError(f"sensitivity={choice!r} must be manifest, columns, reversed or random")
-    first = manifest.sensitivity.get("order", "columns")
+    if choice not in ("manifest", "reversed", "importance"):
+        raise ConfigurationError(f"sensitivity={choice!r} must be manifest, columns, reversed, random or importance")
+    if choice == "importance" and "importance" not in manifest.sensitivity:
+        raise ConfigurationError(f"data set {manifest.name}: its manifest states no `importance` of the features")
+    first = manifest.sensitivity.get("importance" if choice == "importance" else "order", "columns")
     if first == "columns":
         return unchanged if choice == "manifest" else slice(None, None, -1)
     position = {name: [k] for k, name in enumerate(table.columns)}

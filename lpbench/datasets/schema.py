@@ -231,7 +231,7 @@ _KEYS: Mapping[str, Check] = {
         _listed(_or_mapping(_SCALAR, _entry({"column": _SCALAR}, _CODES, *_CODES))), _entry({"all_except": _CELLS})
     ),
     "groups": _mapped(_CELLS),
-    "sensitivity": _entry({}, {"order": _order, "reason": _TEXT}),
+    "sensitivity": _entry({}, {"order": _order, "reason": _TEXT, "importance": _listed(_SCALAR)}),
     "y_range": _or_none(_pair),
     "scale": _or_none(_pair),
     "fingerprint": _PROMISED,

@@ -17,7 +17,9 @@ SUPPORT = {
     "silent": "our choice where the text is silent",
     "code": "the authors' public code",
     "inferred": "a pattern in the printed numbers",
-    "tried": "tried, not adopted",
+    "found": "found after the fact: its distance alone",
+    "tried": "tried, no nearer",
+    "refuted": "tried and refuted: farther off",
 }
 
 
@@ -30,8 +32,8 @@ class Step:
     reading : str
         What differs from the step before it, or from the first one where it was tried.
     method : str
-        Selector under which it was run.
-    support : {"text", "silent", "code", "inferred", "tried"}
+        Selector under which it was run; several, joined by "or": the best of them in each replication, as of one grid.
+    support : {"text", "silent", "code", "inferred", "found", "tried", "refuted"}
         What it rests on, see :data:`SUPPORT`.
     experiment : str
         Where it was run; empty: in the artefacts themselves.

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import train_test_split
 
 from lpbench.datasets import describe, list_datasets, load_manifest, load_table, make_problem
@@ -133,6 +134,35 @@ def test_random_order_of_sensitivity_is_drawn_per_replication():
     assert columns(0) == columns(0)
     assert len({columns(r) for r in range(5)}) > 1
     assert sorted(columns(0)) == sorted(columns(1))
+
+
+def test_order_of_importance_is_the_manifests_and_needs_one(workshop):
+    workshop.file()
+    workshop.manifest(sensitivity={"order": ["kind"], "reason": "", "importance": ["size", "kind"]})
+    workshop.manifest("plain")
+    assert make_problem("toy", {"sensitivity": "importance"}).context["columns"] == ("size", "kind")
+    assert make_problem("toy").context["columns"] == ("kind", "size")
+    with pytest.raises(ConfigurationError, match="plain: its manifest states no `importance`"):
+        make_problem("plain", {"sensitivity": "importance"})
+
+
+def test_order_of_importance_identifies_the_data_where_it_is_stated(workshop):
+    workshop.file()
+    orders = ({}, {"importance": ["size", "kind"]}, {"importance": ["kind", "size"]})
+    for name, order in zip("abc", orders, strict=True):
+        workshop.manifest(name, sensitivity={"order": "columns", "reason": "", **order}, draws_as="toy")
+    assert len({describe(name).fingerprint for name in "abc"}) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["aquatic_toxicity", "fish_toxicity", "istanbul_stock", "portfolio", "pyrimidines"])
+def test_order_of_importance_is_that_of_a_forest(name):
+    if not describe(name).available:
+        pytest.skip("not at hand")
+    table = load_table(name)
+    forest = RandomForestRegressor(random_state=0).fit(table.X, table.y)
+    order = np.argsort(-forest.feature_importances_, kind="stable")
+    assert load_manifest(name).sensitivity["importance"] == [table.columns[k] for k in order]
 
 
 @pytest.mark.parametrize("choice", ["columns", "reversed"])

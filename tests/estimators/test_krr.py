@@ -125,3 +125,11 @@ def test_reports_of_features_have_the_stated_law_and_tell_nothing_of_what_is_sho
         expected = GRR(1.0, 3).channel()[inputs[0, column]]
         found = np.bincount(reports[:, column], minlength=3) / N
         assert (abs(found - expected) < 6 * np.sqrt(expected * (1 - expected) / N)).all()
+
+
+def test_mostly_label_spends_seven_tenths_on_the_label_and_the_budget_in_all():
+    shown, labels, spent = messages(budget="mostly_label")
+    unit = noisy_labels(Y, LabelQuestion((-1.0, 1.0), 2.0), Streams(7)) - Y
+    np.testing.assert_allclose(labels - Y, unit / 0.7, rtol=1e-9)
+    response = GRR(0.3 * 2.0 / MASK.sum(axis=1).max(), 2).epsilon * MASK.sum(axis=1).max()
+    assert spent.epsilon == pytest.approx(0.7 * 2.0 + response) and spent.epsilon <= 2.0 + 1e-12

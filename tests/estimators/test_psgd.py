@@ -265,6 +265,12 @@ def test_one_vector_spends_the_whole_budget(hidden_ratio, parameters):
     assert guarantee.bits_up == guarantee.bits_down == 64 * parameters
 
 
+@pytest.mark.parametrize(("hidden_ratio", "tensors"), [(0, 2), (1, 4)])
+def test_a_budget_for_each_tensor_is_stated_as_their_sum(hidden_ratio, tensors):
+    guarantee = PSGD(1.5, hidden_ratio, budget="tensor").fit(X[:30], Y[:30]).guarantee_
+    assert guarantee.epsilon == pytest.approx(tensors * 1.5)
+
+
 @pytest.mark.parametrize(
     "params", [{"learning_rate": -1.0}, {"hidden_ratio": math.nan}, {"warm_rate": "none"}, {"epsilon": 0}]
 )

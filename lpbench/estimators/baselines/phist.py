@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_whole
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, check_epsilon, expand_grid
 from lpbench.estimators.baselines.grid_sums import NOISES, GridDevice, NamedCells, NoisyGrid
+from lpbench.estimators.baselines.phist_released import MOST_CELLS, ReleasedHistogram
 from lpbench.estimators.lpct.votes import (
     VoteDevice,
     VoteMechanism,
@@ -41,6 +43,7 @@ class GridVoteDevice(GridDevice, VoteDevice):
 
 
 VOTE = GridVoteDevice()
+VERSIONS = ("text", "released")
 
 
 @dataclass(eq=False, repr=False)
@@ -63,13 +66,16 @@ class PHIST(LocalClassifier):
     noise : {"laplace", "discrete"}
         ``discrete``: Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point
         noise, at the same exact epsilon.
+    version : {"text", "released"}
+        ``released``: the authors' public code, which sets its seed inside ``fit`` and is *not* private; ``guarantee_``
+        says so. Two classes.
     domain, classes, random_state
         See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    histogram_ : NoisyGrid
+    histogram_ : NoisyGrid or ReleasedHistogram
         The curator's noisy histogram.
     guarantee_ : Guarantee
     """
@@ -79,14 +85,26 @@ class PHIST(LocalClassifier):
     epsilon: float = 1.0
     bins: int = 2
     noise: str = "laplace"
+    version: str = "text"
 
     protects = "record"
 
     def learn(self, users: Users) -> Self:
         """Sum the users' votes."""
+        if check_choice("version", self.version, VERSIONS) == "released":
+            self.histogram_: NoisyGrid | ReleasedHistogram = self._released(users)
+            return self
         question = self._question(users.n_features)
         self.histogram_ = NoisyGrid(GridCells(self.bins, users.n_features), users.n, users.sums(VOTE, question))
         return self
+
+    def _released(self, users: Users) -> ReleasedHistogram:
+        check_whole("bins", self.bins, least=1)
+        if self.bins**users.n_features > MOST_CELLS or self.classes_.size > 2:
+            raise ConfigurationError(f"version='released' needs two classes and at most {MOST_CELLS} cells")
+        records = users.reveal()
+        users.note("the noise is that of one seed, known to everybody: no budget holds")
+        return ReleasedHistogram.collect(records.X, records.y, self.bins)
 
     def _question(self, n_features: int) -> VoteQuestion:
         """What the users are asked: a vote in the cells of the grid."""
@@ -96,6 +114,8 @@ class PHIST(LocalClassifier):
 
     def _shares(self, X: np.ndarray) -> np.ndarray:
         """Shares of the classes k >= 1 in the cells of X (m, d), shape (n_classes - 1, m)."""
+        if isinstance(self.histogram_, ReleasedHistogram):
+            return self.histogram_.shares(X, [self.epsilon])
         return _shares(self.histogram_.at(X))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
@@ -116,11 +136,21 @@ class PHIST(LocalClassifier):
             for point in expand_grid(grid):
                 model = clone(self).set_params(**point)
                 model._meet(task.users)
+                if self.version == "released":
+                    values.append(model._scores_of_released(task, budgets, test))
+                    continue
                 asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
                 votes = task.users.sums_of_many(VOTE, NamedCells(asked, test))
                 values.append(task.score(model.classes_[decide(_shares(votes))]))
             results.append(SweepResult(np.column_stack(values)))
         return results
+
+    def _scores_of_released(self, task: Task, budgets: Sequence[float], test: np.ndarray) -> np.ndarray:
+        """Scores of all budgets; NaN where there are too many cells."""
+        if self.bins**task.users.n_features > MOST_CELLS:
+            return np.full(len(budgets), np.nan)
+        shares = self._released(task.users).shares(test, list(budgets))
+        return task.score(self.classes_[(shares > 0.5).astype(int)])
 
 
 def _shares(votes: np.ndarray) -> np.ndarray:

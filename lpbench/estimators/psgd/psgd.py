@@ -22,6 +22,7 @@ from lpbench.privacy import SignedPrivUnitG, Users
 from lpbench.problem import Problem
 
 WARM_RATES = ("curvature", "learning_rate")
+BUDGETS = ("user", "tensor")
 
 #: Bytes that the weights of all runs and replications of one batch may take, so that a step stays in the cache.
 _BATCH_BYTES = 1 << 24
@@ -36,8 +37,8 @@ class PSGD(BinaryClassifier):
     gradient g becomes ``+-g/|g|`` with probability ``(1 +- |g|)/2``, which is unbiased and of length 1, and that goes
     through PrivUnitG. The interaction is sequential, one message per user.
 
-    The authors of LPCT spend epsilon once per parameter tensor, leave short gradients short, for which PrivUnitG proves
-    nothing, and take public gradient steps in between; none of it is followed here.
+    The authors of LPCT spend epsilon once per parameter tensor (``budget="tensor"``), leave short gradients short, for
+    which PrivUnitG proves nothing, and take public gradient steps in between; the rest of it is not followed here.
 
     Parameters
     ----------
@@ -51,6 +52,9 @@ class PSGD(BinaryClassifier):
         Step length of the 100 full-batch steps on the public sample. ``curvature``: 4 / lambda_max(X^T X / q), under
         which the loss of the linear model cannot increase, because the paper's text starts from a minimizer.
         ``learning_rate``: that of the pass, as in the authors' code; small rates then hardly move.
+    budget : {"user", "tensor"}
+        ``tensor``: epsilon for each tensor of weights (the linear model has two, a network four), as in the authors'
+        code: 2 epsilon or 4 epsilon, which ``guarantee_`` states.
     domain, classes, random_state
         See :class:`~lpbench.estimators.base.LocalClassifier`.
 
@@ -69,6 +73,12 @@ class PSGD(BinaryClassifier):
     hidden_ratio: float = 0
     learning_rate: float = 0.01
     warm_rate: str = "curvature"
+    budget: str = "user"
+
+    @property
+    def exceeds_budget(self) -> bool:  # type: ignore[override]
+        """``tensor`` spends epsilon for every tensor of weights."""
+        return self.budget == "tensor"
 
     def learn(self, users: Users) -> Self:
         """Start from the public sample and ask one user after the other."""
@@ -84,6 +94,8 @@ class PSGD(BinaryClassifier):
     def _mechanism(self, epsilon: float, n_features: int) -> SignedPrivUnitG:
         check_number("hidden_ratio", self.hidden_ratio, least=0)
         h, n_inputs = self._n_hidden(n_features), n_features + 1
+        if check_choice("budget", self.budget, BUDGETS) == "tensor":
+            epsilon = (4 if h else 2) * epsilon
         return SignedPrivUnitG(check_epsilon(epsilon), h * n_inputs + h + 1 if h else n_inputs)
 
     def _order(self, users: Users) -> np.ndarray:

@@ -32,7 +32,7 @@ PAPER = Paper(
     configurations={
         "as registered": (),
         "text": ("text",),
-        "authors' code": ("published_code", "published_tables"),
+        "authors' code": ("released",),
     },
     judge="as registered: the text for the tables; for the figures, whose text and settings contradict each other, the "
     "authors' code. L15 and L17 are shown under the authors' code as well.",

@@ -51,7 +51,7 @@ def _step(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "reading": row["reading"],
         "support": SUPPORT[row["support"]],
-        "adopted": row["support"] != "tried",
+        "adopted": row["support"] not in ("found", "tried", "refuted"),
         "cells": f"{row['cells']:g}",
         "replications": f"{row['replications']:g}",
         "share": row["within"],

@@ -1,0 +1,76 @@
+"""PHIST as the authors of LPCT ran it: facts of their public code, for comparison; it keeps no privacy promise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+#: Cells beyond which the code is not followed here; its own limit is 2^30.
+MOST_CELLS = 2**24
+#: Cells whose noise is drawn at once.
+_CHUNK = 2**20
+
+
+@dataclass
+class ReleasedHistogram:
+    """Votes for class 1 and users of each cell that holds users.
+
+    Attributes
+    ----------
+    bins, n_features, n : int
+    cells : int ndarray of shape (k,)
+        Numbers of the cells, ascending.
+    sums : ndarray of shape (2, k)
+    """
+
+    bins: int
+    n_features: int
+    n: int
+    cells: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def collect(cls, X: np.ndarray, codes: np.ndarray, bins: int) -> Self:
+        """Count the rows."""
+        cells, place = np.unique(_numbers(X, bins), return_inverse=True)
+        return cls(bins, X.shape[1], X.shape[0], cells, np.stack([np.bincount(place, codes), np.bincount(place)]))
+
+    def shares(self, X: np.ndarray, budgets: list[float]) -> np.ndarray:
+        """Share of class 1 for each budget and row of X (m, d), which the code cuts at 1/2: shape (budgets, m).
+
+        The code sets seed 1 inside ``fit``, so that all fits on one grid share their noise, and adds a single Laplace
+        draw of scale sqrt(n) 4 / epsilon in place of the sum of n. The i-th row that lies in the unit cube decides
+        about the i-th row, where that one lies in it as well; all others are 0.
+        """
+        inside = np.all((X >= 0) & (X <= 1), axis=1)
+        named, place = np.unique(_numbers(X[inside], self.bins), return_inverse=True)
+        at = np.minimum(np.searchsorted(self.cells, named), self.cells.size - 1)
+        sums = np.where(self.cells[at] == named, self.sums[:, at], 0.0)
+        unit, result = _noise(self.bins**self.n_features, named), np.zeros((len(budgets), X.shape[0]))
+        rows = np.flatnonzero(inside[: place.size])
+        for b, epsilon in enumerate(budgets):
+            votes, users = sums + math.sqrt(self.n) * 4.0 / epsilon * unit
+            cells = np.divide(votes, users, out=np.zeros_like(votes), where=users >= 2)
+            result[b, rows] = cells[place[rows]]
+        return result
+
+
+def _numbers(X: np.ndarray, bins: int) -> np.ndarray:
+    """Numbers of the cells of rows; what lies outside an axis is in its last bin, on either side."""
+    digits = np.digitize(X, np.linspace(0.0, 1.0, bins + 1)) - 1
+    digits[(digits < 0) | (digits >= bins)] = bins - 1
+    return digits @ bins ** np.arange(X.shape[1] - 1, -1, -1)
+
+
+def _noise(size: int, cells: np.ndarray) -> np.ndarray:
+    """Unit noise of some cells of both tables, shape (2, cells), from the generator that the code uses."""
+    rng, result = np.random.RandomState(1), np.empty((2, cells.size))
+    for row in result:
+        for start in range(0, size, _CHUNK):
+            drawn = rng.laplace(size=min(_CHUNK, size - start))
+            low, high = np.searchsorted(cells, [start, start + drawn.size])
+            row[low:high] = drawn[cells[low:high] - start]
+    return result
