@@ -1,4 +1,5 @@
-"""Why numbers differ: how far from a paper's numbers each reading lies, all on the same replications (``causes.csv``).
+"""Why numbers differ: how far from a paper's numbers each reading lies, all on the same replications (``causes.csv``),
+and each number that stays outside, with its cause (``causes_cells.csv``).
 
 The readings are :class:`lpbench.reporting.ladders.Ladder`; papers state them as data.
 """
@@ -16,16 +17,21 @@ from lpbench.analysis import write_csv
 from lpbench.analysis.summary import BASELINE
 from lpbench.analysis.variants import bare_name
 from lpbench.errors import NotRunError
+from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
-from lpbench.reporting.ladders import Ladder, Step
+from lpbench.reporting.ladders import SUPPORT, Ladder, Step, Total
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
 
-FILE = "causes.csv"
+FILE, CELLS = "causes.csv", "causes_cells.csv"
 COLUMNS = [
     *("paper", "what", "artefact", "mask", "method", "step", "reading", "support", "replications"),
     *("cells", "within", "tolerance", "relative", "median", "median_size"),
+]
+CELL_COLUMNS = [
+    *("paper", "experiment", "panel", "dataset", "mask", "method", "epsilon", "x", "configuration"),
+    *("published", "reproduced", "support", "cause"),
 ]
 
 
@@ -39,19 +45,10 @@ def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
     NotRunError
         A step was not run, or its scores by replication are not at hand.
     """
-    cells = pd.concat([published_cells(name) for name in ladder.artefacts], ignore_index=True)
-    cells = cells[(cells["method"].map(bare_name) == ladder.method) & cells["published"].notna()]
-    cells = cells[cells["mask"] == ladder.mask] if ladder.mask else cells
-    found = [_chosen(ladder, step, results) for step in ladder.steps]
-    replications = min(int(rows["replication"].max()) + 1 for rows in found)
-    means = [_means(ladder, step, rows, replications, results) for step, rows in zip(ladder.steps, found, strict=True)]
-    ours = [np.array([_look_up(cell, table) for cell in cells.to_dict("records")]) for table in means]
-    common = np.isfinite(ours).all(axis=0)
-    printed = cells["published"].to_numpy()[common]
+    cells, ours, replications = _by_step(ladder, results)
     rows = []
     for number, (step, values) in enumerate(zip(ladder.steps, ours, strict=True)):
-        apart = values[common] - printed
-        apart = apart / np.abs(printed) if ladder.relative else apart
+        apart = _apart(ladder, cells, values)
         rows.append(
             {
                 "what": ladder.what,
@@ -71,6 +68,24 @@ def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _by_step(ladder: Ladder, results: Results) -> tuple[pd.DataFrame, np.ndarray, int]:
+    """The published numbers that all steps have, the value of each step for them, and the replications behind it."""
+    cells = pd.concat([published_cells(name).assign(experiment=name) for name in ladder.artefacts], ignore_index=True)
+    cells = cells[(cells["method"].map(bare_name) == ladder.method) & cells["published"].notna()]
+    cells = cells[cells["mask"] == ladder.mask] if ladder.mask else cells
+    found = [_chosen(ladder, step, results) for step in ladder.steps]
+    replications = min(int(rows["replication"].max()) + 1 for rows in found)
+    means = [_means(ladder, step, rows, replications, results) for step, rows in zip(ladder.steps, found, strict=True)]
+    ours = np.array([[_look_up(cell, table) for cell in cells.to_dict("records")] for table in means])
+    common = np.isfinite(ours).all(axis=0)
+    return cells[common], ours[:, common], replications
+
+
+def _apart(ladder: Ladder, cells: pd.DataFrame, values: np.ndarray) -> np.ndarray:
+    printed = cells["published"].to_numpy(dtype=float)
+    return (values - printed) / np.abs(printed) if ladder.relative else values - printed
 
 
 def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
@@ -95,20 +110,115 @@ def totals(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, Any]]:
     results, found = Results(results_dir), []
     for paper in papers:
         for total in paper.totals:
-            tables = [results.artefact(name).comparison for name in total.artefacts]
-            rows = [table for table in tables if table is not None]
-            if len(rows) < len(tables):
-                continue
-            table = pd.concat(rows, ignore_index=True)
-            for name, variants in total.configurations.items():
-                one = _one_row_each(table[table["published"].notna()], variants)
-                apart = one["relative_difference" if total.relative else "difference"]
+            for name in total.configurations:
+                one = _standing(total, name, results)
+                if one is None:
+                    continue
+                apart = one[_difference(total)]
                 met = int((apart.abs() <= total.tolerance).sum())
                 found.append({"paper": paper.name, "what": total.what, "configuration": name, "cells": len(apart),
                               "compared": int(apart.notna().sum()), "met": met, "tolerance": total.tolerance,
                               "relative": total.relative,
                               "outside": _outside(one.assign(out=apart.abs() > total.tolerance))})  # fmt: skip
     return found
+
+
+def _difference(total: Total) -> str:
+    return "relative_difference" if total.relative else "difference"
+
+
+def _standing(total: Total, configuration: str, results: Results) -> pd.DataFrame | None:
+    """The row that stands for each published number under a configuration; None where an artefact was not run.
+
+    A method that has a variant of the configuration, and was not run in it, has no number there.
+    """
+    tables = [results.artefact(name).comparison for name in total.artefacts]
+    rows = [table for table in tables if table is not None]
+    if len(rows) < len(tables):
+        return None
+    table, variants = pd.concat(rows, ignore_index=True), total.configurations[configuration]
+    one = _one_row_each(table[table["published"].notna()], variants)
+    own = [bool(set(variants) & set(catalogue.method(base).variants)) for base in one["base"]]
+    borrowed = np.array(own, dtype=bool) & ~one["method"].map(_variant).isin(variants).to_numpy()
+    numbers = ["reproduced", "difference", "relative_difference"]
+    return one.assign(**{column: one[column].mask(borrowed) for column in numbers})
+
+
+def _variant(method: str) -> Any:
+    return parse_selector(method)[1].get("variant") if method else None
+
+
+def write_cells(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
+    """Write ``causes_cells.csv``: each number that the last configuration of a total leaves outside, with its cause.
+
+    The cause is a proof that the number cannot be, else a known error of the print, else the best supported reading
+    that meets it, else "none found".
+    """
+    results, rows = Results(results_dir), {}
+    for paper in papers:
+        met = _met_by_readings(paper, results)
+        for total in paper.totals:
+            configuration = list(total.configurations)[-1]
+            one = _standing(total, configuration, results)
+            for row in [] if one is None else one.to_dict("records"):
+                if abs(row[_difference(total)]) > total.tolerance:
+                    key = _key(row | {"method": row["base"], "dataset": row["data"], "mask": bare_name(row["mask"])})
+                    support, cause = _cause(paper, row, met.get(key))
+                    rows[key] = row | {"paper": paper.name, "configuration": configuration}
+                    rows[key] |= {"support": support, "cause": cause}
+    table = pd.DataFrame(rows.values(), columns=CELL_COLUMNS)
+    write_csv(table, folder / CELLS)
+    return table
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    numbers = (None if row[axis] != row[axis] else round(float(row[axis]), 9) for axis in ("epsilon", "x"))
+    return (row["experiment"], row["dataset"], row["mask"], row["method"], *numbers)
+
+
+def _cause(paper: Paper, row: dict[str, Any], reading: tuple[str, str] | None) -> tuple[str, str]:
+    for bound in paper.bounds:
+        if any(all(row[key] == value for key, value in cell.items()) for cell in bound.cells):
+            return "bound", bound.why
+    if isinstance(row["note"], str) and row["note"]:
+        return "print", row["note"]
+    return reading or ("", "none found")
+
+
+def _met_by_readings(paper: Paper, results: Results) -> dict[tuple[Any, ...], tuple[str, str]]:
+    """Published number -> support and words of the best supported reading that meets it."""
+    order, best = list(SUPPORT), dict[tuple[Any, ...], tuple[str, str]]()
+    for ladder in paper.ladders:
+        try:
+            cells, ours, _ = _by_step(ladder, results)
+        except NotRunError:
+            continue
+        records = cells.to_dict("records")
+        for step, values in zip(ladder.steps, ours, strict=True):
+            if step.support in ("tried", "refuted"):
+                continue
+            for cell, apart in zip(records, _apart(ladder, cells, values), strict=True):
+                key = _key(cell | {"method": bare_name(cell["method"])})
+                known = best.get(key)
+                if abs(apart) <= ladder.tolerance and (
+                    known is None or order.index(step.support) < order.index(known[0])
+                ):
+                    best[key] = step.support, step.reading
+    return best
+
+
+def best_readings(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Numbers met if every method takes the reading that meets most of them: a dictionary for each set of tables.
+
+    Chosen by their distance, so that they say what is out of reach and nothing else. ``table`` is ``causes.csv``.
+    """
+    table = table.assign(base=table["method"].map(bare_name), met=table["within"] * table["cells"])
+    found = []
+    for (paper, artefact), part in table.groupby(["paper", "artefact"], sort=False):
+        best = part.groupby(["base", "mask"], dropna=False).agg(met=("met", "max"), cells=("cells", "max"))
+        found.append({"paper": paper, "artefact": artefact, "methods": len(best), "cells": int(best["cells"].sum()),
+                      "met": round(float(best["met"].sum()))})  # fmt: skip
+    return [row for row in found if row["methods"] > 1]
 
 
 def _outside(rows: pd.DataFrame) -> list[dict[str, Any]]:

@@ -91,6 +91,8 @@ class Bound:
     where, why : str
     compute : callable
         Function(results) that returns the evidence as a sentence.
+    cells : tuple of mappings
+        Values of ``experiment``, ``data`` (set), ``base`` (method), ``epsilon`` by which the numbers are known.
 
     Raises
     ------
@@ -101,6 +103,7 @@ class Bound:
     where: str
     why: str
     compute: Callable[[Results], str]
+    cells: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True)

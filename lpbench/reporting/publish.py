@@ -109,7 +109,7 @@ def _publish_study(results: Results, names: Sequence[str], title: str, paper: st
 
 
 def _publish_all(results: Results, own: Container[str]) -> Report:
-    from lpbench.reporting.causes import write_causes
+    from lpbench.reporting.causes import write_causes, write_cells
     from lpbench.reporting.pages.site import write_pages
     from lpbench.reporting.paper import papers
     from lpbench.reporting.report import write_report
@@ -123,6 +123,7 @@ def _publish_all(results: Results, own: Container[str]) -> Report:
             _copy(artefact, target / artefact.name)
     content = _content(results, artefacts, target)
     write_causes(papers(), results.folder, target)
+    write_cells(papers(), results.folder, target)
     write_report(*content)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "claims.csv", results.folder / "claims.csv")

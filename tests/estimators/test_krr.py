@@ -128,7 +128,7 @@ def test_reports_of_features_have_the_stated_law_and_tell_nothing_of_what_is_sho
 
 
 def test_mostly_label_spends_seven_tenths_on_the_label_and_the_budget_in_all():
-    shown, labels, spent = messages(budget="mostly_label")
+    _, labels, spent = messages(budget="mostly_label")
     unit = noisy_labels(Y, LabelQuestion((-1.0, 1.0), 2.0), Streams(7)) - Y
     np.testing.assert_allclose(labels - Y, unit / 0.7, rtol=1e-9)
     response = GRR(0.3 * 2.0 / MASK.sum(axis=1).max(), 2).epsilon * MASK.sum(axis=1).max()

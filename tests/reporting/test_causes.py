@@ -11,7 +11,16 @@ import pytest
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
-from lpbench.reporting.causes import COLUMNS, bounds, distances, readings_tried, totals, write_causes
+from lpbench.reporting.causes import (
+    COLUMNS,
+    best_readings,
+    bounds,
+    distances,
+    readings_tried,
+    totals,
+    write_causes,
+    write_cells,
+)
 from lpbench.reporting.ladders import SUPPORT, Bound, Ladder, Step
 from lpbench.reporting.pages import causes as pages_causes
 from lpbench.reporting.published import published_cells
@@ -24,7 +33,7 @@ PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["publis
 LADDER = Ladder(
     "KRR", (NAME,), "krr", 0.15,
     (
-        Step("equal parts", "krr", "silent"),
+        Step("equal parts", "krr[variant=text]", "silent"),
         Step("halves", "krr[variant=inferred]", "inferred"),
         Step("the whole budget", "krr[variant=per_attribute]", "tried", TRIED, "per_attribute"),
     ),
@@ -60,9 +69,15 @@ def test_steps_are_compared_on_the_same_cells_and_replications(results):
 
 
 def test_a_budget_that_was_divided_is_compared_with_the_whole(results):
-    halved = Step("half of the budget", "par_dt", "tried", TRIED, "half_budget", budget=2.0)
+    halved = Step("half of the budget", "par_dt[variant=text]", "tried", TRIED, "half_budget", budget=2.0)
     ladder = Ladder(
-        "ParDT", (NAME,), "par_dt", 0.15, (Step("all", "par_dt", "silent"), halved), "aligned", relative=True
+        "ParDT",
+        (NAME,),
+        "par_dt",
+        0.15,
+        (Step("all", "par_dt[variant=text]", "silent"), halved),
+        "aligned",
+        relative=True,
     )
     assert distances(ladder, Results(results))["cells"].tolist() == [8, 8]
 
@@ -96,6 +111,44 @@ def test_totals_count_each_published_number_once(results):
     assert sum(part["outside"] for part in default["outside"]) == 120
 
 
+def test_a_configuration_borrows_no_number_from_another(results):
+    """KRR has a variant mostly_label, in which it was not run."""
+    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"one": ("mostly_label",)})
+    (one,) = totals([dataclasses.replace(PAPER, totals=(total,))], results)
+    assert (one["cells"], one["compared"]) == (120, 100)
+
+
+def test_each_number_outside_has_the_best_supported_cause_or_none(results, tmp_path):
+    """Hist meets nothing; ParDT would be met at half of its error, which a reading that was found gives."""
+    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"default": ()})
+    never = Bound("x", "cannot be", lambda results: "", ({"data": "building", "base": "hist"},))
+    found = dataclasses.replace(
+        LADDER, steps=(*LADDER.steps[:1], dataclasses.replace(LADDER.steps[1], support="found"))
+    )
+    paper = dataclasses.replace(PAPER, totals=(total,), ladders=(found,), bounds=(never,))
+    table = write_cells([paper], results, tmp_path)
+    assert len(table) == len(pd.read_csv(tmp_path / "causes_cells.csv")) == 120
+    table = table.assign(method=table["method"].map(bare), mask=table["mask"].map(bare))
+    causes = table.groupby(["method", "mask", "dataset"])["cause"].first()
+    assert causes["hist", "aligned", "building"] == "cannot be"
+    assert causes["hist", "aligned", "abalone"] == "none found"
+    assert set(table[(table["method"] == "krr") & (table["mask"] == "aligned")]["cause"]) == {"halves"}
+    assert set(table[(table["method"] == "krr") & (table["mask"] != "aligned")]["cause"]) == {"none found"}
+
+
+def test_the_best_reading_of_each_method_is_counted_once():
+    rows = [("a", "", 10, 0.5), ("a[k=1]", "", 10, 0.8), ("b", "", 4, 0.25), ("c", "m", 3, 1.0)]
+    table = pd.DataFrame(rows, columns=["method", "mask", "cells", "within"]).assign(paper="p", artefact="p/t")
+    assert best_readings(table) == [{"paper": "p", "artefact": "p/t", "methods": 3, "cells": 17, "met": 12}]
+
+
+def test_the_best_of_several_methods_is_taken_in_each_replication(results):
+    one = "krr[variant=text]"
+    steps = (Step("one", one, "silent"), Step("either", f"{one} or krr[variant=inferred]", "found"))
+    table = distances(dataclasses.replace(LADDER, steps=steps), Results(results))
+    assert table["within"].tolist() == [0, 1]
+
+
 def test_a_place_is_a_data_set_an_experiment_or_a_budget(results, monkeypatch):
     total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,))
     rows = Results(results).artefact(NAME).comparison
@@ -118,5 +171,5 @@ def test_steps_of_a_page_name_what_they_rest_on(results, tmp_path, monkeypatch):
     write_causes([paper], results, tmp_path)
     text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path, CARDS), here="causes.html", pages=[],
                   selections={}, stored=False)  # fmt: skip
-    for part in ("halves", "our choice where the text is silent", "tried, not adopted", "+100.0 %", "evidence"):
+    for part in ("halves", "our choice where the text is silent", "tried, no nearer", "+100.0 %", "evidence"):
         assert part in text

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, method_title
-from lpbench.reporting.causes import FILE, bounds, readings_tried, totals
+from lpbench.reporting.causes import CELLS, FILE, best_readings, bounds, readings_tried, totals
 from lpbench.reporting.ladders import SUPPORT
 from lpbench.reporting.paper import papers
 
@@ -25,6 +25,8 @@ def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) ->
     if not met and (table is None or table.empty):
         return None
     rows = [] if table is None else table.to_dict("records")
+    outside = pd.read_csv(report / CELLS, keep_default_na=False) if (report / CELLS).is_file() else pd.DataFrame()
+    best = [] if table is None or table.empty else best_readings(table)
     unexplained = {(p.name, ladder.what): ladder.unexplained for p in known for ladder in p.ladders}
     found = []
     for paper in known:
@@ -42,8 +44,39 @@ def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) ->
         if ladders or totals_of or bounds_of:
             count = tried.get(paper.name, 0)
             found.append({"name": paper.name, "title": paper.title, "tried": count, "totals": totals_of,
+                          "best": [_best(b) for b in best if b["paper"] == paper.name],
+                          "cells": _cells(outside[outside["paper"] == paper.name], cards) if len(outside) else [],
                           "ladders": ladders, "bounds": bounds_of})  # fmt: skip
     return {"title": TITLE, "found": found, "file": FILE}
+
+
+def _best(row: dict[str, Any]) -> dict[str, str]:
+    places = ", ".join(name.rpartition("/")[2] for name in row["artefact"].split())
+    share = 100 * row["met"] / row["cells"]
+    return {"where": places, "numbers": f"{row['met']} of {row['cells']} ({share:.0f} %)"}
+
+
+def _cells(table: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
+    """Numbers outside, cell by cell, by experiment, method and cause."""
+    groups = table.groupby(["experiment", "configuration", "method", "cause"], sort=False)
+    return [
+        {
+            "experiment": experiment.rpartition("/")[2],
+            "configuration": configuration,
+            "method": method_title(method, cards),
+            "cause": cause,
+            "numbers": len(part),
+            "where": "; ".join(_printed(row) for row in part.to_dict("records")),
+        }
+        for (experiment, configuration, method, cause), part in groups
+    ]
+
+
+def _printed(row: dict[str, Any]) -> str:
+    """One number: where it is, print and ours."""
+    place = [dataset_title(row["dataset"]) if row["dataset"] else "", row["mask"].partition("[")[0]]
+    place += [f"ε = {row['epsilon']:g}" if row["epsilon"] != "" else "", f"x = {row['x']}" if row["x"] != "" else ""]
+    return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['reproduced']:.3g}"
 
 
 def _step(row: dict[str, Any]) -> dict[str, Any]:
