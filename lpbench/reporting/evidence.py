@@ -178,9 +178,15 @@ class Evidence:
         return Table(datasets, methods, cells)
 
     def deviations(self) -> dict[str, list[str]]:
-        """Consulted experiments that were not run as they are registered, with what differs; replications aside."""
+        """Consulted experiments that were not run as they are registered, with what differs.
+
+        Replications count by their number, and a verdict under another seed is one.
+        """
         found = {name: self.results.artefact(name).deviations for name in self.consulted}
-        other = {name: [c for c in changes if not c.startswith("replications:")] for name, changes in found.items()}
+        other = {
+            name: [c for c in changes if not c.startswith(("replications:", "seed:"))]
+            for name, changes in found.items()
+        }
         return {name: changes for name, changes in other.items() if changes}
 
 
