@@ -93,7 +93,7 @@ def test_the_front_page_says_what_there_is(pages):
         "<h1>What locally private learners are worth</h1>",
         "Locally Private Estimation with Public Features",
         "Yuheng Ma, Ke Jia, Hanfang Yang. AISTATS 2025",
-        "Data not at hand: taxi. Incomplete, stopped by the clock (run again): KRR on building.",
+        "Data not at hand: taxi. Incomplete, stopped by the clock (run again): KRR, text on building.",
         "Ask the owner.",
         "What the papers claim",
     )

@@ -44,7 +44,7 @@ def test_report_is_one_screen(folder):
         "Printed numbers beside ours: HistOfTree, tables: half of ",
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",
-        "Not run: data not at hand: taxi; incomplete, stopped by the clock (run again): KRR on building.",
+        "Not run: data not at hand: taxi; incomplete, stopped by the clock (run again): KRR, text on building.",
         "[claims.csv](claims.csv)",
         "versions numpy 2.4",
     ):
