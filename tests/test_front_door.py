@@ -26,7 +26,9 @@ from lpbench.estimators import (
     PSGD,
     Hist,
     HistOfTree,
+    PrivateIntervals,
     PrivateMajority,
+    PrivateMean,
     PrivateSelectionRegressor,
     ResidualGP,
     base,
@@ -34,6 +36,8 @@ from lpbench.estimators import (
 from lpbench.estimators.public_table import PublicTable
 from lpbench.ledger import PrivacyLedger
 from lpbench.masks import as_mask, through
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
 from lpbench.testing import METHOD_CHECKS
 
 RNG = np.random.default_rng(0)
@@ -175,6 +179,19 @@ def test_users_of_a_frame_are_known_by_its_index():
     assert (ledger.of(7), ledger.of(12)) == (4.0, 3.5)
     Hist(0.5, y_range=(0, 1)).fit(NUMBERS, Y)
     assert len(ledger.payments) == 7
+
+
+def test_learning_from_users_is_entered_once_and_by_what_it_adds():
+    users = Hist(1.0, y_range=(0, 1))._users(NUMBERS.to_numpy(), Y, None, None, None, Streams(0))
+    nested = PrivateIntervals(Hist(1.0), y_range=(0, 1), random_state=0)
+    with PrivacyLedger() as ledger:
+        nested.learn_from(users)
+        assert [(p.method, p.epsilon) for p in ledger.payments] == [("PrivateIntervals", 1.0)]
+        PrivateMean(0.5, y_range=(0, 1), random_state=1).learn_from(users)
+        assert ledger.payments[1].epsilon == 0.5 and ledger.epsilon == 1.5
+        problem = Problem(NUMBERS.to_numpy(), Y, NUMBERS.to_numpy(), Y, y_range=(0, 1))
+        ResidualGP().sweep(problem, [1.0], {}, Streams(0))
+    assert len(ledger.payments) == 2
 
 
 def test_the_fit_that_would_exceed_the_limit_is_refused_before_anything_is_asked():

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.checks import check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
-from lpbench.ledger import accounted
+from lpbench.ledger import accounted, unaccounted
 from lpbench.masks import as_mask
 from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
@@ -230,8 +230,9 @@ class LocalEstimator(BaseEstimator):
 
     def learn_from(self, users: Users) -> Self:
         """Learn from users, who keep the account: ``guarantee_`` is what they have spent."""
-        self._meet(users)
-        self.learn(users)
+        with accounted(self, users):
+            self._meet(users)
+            self.learn(users)
         self.guarantee_ = users.spent
         return self
 
@@ -329,10 +330,11 @@ class LocalEstimator(BaseEstimator):
             model = clone(self).set_params(**parameters) if parameters else self
             sealed.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
             members.append(numbers)
-        if problems[0].metric in BY_PROBABILITY:
-            scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in sealed]
-        else:
-            scored = self.learn_grids(sealed, budgets)
+        with unaccounted():
+            if problems[0].metric in BY_PROBABILITY:
+                scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in sealed]
+            else:
+                scored = self.learn_grids(sealed, budgets)
         return scored[0] if len(scored) == 1 else [_joined(own, members) for own in zip(*scored, strict=True)]
 
     def learn_grids(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,9 +59,23 @@ class Calibrated(LocalEstimator):
         self.curve_ = CoverageCurve(reach, mechanism)
         question = ThresholdQuestion(estimator, score, 0.0, mechanism)
         calibrate(users, order[:n_calibrating], self.curve_, question, level)
+        self.calibrating_ = order[:n_calibrating]
         users.note(f"{n_calibrating} users calibrate")
         return estimator
 
-    def _threshold(self, coverage: float | None) -> float:
+    @abstractmethod
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the interval or set of all labels whose score is at most a threshold."""
+        raise NotImplementedError
+
+    def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
+        """Return what :meth:`within` does at the least threshold that covers enough.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, d)
+        coverage : float, optional
+            None: the one calibrated for.
+        """
         level = self.coverage if coverage is None else check_number("coverage", coverage, above=0, below=1)
-        return self.curve_.threshold(level)
+        return self.within(X, self.curve_.threshold(level))

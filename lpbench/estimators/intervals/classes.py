@@ -34,7 +34,8 @@ class PrivateSets(Calibrated, LocalClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimator_ : LocalClassifier
         Fitted to class numbers.
-    curve_ : CoverageCurve
+    curve_, calibrating_
+        See :class:`PrivateIntervals`.
     guarantee_ : Guarantee
 
     Notes
@@ -58,12 +59,12 @@ class PrivateSets(Calibrated, LocalClassifier):
         probabilities: np.ndarray = self.estimator_.predict_proba(X)
         return probabilities
 
-    def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
-        """Return sets that hold the class with probability ``coverage``, by default the one calibrated for.
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the sets of classes whose probability is at least one minus a threshold.
 
         Returns
         -------
         boolean ndarray of shape (m, n_classes)
             True where the class is in the set, in the order of ``classes_``.
         """
-        return 1.0 - self.predict_proba(X) <= self._threshold(coverage)
+        return 1.0 - self.predict_proba(X) <= threshold
