@@ -40,7 +40,8 @@ class PrivacyLedger:
     """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
     The users of a DataFrame are known by its index, those of a wire by their numbers at enrolment. The rows of an array
-    have no names, so that its fits count for every user. Grid searches run in threads inside the block: fits in other processes could not be entered.
+    have no names, so that its fits count for every user. Grid searches run in threads inside the block: fits in other
+    processes could not be entered.
 
     Parameters
     ----------

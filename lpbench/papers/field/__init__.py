@@ -1,6 +1,6 @@
 """The field: our methods among rivals of the literature, on data sets that no choice was made on."""
 
-from lpbench.papers.field.advice import read_advice
+from lpbench.papers.field.advice import read_advice, read_choices
 from lpbench.papers.field.intervals import read_intervals, write_intervals
 from lpbench.papers.field.outputs import write_outputs
 from lpbench.papers.field.texts import AGAINST_WHOM, OF_CLASSES
@@ -26,6 +26,7 @@ PAPER = Paper(
     drawings={"field/intervals": write_intervals},
     text_tables={"field/intervals": read_intervals},
     advice=dict.fromkeys(_RANKED, read_advice),
+    choices=dict.fromkeys(("field/regression", "field/public_sample", "field/classification"), read_choices),
     pages=(
         Page(name="field", title="The field: against whom?", experiments=NUMBERS, lead=AGAINST_WHOM),
         Page(name="field_classes", title="The field, classes", experiments=CLASSES, lead=OF_CLASSES),

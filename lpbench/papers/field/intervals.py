@@ -1,4 +1,4 @@
-"""``field/intervals``: coverage and width of private intervals and sets beside those of the same model with exact labels.
+"""``field/intervals``: coverage and width of private intervals and sets, beside the same model's with exact labels.
 
 The exact threshold is that of split conformal prediction on the scores of the same calibrating users [1]_.
 
@@ -31,6 +31,7 @@ from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
 
 FILE = "summary.csv"
+MEASURED = ("coverage", "width", "exact_coverage", "exact_width")
 #: Nominal coverage, and n epsilon^2 from which the calibrating users tell enough for a narrow interval.
 COVERAGE, ENOUGH = 0.9, 1e4
 #: What is asked for: coverage there, width there in exact widths, and coverage everywhere.
@@ -48,17 +49,19 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
                 streams = Streams(seed).child("intervals", dataset=selector, replication=k)
                 runs.append(measured(problem, epsilon, streams))
             n, found = len(problem.y_train), np.array(runs)
-            cells = dict(zip(("coverage", "width", "exact_coverage", "exact_width"), found.mean(axis=0), strict=True))
+            cells = dict(zip(MEASURED, found.mean(axis=0), strict=True))
             error = found[:, 0].std(ddof=1) / math.sqrt(len(found))
-            rows.append({"dataset": selector, "users": n, "epsilon": epsilon, **cells, "coverage_se": error,
-                         "ratio": cells["width"] / cells["exact_width"], "enough": n * epsilon**2 >= ENOUGH})  # fmt: skip
+            cells |= {"coverage_se": error, "ratio": cells["width"] / cells["exact_width"]}
+            rows.append(
+                {"dataset": selector, "users": n, "epsilon": epsilon, **cells, "enough": n * epsilon**2 >= ENOUGH}
+            )
     path = Path(folder) / FILE
     write_csv(pd.DataFrame(rows), path)
     return [path]
 
 
 def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float, float, float, float]:
-    """Return coverage and mean width (of classes: size) on the test rows, of the private answer and of the exact one."""
+    """Return coverage and mean width (of classes: size) on the test rows, of the private and of the exact answer."""
     numbers = problem.y_range is not None
     kind = PrivateIntervals if numbers else PrivateSets
     model: Any = kind(epsilon=epsilon, coverage=COVERAGE, random_state=streams).for_problem(problem)
@@ -101,9 +104,9 @@ def _conclusion(rows: pd.DataFrame) -> str:
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*HELD)
     said = [
-        f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {HELD[0]} and {HELD[1]} in {held.sum()} of {len(narrow)} "
-        f"cells, width at most {WIDTH} exact ones in {(narrow['ratio'] <= WIDTH).sum()}; coverage at least {LEAST} in "
-        f"{len(rows) - len(low)} of all {len(rows)}."
+        f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {HELD[0]} and {HELD[1]} in {held.sum()} of "
+        f"{len(narrow)} cells, width at most {WIDTH} exact ones in {(narrow['ratio'] <= WIDTH).sum()}; coverage at "
+        f"least {LEAST} in {len(rows) - len(low)} of all {len(rows)}."
     ]
     where = {"Below that coverage": low, "Wider": narrow[narrow["ratio"] > WIDTH], "Outside": narrow[~held]}
     for word, part in where.items():
