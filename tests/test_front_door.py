@@ -255,7 +255,7 @@ def test_estimators_need_numpy_scipy_and_scikit_learn_alone():
 
 
 def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys):
-    """Profile, mask by names through a pipeline, private selection, ledger, plot: on text, dates and missing cells."""
+    """Profile, mask by names through a pipeline, private selection, ledger, interval, plot: on text, dates, gaps."""
     n = 400
     frame = pd.DataFrame(
         {
@@ -276,15 +276,18 @@ def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys
     features = PublicTable(columns, missing={"age": "level"}).set_output(transform="pandas")
     settings = [{"n_grid_features": 1}, {"n_grid_features": 2}]
     model = PrivateSelectionRegressor(2.0, HistOfTree(), settings, y_range=(0, 1), random_state=0)
-    pipeline = make_pipeline(features, model)
+    pipeline = make_pipeline(features, PrivateIntervals(model, y_range=(0, 1), random_state=0))
     mask = through(features.fit(table), ["city", "joined"])
     with PrivacyLedger(limit=2.0) as ledger:
-        pipeline.fit(table, label, privateselectionregressor__mask=mask)
+        pipeline.fit(table, label, privateintervals__mask=mask)
     assert 0 < ledger.epsilon <= 2.0 and ledger.of(3) <= ledger.epsilon
-    assert model.guarantee_.model == "semi_feature_ldp" and len(pipeline.predict(table)) == n
+    predictions = pipeline.predict(table)
+    assert pipeline[-1].guarantee_.model == "semi_feature_ldp" and len(predictions) == n
+    low, high = pipeline[-1].predict_interval(pipeline[:-1].transform(table), coverage=0.8).T
+    assert ((low <= predictions) & (predictions <= high)).all() and ((low <= label) & (label <= high)).mean() > 0.6
 
     figure = Figure()
-    figure.subplots().scatter(label, pipeline.predict(table))
+    figure.subplots().errorbar(label, predictions, yerr=(predictions - low, high - predictions), fmt=".")
     figure.savefig(tmp_path / "people.png")
     assert (tmp_path / "people.png").stat().st_size > 1000
 
@@ -294,17 +297,19 @@ def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys
     [
         ({"epsilon": 0.0}, "epsilon=0.0 must be a number > 0 (use float('inf') for no privacy)"),
         ({"y": Y + 2}, "y has values outside y_range=(0, 1); clip the labels or declare a wider public range"),
-        ({"X": NUMBERS.where(NUMBERS > 0.5)}, None),
+        (
+            {"X": NUMBERS.where(NUMBERS > 0.5)},
+            "X contains NaN; say what a missing cell means by lpbench.estimators.public_table.PublicTable, or fill it "
+            "by a public value",
+        ),
+        ({"y": np.where(Y > 0.5, Y, np.nan)}, "y contains NaN; leave out the users who have no label"),
     ],
 )
 def test_a_wrong_argument_is_one_sentence(change, message):
     model = HistOfTree(change.get("epsilon", 1.0), y_range=(0, 1))
     with pytest.raises(ValueError) as refused:
         model.fit(change.get("X", NUMBERS), change.get("y", Y), mask=["age"])
-    if message is None:
-        assert "NaN" in str(refused.value)
-    else:
-        assert str(refused.value) == message
+    assert str(refused.value) == message
 
 
 def test_one_class_constant_labels_one_user_and_three_whole_numbers():

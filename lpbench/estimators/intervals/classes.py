@@ -44,13 +44,14 @@ class PrivateSets(Calibrated, LocalClassifier):
     """
 
     costs = (150000, 28, 70000)
+    _default = ResidualScore
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
         # The domain is applied before anybody is asked; the inner classifier takes features as they are.
         known = {"classes": np.arange(self.classes_.size), "domain": None}
-        self.estimator_ = self._calibrated(users, ResidualScore(), known, "class", 1.0)
+        self.estimator_ = self._calibrated(users, known, "class", 1.0)
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:

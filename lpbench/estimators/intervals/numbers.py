@@ -55,12 +55,13 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     """
 
     costs = (0, 22, 70000)
+    _default = ResidualGP
 
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
         lo, hi = self.y_range_
         known = {"y_range": self.y_range_, "domain": (0.0, 1.0)}
-        self.estimator_ = self._calibrated(users, ResidualGP(), known, "residual", max(hi - lo, 1e-12))
+        self.estimator_ = self._calibrated(users, known, "residual", max(hi - lo, 1e-12))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
