@@ -30,7 +30,7 @@ from lpbench.reporting.plain_table import PlainTable
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
 
-FILE = "summary.csv"
+FILE = "intervals.csv"
 MEASURED = ("coverage", "width", "exact_coverage", "exact_width")
 #: Nominal coverage, and n epsilon^2 from which the calibrating users tell enough for a narrow interval.
 COVERAGE, ENOUGH = 0.9, 1e4
