@@ -122,7 +122,7 @@ class PrivacyLedger:
         if self.limit is None:
             return
         bounded = model.uses_epsilon and not model.exceeds_budget
-        cost = float(model.budget) if bounded else math.inf
+        cost = float(model.fit_epsilon) if bounded else math.inf
         before = self.epsilon if labels is None else max(map(self.of, labels), default=0.0)
         if before + cost > self.limit * (1.0 + 1e-9):
             raise PrivacyError(

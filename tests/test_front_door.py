@@ -22,6 +22,7 @@ from lpbench.cli.new_dataset import new_dataset
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
 from lpbench.estimators import (
     DT,
+    KRR,
     PHIST,
     PSGD,
     Hist,
@@ -200,6 +201,8 @@ def test_the_fit_that_would_exceed_the_limit_is_refused_before_anything_is_asked
         model.fit(NUMBERS, Y)
         with pytest.raises(PrivacyError) as refused:
             model.fit(NUMBERS, Y)
+        with pytest.raises(PrivacyError, match="KRR costs epsilon = 1,"):
+            KRR(1.0, y_range=(0, 1)).fit(NUMBERS, Y)
         with pytest.raises(PrivacyError, match="costs epsilon = inf"):
             DT().fit(NUMBERS, Y)
     assert str(refused.value) == (

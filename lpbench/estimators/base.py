@@ -225,7 +225,7 @@ class LocalEstimator(BaseEstimator):
             return self.learn_from(users)
 
     @property
-    def budget(self) -> float:
+    def fit_epsilon(self) -> float:
         """Epsilon that a fit may spend of a user."""
         return float(self.epsilon)  # type: ignore[attr-defined]  # a parameter of every method that has one
 

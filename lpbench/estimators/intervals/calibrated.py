@@ -37,7 +37,7 @@ class Calibrated(LocalEstimator):
         return clone(self._default() if self.estimator is None else self.estimator)
 
     @property
-    def budget(self) -> float:
+    def fit_epsilon(self) -> float:
         """That of the estimator, unless another is given."""
         return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
 
@@ -49,7 +49,7 @@ class Calibrated(LocalEstimator):
             raise ConfigurationError(
                 f"the estimator's domain={estimator.domain!r} is not used: pass it as domain= to {type(self).__name__}"
             )
-        epsilon, streams = self.budget, self._streams()
+        epsilon, streams = self.fit_epsilon, self._streams()
         share = check_number("share", self.share, above=0, below=1)
         level = check_number("coverage", self.coverage, above=0, below=1)
         order = streams.generator("calibrating users").permutation(users.n)
