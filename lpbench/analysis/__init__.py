@@ -16,9 +16,9 @@ from lpbench.analysis.rates import (
     spearman,
 )
 from lpbench.analysis.scores import check_scores, read_csv, write_csv
-from lpbench.analysis.selection import Selected, Setting, select
+from lpbench.analysis.selection import Selected, Setting, select, selected_of
 from lpbench.analysis.significance import ALPHA, Marks, better, bolds, holm, signed_rank, stars
-from lpbench.analysis.summary import COMPARISON, SUMMARY_COLUMNS, Summary, is_ranked, summarise
+from lpbench.analysis.summary import COMPARISON, SUMMARY_COLUMNS, Summary, is_ranked, summarise, summary_of
 from lpbench.analysis.variants import competitors, is_preset, representatives
 
 __all__ = [
@@ -49,11 +49,13 @@ __all__ = [
     "read_csv",
     "representatives",
     "select",
+    "selected_of",
     "signed_rank",
     "slope",
     "spearman",
     "stars",
     "summarise",
+    "summary_of",
     "wins",
     "write_csv",
 ]

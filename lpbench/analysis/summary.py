@@ -75,7 +75,11 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
     DataError
         See :func:`lpbench.analysis.scores.check_scores`.
     """
-    selected = select(check_scores(scores), settings)
+    return summary_of(select(check_scores(scores), settings), rule)
+
+
+def summary_of(selected: Selected, rule: str = "star") -> Summary:
+    """Summarise chosen grid points, see :func:`summarise`."""
     table = selected.cells.reset_index(drop=True)
     table["se"] = table["std"] / np.sqrt(table["n"].where(table["n"] > 0))
     table["ratio"] = table["mean"] / baseline_means(table)
