@@ -89,6 +89,12 @@ def summary_of(selected: Selected, rule: str = "star") -> Summary:
     return Summary(table[SUMMARY_COLUMNS], selected.chosen, selected.reasons, marked_holm)
 
 
+def distinct_selections(table: pd.DataFrame) -> list[str]:
+    """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
+    points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
+    return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
+
+
 def is_ranked(method: str) -> bool:
     """Whether a method takes part in ranks and tests."""
     return parse_selector(method)[0] not in REFERENCES

@@ -10,6 +10,7 @@ import click
 from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
+from lpbench.paths import REPRODUCED
 
 
 @click.command()
@@ -23,6 +24,7 @@ def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
     """
     names = naming.matching(experiments) if experiments else []
     from lpbench.cli.reproduce import print_reports
+    from lpbench.experiments.committed import SCORES
     from lpbench.experiments.results import Results
     from lpbench.pipeline import write_unfinished
     from lpbench.reporting.publish import publish
@@ -32,6 +34,8 @@ def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
     folders = [run.folder for run in (found, *found.runs()) if {*run.records()} & {*(names or run.records())}]
     for line in unfinished:
         print(line)
+    if results not in folders and any((results / REPRODUCED / SCORES).glob("*.json")):
+        folders.insert(0, results)  # all of it is made from committed scores
     if not folders:
         what = f"no result of {', '.join(experiments)}" if experiments else "no finished experiment"
         raise ConfigurationError(

@@ -206,6 +206,14 @@ class Artefact:
         kept = read_summary(self.folder)
         return committed.summary(self.results, self.name) if kept is None else kept
 
+    @property
+    def shown(self) -> Summary | None:
+        """The summary at full precision, else ``summary.csv``: no replications, no reasons, no marks after Holm."""
+        if self.full is not None or self.summary is None:
+            return self.full
+        empty = pd.DataFrame(columns=[*_ROW, "replication", "value", "reason"])
+        return Summary(self.summary, empty, empty, pd.Series(False, index=self.summary.index))
+
     @cached_property
     def chosen(self) -> pd.DataFrame | None:
         """Scores of the chosen grid points, one row a replication; None where they were not kept.

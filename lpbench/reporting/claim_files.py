@@ -1,4 +1,4 @@
-"""The files beside the claims page: a row a check, a row an instance, and the scores that both are computed from."""
+"""The files beside the claims page: a row a check, a row an instance, and the cells that both are computed from."""
 
 from __future__ import annotations
 
@@ -49,19 +49,20 @@ class Files:
         One row a check, columns :data:`CLAIM_COLUMNS`.
     instances : DataFrame
         One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
-    replications : mapping of str to DataFrame
-        Paper -> one row a cell: its key, the print and its step, and the score of each replication.
+    cells : mapping of str to DataFrame
+        Paper -> one row a cell: its number and key, the print and its step, and the value that all replications share,
+        if they do. The others' are the oracle's rows of the chosen replications.
     measured : frozenset of (claim, check)
         Those that compare seconds.
     """
 
     claims: pd.DataFrame
     instances: pd.DataFrame
-    replications: Mapping[str, pd.DataFrame]
+    cells: Mapping[str, pd.DataFrame]
     measured: frozenset[tuple[str, str]] = frozenset()
 
     def write(self, folder: Path) -> None:
-        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_replications_<paper>.csv``.
+        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``.
 
         What was measured in seconds goes to files whose names end in ``_seconds.csv``.
         """
@@ -72,8 +73,8 @@ class Files:
             write_csv(rest, folder / f"{name}.csv")
             if mine.any():
                 write_csv(table[mine], folder / f"{name}_{SECONDS}.csv")
-        for paper, table in self.replications.items():
-            write_csv(table, folder / f"claims_replications_{paper}.csv")
+        for paper, table in self.cells.items():
+            write_csv(table, folder / f"claims_cells_{paper}.csv")
 
 
 def tabulate(decisions: Sequence[Decision]) -> Files:
@@ -184,7 +185,7 @@ class _Numbered:
 
     def __init__(self) -> None:
         self._number: dict[tuple, int] = {}
-        self._ours: dict[int, np.ndarray] = {}
+        self._constant: dict[int, float] = {}
         self._print: dict[int, tuple[float, float]] = {}
 
     def numbers(self, instance: Instance, source: str) -> str:
@@ -194,23 +195,19 @@ class _Numbered:
             number = self._number.setdefault(tuple(str(part) for part in key), len(self._number))
             found.append(number)
             if source == "ours":
-                self._ours[number] = column
+                self._constant[number] = float(column[0]) if np.ptp(column) == 0 else np.nan
             else:
                 self._print[number] = (float(column.mean()), float(step))
         return _ranges(found)
 
     def table(self) -> pd.DataFrame:
-        """Keys, print, step, and one column a replication."""
-        width = max((len(c) for c in self._ours.values()), default=0)
+        """Number, key, print, step and constant of every cell."""
         rows = []
         for key, number in self._number.items():
-            ours = self._ours.get(number, np.empty(0))
-            shown = self._print.get(number, (np.nan, np.nan))
-            scores = [f"{v:.6g}" if v == v else "" for v in ours]
+            shown = *self._print.get(number, (np.nan, np.nan)), self._constant.get(number, np.nan)
             head = [number, *("" if part == "nan" else part for part in key)]
-            rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in shown), *scores, *[""] * (width - len(scores))])
-        columns = ["cell", *KEY, "published", "step", *map(str, range(width))]
-        return pd.DataFrame(rows, columns=columns)
+            rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in shown)])
+        return pd.DataFrame(rows, columns=["cell", *KEY, "published", "step", "constant"])
 
 
 def _ranges(numbers: Sequence[int]) -> str:
