@@ -109,7 +109,7 @@ def reasons(folder: Path, name: str) -> pd.DataFrame | None:
 
 def _rows(artefact: Artefact) -> pa.Table:
     """Rows of one experiment, from its summary at full precision."""
-    found: Summary = artefact.full
+    found = artefact.full
     selections = found.table[found.table["n"] > 0].groupby(_POINT, dropna=False, sort=False)["selection"]
     rows = found.chosen.drop(columns="selection").drop_duplicates([*_POINT, "replication"])
     rows = rows.merge(selections.agg(" ".join).rename("selections").reset_index(), on=_POINT)

@@ -29,10 +29,6 @@ INSTANCE_COLUMNS = [
     *("paper", "claim", "check", "instance", "source", "value", "low", "high", "outcome"),
     *("statistic", "arguments", "cells"),
 ]
-#: Numbers of a check that are blank in ``claims.csv`` where they were measured in seconds.
-_OURS = ("ours", "difference", "low", "high", "ours_low", "ours_high", "detectable", "stability", "power")
-#: In the place of a paper: the cells of checks that compare seconds.
-SECONDS = "seconds"
 #: Name of the row of an instance file that holds the pooled value of a check.
 POOLED = "pooled"
 #: Detectable effect over the half-width of the interval: (1.96 + 0.84) / 1.96.
@@ -52,27 +48,16 @@ class Files:
     cells : mapping of str to DataFrame
         Paper -> one row a cell: its number and key, the print and its step, and the value that all replications share,
         if they do. The others' are the oracle's rows of the chosen replications.
-    measured : frozenset of (claim, check)
-        Those that compare seconds.
     """
 
     claims: pd.DataFrame
     instances: pd.DataFrame
     cells: Mapping[str, pd.DataFrame]
-    measured: frozenset[tuple[str, str]] = frozenset()
 
     def write(self, folder: Path) -> None:
-        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``.
-
-        What was measured in seconds goes to files whose names end in ``_seconds.csv``.
-        """
-        for table, name in ((self.claims, "claims"), (self.instances, "claims_instances")):
-            seconds = pd.Series([key in self.measured for key in zip(table["claim"], table["check"], strict=True)])
-            mine = seconds.to_numpy(dtype=bool)
-            rest = table.mask(mine[:, None] & table.columns.isin(_OURS)) if name == "claims" else table[~mine]
-            write_csv(rest, folder / f"{name}.csv")
-            if mine.any():
-                write_csv(table[mine], folder / f"{name}_{SECONDS}.csv")
+        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``."""
+        write_csv(self.claims, folder / "claims.csv")
+        write_csv(self.instances, folder / "claims_instances.csv")
         for paper, table in self.cells.items():
             write_csv(table, folder / f"claims_cells_{paper}.csv")
 
@@ -88,14 +73,12 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
             for source in ("published", "ours"):
                 judged = getattr(verdict, source)
                 if judged is not None:
-                    place = SECONDS if verdict.check.measured else decision.paper
-                    mine = cells.setdefault(place, _Numbered())
+                    mine = cells.setdefault(decision.paper, _Numbered())
                     instances += _instance_rows(decision, verdict.check, source, judged, mine)
     return Files(
         pd.DataFrame(claims, columns=CLAIM_COLUMNS),
         pd.DataFrame(instances, columns=INSTANCE_COLUMNS),
         {paper: mine.table() for paper, mine in cells.items()},
-        frozenset((d.claim.name, v.check.name) for d in decisions for v in d.verdicts if v.check.measured),
     )
 
 

@@ -15,6 +15,7 @@ from lpbench.analysis.instances import Cells
 from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
+from lpbench.experiments.plan import counted_work
 from lpbench.experiments.results import Results
 from lpbench.reporting.published import published_cells
 
@@ -119,6 +120,11 @@ class Evidence:
         chosen = self.results.artefact(name).chosen
         if chosen is None or chosen.empty:
             raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
+        experiment = self.results.artefact(name).experiment
+        if experiment.kind == "timing":
+            # seconds differ from run to run: what is counted does not
+            work, keys = counted_work(experiment), zip(*(chosen[k] for k in ("dataset", "mask", "method")), strict=True)
+            chosen = chosen.assign(value=[work.get(key, np.nan) for key in keys])
         return chosen
 
     def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> Table:

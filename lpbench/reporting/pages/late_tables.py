@@ -9,7 +9,7 @@ from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.render import render
 
 #: Characters of an experiment's folded tables beyond which they stand in a script.
-MANY = 60_000
+MANY = 8_000
 #: Folder of the scripts beside the pages.
 FOLDER = "tables"
 
