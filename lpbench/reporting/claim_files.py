@@ -29,6 +29,8 @@ INSTANCE_COLUMNS = [
     *("paper", "claim", "check", "instance", "source", "value", "low", "high", "outcome"),
     *("statistic", "arguments", "cells"),
 ]
+#: Decimals of the numbers of checks.
+_DECIMALS = 12
 #: Name of the row of an instance file that holds the pooled value of a check.
 POOLED = "pooled"
 #: Detectable effect over the half-width of the interval: (1.96 + 0.84) / 1.96.
@@ -56,8 +58,9 @@ class Files:
 
     def write(self, folder: Path) -> None:
         """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``."""
-        write_csv(self.claims, folder / "claims.csv")
-        write_csv(self.instances, folder / "claims_instances.csv")
+        for table, name in ((self.claims, "claims"), (self.instances, "claims_instances")):
+            floats = table.select_dtypes("floating").round(_DECIMALS) + 0.0  # no rounding error where 0 is meant
+            write_csv(table.assign(**{c: floats[c] for c in floats}), folder / f"{name}.csv")
         for paper, table in self.cells.items():
             write_csv(table, folder / f"claims_cells_{paper}.csv")
 

@@ -298,3 +298,11 @@ def test_no_file_of_the_claims_holds_seconds(folder):
     claims = pd.read_csv(folder / "claims.csv").set_index(["claim", "check"])
     assert not np.isnan(claims.loc[("L18", "work"), "ours"])
     assert not [p.name for p in folder.glob("claims*.csv") if is_measured(p)]
+
+
+@pytest.mark.parametrize("place", ["made up", "committed"])
+def test_no_number_is_a_rounding_error(folder, place):
+    source = folder if place == "made up" else COMMITTED
+    for name in ("claims", "claims_instances"):
+        numbers = pd.read_csv(source / f"{name}.csv").select_dtypes("number").to_numpy()
+        assert not ((np.abs(numbers) < 1e-12) & (numbers != 0)).any()
