@@ -45,7 +45,7 @@ _KEPT = (
 
 
 def commit(artefacts: Sequence[Artefact], folder: Path, paper: str, rule: str) -> bool:
-    """Write the scores of all experiments of a paper, if one of them differs from what is there.
+    """Write the scores of the experiments of a paper, if one of them differs from what is there; others stay.
 
     Parameters
     ----------
@@ -63,19 +63,20 @@ def commit(artefacts: Sequence[Artefact], folder: Path, paper: str, rule: str) -
     """
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
     scored = {a.name: _rows(a) for a in artefacts if a.full is not None}
-    seconds = {a.name for a in artefacts if a.experiment.kind == "timing"}
     kept = _records(folder, paper)
-    same = {name: record["config_hash"] for name, record in records.items()} == {
-        name: record["config_hash"] for name, record in kept.items()
-    }
-    if same and all(t.equals(_table(folder, name)) for name, t in scored.items() if name not in seconds):
+    same = all(name in kept and kept[name]["config_hash"] == r["config_hash"] for name, r in records.items())
+    if same and all(_is_measured(t) or t.equals(_table(folder, name)) for name, t in scored.items()):
         return False
+    others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
+    records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))
+    scored |= {name: table for name, (_, table) in others.items() if table is not None}
+    scored = dict(sorted(scored.items()))
     for measured, suffix in ((False, ""), (True, "_seconds")):
-        tables = [table for name, table in scored.items() if (name in seconds) == measured]
+        tables = [table for table in scored.values() if _is_measured(table) == measured]
         if tables:
             _write(tables, folder / SCORES / f"{paper}{suffix}.parquet")
-    text = json.dumps(records, indent=None, sort_keys=True, separators=(",", ":"))
-    write_text(text.replace('},"', '},\n"') + "\n", folder / SCORES / f"{paper}.json")
+    lines = (f"{json.dumps(n)}: {json.dumps(r, sort_keys=True, separators=(',', ':'))}" for n, r in records.items())
+    write_text("{\n" + ",\n".join(lines) + "\n}\n", folder / SCORES / f"{paper}.json")
     return True
 
 
@@ -105,6 +106,10 @@ def reasons(folder: Path, name: str) -> pd.DataFrame | None:
     rows = rows.loc[(rows["replication"] < 0) & (rows["status"] != ""), ["dataset", "method", "status", "reason"]]
     said = [reason.removeprefix(f"{status}: ") for status, reason in rows[["status", "reason"]].to_numpy()]
     return rows.assign(reason=said).drop_duplicates()
+
+
+def _is_measured(table: pa.Table) -> bool:
+    return "seconds" in table.column("metric").unique().to_pylist()
 
 
 def _rows(artefact: Artefact) -> pa.Table:

@@ -88,3 +88,10 @@ def test_another_number_is_written(run, folder, tmp_path):
     frame.to_parquet(path, index=False)
     assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star")
     assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == frame["value"][0]
+
+
+def test_experiments_that_were_not_run_again_stay(run, tmp_path):
+    for name in NAMES:
+        committed.commit([Results(run).artefact(name)], tmp_path, "histoftree", "star")
+    assert [a.name for a in map(Results(tmp_path).artefact, NAMES) if a.is_finished] == list(NAMES)
+    assert all(Results(tmp_path).artefact(name).chosen is not None for name in NAMES)
