@@ -1,5 +1,6 @@
 """What is committed of the papers is made from the committed scores: without a store, without a run, the same bytes."""
 
+import re
 import shutil
 import subprocess
 
@@ -45,6 +46,24 @@ def test_what_is_committed_is_small():
     assert shown <= 6e6 and sum(n for p, n in sizes.items() if p.parts[0] == SCORES) <= 3e6
     assert sum(sizes.values()) + published <= 12e6
     assert [str(p) for p, n in sizes.items() if p.suffix == ".svg" and n > 150_000] == []
+
+
+def test_links_of_committed_pages_lead_to_what_is_there_or_made_again():
+    there = {path.as_posix() for path in tracked(COMMITTED)}
+    for page in COMMITTED.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        links = {
+            link.partition("#")[0] for link in re.findall(r'(?:href|src)="([^"]*)"', text.partition("<script>")[0])
+        }
+        absent = sorted(link for link in links if link and ":" not in link and link not in there)
+        ignored = [f"results/reproduced/{link}" for link in absent]
+        found = (
+            subprocess.run(["git", "check-ignore", *ignored], cwd=ROOT, capture_output=True, text=True)
+            if absent
+            else None
+        )
+        assert not absent or found.stdout.split() == ignored, (page.name, absent)
+        assert not absent or "lpbench report" in text
 
 
 @pytest.mark.slow
