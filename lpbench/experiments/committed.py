@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -25,9 +25,6 @@ from lpbench.analysis import Summary, selected_of, summary_of
 from lpbench.analysis.scores import CELL
 from lpbench.errors import StoreError
 from lpbench.files import atomic_write, write_text
-
-if TYPE_CHECKING:
-    from lpbench.experiments.results import Artefact
 
 #: Folder of the committed scores in a results folder.
 SCORES = "scores"
@@ -44,12 +41,26 @@ _KEPT = (
 )
 
 
-def commit(artefacts: Sequence[Artefact], folder: Path, paper: str, rule: str) -> bool:
+class Finished(Protocol):
+    """What is committed of an artefact that was run (:class:`lpbench.experiments.results.Artefact`)."""
+
+    name: str
+
+    @property
+    def record(self) -> dict[str, Any]: ...
+
+    @property
+    def full(self) -> Summary | None: ...
+
+    def reasons(self) -> pd.DataFrame: ...
+
+
+def commit(artefacts: Sequence[Finished], folder: Path, paper: str, rule: str) -> bool:
     """Write the scores of the experiments of a paper, if one of them differs from what is there; others stay.
 
     Parameters
     ----------
-    artefacts : sequence of Artefact
+    artefacts : sequence of Finished
         Finished, as registered.
     folder : Path
         Results folder, as it is committed.
@@ -62,7 +73,7 @@ def commit(artefacts: Sequence[Artefact], folder: Path, paper: str, rule: str) -
         Whether anything was written.
     """
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
-    scored = {a.name: _rows(a) for a in artefacts if a.full is not None}
+    scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
     kept = _records(folder, paper)
     same = all(name in kept and kept[name]["config_hash"] == r["config_hash"] for name, r in records.items())
     if same and all(_is_measured(t) or t.equals(_table(folder, name)) for name, t in scored.items()):
@@ -112,14 +123,13 @@ def _is_measured(table: pa.Table) -> bool:
     return "seconds" in table.column("metric").unique().to_pylist()
 
 
-def _rows(artefact: Artefact) -> pa.Table:
-    """Rows of one experiment, from its summary at full precision."""
-    found = artefact.full
+def _rows(found: Summary, reasons: pd.DataFrame) -> pa.Table:
+    """Rows of one experiment, from its summary at full precision and the cells that did not run."""
     selections = found.table[found.table["n"] > 0].groupby(_POINT, dropna=False, sort=False)["selection"]
     rows = found.chosen.drop(columns="selection").drop_duplicates([*_POINT, "replication"])
     rows = rows.merge(selections.agg(" ".join).rename("selections").reset_index(), on=_POINT)
     empty = found.reasons.merge(found.table[[*CELL, "selection", "metric"]], on=[*CELL, "selection"])
-    whole = {(r.dataset, r.method, f"{r.status}: {r.reason}"): r.status for r in artefact.reasons().itertuples()}
+    whole = {(r.dataset, r.method, f"{r.status}: {r.reason}"): r.status for r in reasons.itertuples()}
     status = [whole.get((r.dataset, r.method, r.reason), "") for r in empty.itertuples()]
     empty = empty.rename(columns={"selection": "selections"}).assign(params="", replication=-1, status=status)
     table = pd.concat([rows.assign(status="ok"), empty], ignore_index=True).reindex(columns=COLUMNS)
