@@ -50,7 +50,7 @@ def _rename(root: ElementTree.Element) -> None:
     short: dict[str, str] = {}
     for element in root.iter():
         name = element.attrib.pop("id", None)
-        if name in used:
+        if name is not None and name in used:
             element.set("id", short.setdefault(name, f"n{len(short)}"))
     for element in root.iter():
         for key, value in element.attrib.items():
