@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lpbench.analysis import Summary, selected_of, summary_of
@@ -138,9 +139,15 @@ def _rows(found: Summary, reasons: pd.DataFrame) -> pa.Table:
 
 
 def _write(tables: Sequence[pa.Table], path: Path) -> None:
+    values = pa.chunked_array([chunk for table in tables for chunk in table.column("value").chunks])
+    # accuracies are few numbers, errors are not: their bytes are stored place by place
+    options: dict[str, Any] = {"use_dictionary": True}
+    if 2 * pc.count_distinct(values).as_py() > len(values):
+        others = [column for column in COLUMNS if column != "value"]
+        options = {"use_dictionary": others, "column_encoding": {"value": "BYTE_STREAM_SPLIT"}}
     with (
         atomic_write(path) as file,
-        pq.ParquetWriter(file, _SCHEMA, compression="zstd", compression_level=19) as writer,
+        pq.ParquetWriter(file, _SCHEMA, compression="zstd", compression_level=19, **options) as writer,
     ):
         for table in tables:
             writer.write_table(table)
