@@ -7,6 +7,7 @@ ENGINES      := $(VENV)/.engines
 DOCS         := $(VENV)/.docs
 
 EXPERIMENTS  ?= *
+PAPERS       := histoftree/* lpct/* label_dp/*
 REPLICATIONS ?=
 RESULTS      ?= results
 SEED         ?=
@@ -19,7 +20,7 @@ OVERWRITE    ?=
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS)) $(if $(OVERWRITE),--overwrite)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines docs site reproduce quick field-full verify test test-all lint wheel audit bench stream datasets report ui lock clean
+.PHONY: help install engines docs site reproduce everything field extensions quick verify test test-all lint wheel audit bench stream datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -48,17 +49,23 @@ $(DOCS): $(STAMP) requirements-docs.lock
 docs: $(DOCS) ## The documentation and the API as pages, in build/docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
 
-site: docs ## Pages, explorer and documentation as one static folder, in build/site
+site: docs report ## Pages, explorer and documentation as one static folder, in build/site
 	$(BIN)/python scripts/make_site.py --results $(RESULTS)
 
-reproduce: $(STAMP) ## Re-run the papers' tables and figures (EXPERIMENTS selects) and write the report
-	$(BIN)/lpbench reproduce $(foreach e,$(EXPERIMENTS),'$(e)') $(OPTIONS)
+reproduce: $(STAMP) ## Re-run the three papers (EXPERIMENTS selects) and write the report
+	$(BIN)/lpbench reproduce $(foreach e,$(or $(filter-out *,$(EXPERIMENTS)),$(PAPERS)),'$(e)') $(OPTIONS)
+
+everything: $(STAMP) ## The papers, the extensions with their attacks, and the field: an hour
+	$(BIN)/lpbench reproduce $(OPTIONS)
+
+extensions: $(STAMP) ## Our own experiments: floors, tuning-free methods, ablations, attacks
+	$(BIN)/lpbench reproduce 'extensions/*' $(OPTIONS)
+
+field: $(STAMP) ## Randomizers with learners, compared; what is sealed stays as it is
+	$(BIN)/lpbench reproduce 'field/*' $(OPTIONS)
 
 quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/runs
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick
-
-field-full: $(STAMP) ## Hours: every randomizer with every learner, three masks; goes on where it was interrupted
-	$(BIN)/lpbench reproduce field/full_regression field/full_classification $(OPTIONS)
 
 verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical)
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)
@@ -93,7 +100,7 @@ stream: $(STAMP) ## 10^8 simulated users through the streaming curators (minutes
 datasets: $(STAMP) ## Download what the mirror does not hold; say what is there and what is not
 	$(BIN)/python scripts/download_datasets.py
 
-report: $(STAMP) ## Rewrite the report from the results folder
+report: $(STAMP) ## Write tables, figures and pages from the committed scores and what was run
 	$(BIN)/lpbench report --results $(RESULTS) $(if $(OVERWRITE),--overwrite)
 
 ui: $(STAMP) ## Browse the runs in MLflow on 127.0.0.1:5000 (PORT)

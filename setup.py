@@ -15,7 +15,10 @@ CARRIED = (
     "docs/methods_notes.md",
     "requirements.lock",
     "results/published/*",
-    "results/reproduced/extensions/embedded_*/summary.csv",
+    "results/reproduced/*.json",
+    "results/reproduced/**/*.csv",
+    "results/reproduced/leaderboard.js",
+    "results/reproduced/scores/*",
 )
 
 

@@ -17,6 +17,8 @@ ROOT = _PACKAGE.parent if IN_CHECKOUT else _PACKAGE / "_project"
 CONF = ROOT / "conf"
 MANIFESTS = ROOT / "datasets"
 PUBLISHED = ROOT / "results" / "published"
+#: Committed scores and tables.
+COMMITTED = ROOT / "results" / "reproduced"
 
 #: Folder with a user's own methods, data sets and experiments, looked for in the working folder alone.
 OWN_FOLDER = "lpbench_plugins"

@@ -28,10 +28,11 @@ CARRIED = (
     "lpbench/_project/requirements.lock",
     "lpbench/_project/results/published/claims.csv",
     "lpbench/_project/results/reproduced/extensions/embedded_regression/summary.csv",
+    "lpbench/_project/results/reproduced/scores/lpct.parquet",
 )
 LEFT_OUT = re.compile(r"tests/|\.png$|\.svg$|__pycache__")
-#: Nothing in the wheel is large: megabytes that it may have.
-LARGEST = 1.5
+#: Nothing in the wheel is large but the committed scores and tables, from which it writes the report.
+LARGEST = 6.0
 #: Commands that a new user types, without data and without a checkout, and what their output says.
 COMMANDS = {
     "list methods": "histoftree_cart",

@@ -16,9 +16,17 @@ from lpbench.analysis.rates import (
     spearman,
 )
 from lpbench.analysis.scores import check_scores, read_csv, write_csv
-from lpbench.analysis.selection import Selected, Setting, select
+from lpbench.analysis.selection import Selected, Setting, select, selected_of
 from lpbench.analysis.significance import ALPHA, Marks, better, bolds, holm, signed_rank, stars
-from lpbench.analysis.summary import COMPARISON, SUMMARY_COLUMNS, Summary, is_ranked, summarise
+from lpbench.analysis.summary import (
+    COMPARISON,
+    SUMMARY_COLUMNS,
+    Summary,
+    distinct_selections,
+    is_ranked,
+    summarise,
+    summary_of,
+)
 from lpbench.analysis.variants import competitors, is_preset, representatives
 
 __all__ = [
@@ -38,6 +46,7 @@ __all__ = [
     "check_scores",
     "competitors",
     "critical_difference",
+    "distinct_selections",
     "holm",
     "is_preset",
     "is_ranked",
@@ -49,11 +58,13 @@ __all__ = [
     "read_csv",
     "representatives",
     "select",
+    "selected_of",
     "signed_rank",
     "slope",
     "spearman",
     "stars",
     "summarise",
+    "summary_of",
     "wins",
     "write_csv",
 ]

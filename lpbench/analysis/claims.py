@@ -112,8 +112,6 @@ class Check:
         The one that judges it, if not the paper's judge.
     effect : float
         Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
-    measured : bool
-        It compares seconds, which differ from run to run: its numbers stand in files of their own.
     """
 
     name: str
@@ -125,7 +123,6 @@ class Check:
     changed: str = ""
     configuration: str = ""
     effect: float = 1.0
-    measured: bool = False
 
     @property
     def counts(self) -> bool:

@@ -9,7 +9,7 @@ choose, whose only setting is private as well. Selections are never mixed in one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,14 +94,36 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
     chosen = _chosen(scores, numbers, cells)
     heads = scores.iloc[first_rows(numbers)]
     reasons = _reasons(scores, heads, points, cells, private)
-    empty = reasons.drop(columns="reason").assign(params="", mean=np.nan, std=np.nan, n=0)
-    empty["metric"] = _metric_of(heads, empty)
-    columns = [*CELL, "metric", "selection", "params", "mean", "std", "n"]
-    cells = pd.concat([cells[columns], empty[columns]] if len(empty) else [cells[columns]], ignore_index=True)
-    order = [*CELL, "selection"]
+    return _selected(chosen, reasons, _metric_of(heads, reasons))
+
+
+def selected_of(rows: pd.DataFrame) -> Selected:
+    """Chosen grid points from their scores alone, to the last bit what :func:`select` gave.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As :mod:`lpbench.experiments.committed` keeps them.
+    """
+    rows = rows.assign(selection=rows["selections"].str.split()).explode("selection", ignore_index=True)
+    ran, empty = (rows[rows["replication"] >= 0], rows[rows["replication"] < 0])
+    keys = [*CELL, "metric", "selection", "params"]
+    return _selected(
+        ran[[*keys, "replication", "value"]], empty[[*CELL, "selection", "reason"]], empty["metric"].tolist()
+    )
+
+
+def _selected(chosen: pd.DataFrame, reasons: pd.DataFrame, metric: Sequence[str]) -> Selected:
+    """Sort, and give every cell its moments; a cell with a reason in their place has the metric that stands for it."""
+    keys, order = [*CELL, "metric", "selection", "params"], [*CELL, "selection"]
+    chosen = chosen.sort_values([*order, "replication"], kind="stable", ignore_index=True)
+    moments = chosen.groupby(keys, dropna=False, sort=False)["value"].agg(["mean", "std", "size"])
+    cells = moments.rename(columns={"size": "n"}).reset_index()
+    empty = reasons.drop(columns="reason").assign(params="", mean=np.nan, std=np.nan, n=0, metric=metric)
+    cells = pd.concat([cells, empty[cells.columns]], ignore_index=True) if len(empty) else cells
     return Selected(
         cells.sort_values(order, kind="stable", ignore_index=True),
-        chosen.sort_values([*order, "replication"], kind="stable", ignore_index=True),
+        chosen,
         reasons.sort_values(order, kind="stable", ignore_index=True),
     )
 

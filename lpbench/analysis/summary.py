@@ -75,7 +75,11 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
     DataError
         See :func:`lpbench.analysis.scores.check_scores`.
     """
-    selected = select(check_scores(scores), settings)
+    return summary_of(select(check_scores(scores), settings), rule)
+
+
+def summary_of(selected: Selected, rule: str = "star") -> Summary:
+    """Summarise chosen grid points, see :func:`summarise`."""
     table = selected.cells.reset_index(drop=True)
     table["se"] = table["std"] / np.sqrt(table["n"].where(table["n"] > 0))
     table["ratio"] = table["mean"] / baseline_means(table)
@@ -83,6 +87,12 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
     marked_holm = pd.Series(False, index=table.index)
     _compare(table, marked_holm, selected, rule)
     return Summary(table[SUMMARY_COLUMNS], selected.chosen, selected.reasons, marked_holm)
+
+
+def distinct_selections(table: pd.DataFrame) -> list[str]:
+    """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
+    points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
+    return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
 def is_ranked(method: str) -> bool:

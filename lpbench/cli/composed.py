@@ -88,6 +88,8 @@ def print_plans(configs: Sequence[Config], overrides: Sequence[str]) -> None:
     for job in jobs:
         print(f"{job.name}: {estimate([job], store, workers)}")
     print(f"{counted(len(jobs))}, blocks that they share counted once: {estimate(jobs, store, workers)}")
+    if missing:
+        print(f"with the missing data: {estimate(jobs, store, workers, with_missing=True)}")
     for deviation in dict.fromkeys(d for job in jobs for d in job.deviations):
         print(f"not as registered: {deviation}")
     print(f"results in {results_dir / jobs[0].folder.removesuffix(jobs[0].name)}")
@@ -102,6 +104,8 @@ def _print_plan(job: Job, results_dir: Path, runner: Runner) -> None:
         state = "stored" if store.has(block.key) else "to do"
         print(f"{state:7s}{block.fits:9d} fits  {block.label}")
     print(NOTHING if nothing_to_run(plan) else estimate([job], store, workers))
+    if plan.missing:
+        print(f"with the missing data: {estimate([job], store, workers, with_missing=True)}")
     if plan.left_out:
         print(describe_left_out(plan.left_out))
     print(

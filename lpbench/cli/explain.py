@@ -173,17 +173,15 @@ def _base(selector: str) -> str:
 
 
 def _replications(folder: Path, row: dict[str, Any]) -> list[float] | None:
-    from lpbench.experiments.results import read_parquet
+    from lpbench.experiments.results import Artefact
 
-    path = folder / "scores.parquet"
-    if not path.is_file():
+    chosen = Artefact(folder, row["experiment"]).chosen
+    if chosen is None:
         return None
-    scores = read_parquet(path, filters=[("method", "==", row["method"]), ("params", "==", row["params"])])
-    same = (scores["dataset"].astype(str) == row["dataset"]) & (scores["mask"].astype(str) == row["mask"])
-    same &= (scores["epsilon"] == row["epsilon"]) & (scores["panel"].astype(str) == row["panel"])
-    if not math.isnan(row["x"]):
-        same &= scores["x"] == row["x"]
-    return scores[same].sort_values("replication")["value"].tolist()
+    keys = ["panel", "dataset", "mask", "method", "epsilon", "selection"]
+    same = (chosen[keys] == [row[key] for key in keys]).all(axis=1)
+    same &= chosen["x"].isna() if math.isnan(row["x"]) else chosen["x"] == row["x"]
+    return chosen[same].sort_values("replication")["value"].tolist()
 
 
 def _guarantee(row: dict[str, Any], seed: int) -> str:

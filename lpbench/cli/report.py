@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import click
 from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
+from lpbench.paths import COMMITTED, IN_CHECKOUT, REPRODUCED
 
 
 @click.command()
@@ -23,6 +26,7 @@ def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
     """
     names = naming.matching(experiments) if experiments else []
     from lpbench.cli.reproduce import print_reports
+    from lpbench.experiments.committed import SCORES
     from lpbench.experiments.results import Results
     from lpbench.pipeline import write_unfinished
     from lpbench.reporting.publish import publish
@@ -32,6 +36,11 @@ def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
     folders = [run.folder for run in (found, *found.runs()) if {*run.records()} & {*(names or run.records())}]
     for line in unfinished:
         print(line)
+    if not IN_CHECKOUT and not (results / REPRODUCED / SCORES).is_dir():
+        shutil.copytree(COMMITTED, results / REPRODUCED, dirs_exist_ok=True)
+    own = set(catalogue.own_experiment_names())
+    if (results / REPRODUCED / SCORES).is_dir() and results not in folders and not (names and set(names) <= own):
+        folders.insert(0, results)  # all of it is made from committed scores
     if not folders:
         what = f"no result of {', '.join(experiments)}" if experiments else "no finished experiment"
         raise ConfigurationError(

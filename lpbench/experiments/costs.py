@@ -51,6 +51,11 @@ class Size:
         return 1e-6 * (listed + _WEIGHT * self.weights)
 
 
+def work_of_a_number(costs: tuple[float, float, float], units: int) -> float:
+    """Work of reading one number and updating hidden units by it: what grows with the data, in listed microseconds."""
+    return costs[1] + _WEIGHT * units
+
+
 def hidden_units(params: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], n_features: int) -> int:
     """Hidden units of a network with ``hidden_ratio`` of them per feature, added up over the grid points."""
     ratios = grid.get("hidden_ratio", [params.get("hidden_ratio", 0)])

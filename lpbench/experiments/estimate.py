@@ -123,9 +123,10 @@ class Estimate:
         )
 
 
-def estimate(jobs: Sequence[Job], store: Store, workers: int) -> Estimate:
-    """Estimate what jobs cost with a number of workers."""
-    blocks = sum((job.plan for job in jobs), Plan(())).blocks
+def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> Estimate:
+    """Estimate what jobs cost with a number of workers, at will as if no data were missing."""
+    plan = sum((job.plan for job in jobs), Plan(()))
+    blocks = plan.wanted if with_missing else plan.blocks
     todo, costs = [b for b in blocks if not store.has(b.key)], Costs.of(store)
     seconds = [costs.seconds(b.size) for b in todo]
     computing = max(sum(seconds) / workers, max(seconds, default=0.0))

@@ -16,7 +16,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
-from lpbench.experiments.costs import Size, hidden_units
+from lpbench.experiments.costs import Size, hidden_units, work_of_a_number
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.method import Method, import_object
@@ -106,7 +106,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """Where a block's rows appear in an experiment's results; without a block, why: ``missing`` or ``left_out``."""
+    """Where a block's rows appear in an experiment's results; without a block, why: ``missing`` or ``left_out``.
+
+    ``wanted`` is the block whether or not its data are at hand.
+    """
 
     experiment: str
     panel: str
@@ -117,6 +120,7 @@ class Entry:
     x_axis: str | None
     x_value: float | None
     block: Block | None
+    wanted: Block
     missing: str = ""
     left_out: str = ""
 
@@ -136,6 +140,11 @@ class Plan:
     def blocks(self) -> list[Block]:
         """Distinct blocks in plan order."""
         return list({e.block.key: e.block for e in self.entries if e.block is not None}.values())
+
+    @property
+    def wanted(self) -> list[Block]:
+        """Distinct blocks of a run that lacks no data."""
+        return list({e.wanted.key: e.wanted for e in self.entries if not e.left_out}.values())
 
     @property
     def missing(self) -> dict[str, str]:
@@ -176,6 +185,16 @@ def plan_experiment(
     return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, found)))
 
 
+def counted_work(experiment: Experiment) -> dict[tuple[str, str, str], float]:
+    """Work of a fit for each number read, (data set, mask, method) -> listed microseconds: no machine measures it."""
+    found = {}
+    for entry in plan_experiment(experiment).entries:
+        block = entry.wanted
+        units = hidden_units(block.params, block.grid, block.n_features) // block.n_points
+        found[entry.dataset, entry.mask, entry.method] = work_of_a_number(import_object(block.estimator).costs, units)
+    return found
+
+
 def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
     """Methods by selector, as they are registered (composed together)."""
     selectors = list(selectors)
@@ -200,7 +219,7 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
     values = group.values if kind in {"dataset", "mask"} else (None,)
     for dataset, mask, method in itertools.product(group.dataset, group.mask, group.method):
         for value in values:
-            block, missing = _block(
+            wanted, missing = _block(
                 Selector.parse(dataset).with_params(**({swept: value} if kind == "dataset" else {})),
                 Selector.parse(mask).with_params(**({swept: value} if kind == "mask" else {})),
                 methods[method],
@@ -210,7 +229,7 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
                 seed,
             )
             names = (name, group.panel, dataset, mask, methods[method].name)
-            entry = Entry(*names, epsilons, group.x, value, block, missing)
+            entry = Entry(*names, epsilons, group.x, value, None if missing else wanted, wanted, missing)
             left_out = _left_out(entry, experiment.work_limit)
             yield replace(entry, block=None, left_out=left_out) if left_out else entry
 
@@ -229,8 +248,8 @@ def _block(
     budgets: tuple[float, ...],
     replications: int,
     seed: int,
-) -> tuple[Block | None, str]:
-    """The block of an entry, or None and the way to get its data."""
+) -> tuple[Block, str]:
+    """The block of an entry, and the way to get its data where they are missing."""
     mask_params = {**catalogue.mask(mask.name).params, **mask.params}
     info = describe(dataset.name, dict(dataset.params))
     if method.task != info.task:
@@ -238,8 +257,6 @@ def _block(
             f"method {method.name} is for {method.task}, data set {dataset.name} is for {info.task}; "
             f"choose a method whose `task` is {info.task} (`lpbench list methods`)"
         )
-    if not info.available:
-        return None, info.how_to_get
     cls = method.estimator_class
     own = method.grid_for(mask.name)
     points = {**own, **{k: v for k, v in grid.items() if k in own}}
@@ -260,7 +277,7 @@ def _block(
         n_train=info.n_train or 0,
         n_features=info.n_features,
     )
-    return block, ""
+    return block, info.how_to_get
 
 
 def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:

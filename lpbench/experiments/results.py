@@ -3,7 +3,13 @@
 A finished artefact is a folder ``<results>/<experiment>`` with ``run.json``, ``summary.csv`` and ``comparison.csv``
 (of a timing experiment ``seconds.csv`` and ``seconds_comparison.csv``);
 where it was computed on this machine, also ``scores.parquet`` and the summary at full precision, which spares reports
-the reading of millions of scores.
+the reading of millions of scores. Where it was not, the folder's committed scores stand in
+(:mod:`lpbench.experiments.committed`)::
+
+    results = Results(Path("results/reproduced"))
+    results.artefact("histoftree/table1").chosen  # experiment, panel, dataset, mask, method, epsilon, x, metric,
+                                                  # selection, params, replication, value
+    results.artefact("histoftree/table1").full    # the summary at full precision, with the same scores
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from pyarrow import ArrowException
 from lpbench.analysis import SUMMARY_COLUMNS, Summary, read_csv
 from lpbench.analysis.scores import CELL
 from lpbench.errors import NotRunError, StoreError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalogue, committed
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS
 from lpbench.files import atomic_write
@@ -87,18 +93,27 @@ class Artefact:
         self.folder, self.name = Path(folder), name
         #: The last part of the name, with which the names of tables and figures begin.
         self.leaf = name.rpartition("/")[2]
+        #: The results folder.
+        self.results = self.folder.parents[name.count("/")]
 
     @property
     def is_finished(self) -> bool:
-        """Whether the artefact was written completely."""
+        """Whether the artefact was written completely, or its scores are committed."""
+        return self.was_computed or bool(self.record)
+
+    @property
+    def was_computed(self) -> bool:
+        """Whether a run wrote the artefact completely."""
         return (self.folder / RECORD).is_file()
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """Content of ``run.json``: configuration, environment, times; empty without a run."""
+        """Content of ``run.json``, or what is committed of it: configuration, environment, times; empty without."""
         path = self.folder / RECORD
+        if not path.is_file():
+            return committed.record(self.results, self.name)
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise NotRunError(f"{path} is damaged ({error}); run {self.name} again") from error
         if not isinstance(found, dict) or not isinstance(found.get("files", {}), dict):
@@ -114,7 +129,7 @@ class Artefact:
     def experiment(self) -> Experiment:
         """The experiment as it was run, else as it is registered; deviations stand in its title and first note."""
         run = self.record.get("config", {}).get("experiment")
-        if run is None:
+        if run is None or not self.was_computed:
             return catalogue.experiment(self.name)
         return labelled(Experiment.from_record(run), self.deviations)
 
@@ -188,18 +203,32 @@ class Artefact:
     @cached_property
     def full(self) -> Summary | None:
         """The summary at full precision with the chosen replications; None where it was not kept."""
-        return read_summary(self.folder)
+        kept = read_summary(self.folder)
+        return committed.summary(self.results, self.name) if kept is None else kept
+
+    @property
+    def shown(self) -> Summary | None:
+        """The summary at full precision, else ``summary.csv``: no replications, no reasons, no marks after Holm."""
+        if self.full is not None or self.summary is None:
+            return self.full
+        empty = pd.DataFrame(columns=[*_ROW, "replication", "value", "reason"])
+        return Summary(self.summary, empty, empty, pd.Series(False, index=self.summary.index))
 
     @cached_property
     def chosen(self) -> pd.DataFrame | None:
-        """Scores of the chosen grid points, one row a replication; None where they were not kept."""
-        return read_chosen(self.folder)
+        """Scores of the chosen grid points, one row a replication; None where they were not kept.
+
+        Columns experiment, panel, dataset, mask, method, epsilon, x, metric, selection, params, replication, value.
+        """
+        kept = read_chosen(self.folder)
+        return committed.chosen(self.results, self.name) if kept is None else kept
 
     def reasons(self) -> pd.DataFrame:
         """Cells without a number: columns dataset, method, status, reason."""
         columns = ["dataset", "method", "status", "reason"]
         if not self.has_scores:
-            return pd.DataFrame(columns=columns)
+            kept = committed.reasons(self.results, self.name)
+            return pd.DataFrame(columns=columns) if kept is None else kept
         rows = self.scores(columns=columns, filters=[("replication", "<", 0)])
         return rows.astype(str).drop_duplicates()
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis import Setting, Summary, summarise, write_csv
+from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
 from lpbench.analysis.pairwise import pairwise
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import forget_summary, keep_summary
-from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE
+from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE, is_measured
 from lpbench.files import write_text
 from lpbench.reporting.cards import card_of
 from lpbench.reporting.comparison import compare
@@ -36,7 +36,26 @@ PAIRWISE = "pairwise.csv"
 def write_artefact(
     experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
 ) -> Summary:
-    """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment, and what reports read again.
+    """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns of ``scores.parquet``, rows in any order.
+    experiment, methods, folder, seed
+        See :func:`render_artefact`.
+    """
+    forget_summary(folder)
+    summary = summarise_experiment(experiment, scores, methods)
+    keep_summary(summary, folder)
+    render_artefact(experiment, summary, methods, folder, seed)
+    return summary
+
+
+def render_artefact(
+    experiment: Experiment, summary: Summary, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
+) -> None:
+    """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment.
 
     Of a timing experiment the files are ``seconds.csv``, ``seconds_comparison.csv`` and ``seconds.tex``.
 
@@ -44,8 +63,8 @@ def write_artefact(
     ----------
     experiment : Experiment
         Content of its YAML: name, paper, kind, title, groups, notes.
-    scores : DataFrame
-        Columns of ``scores.parquet``, rows in any order.
+    summary : Summary
+        Of its scores, by a run or as committed.
     methods : mapping of str to mapping or record
         Method selector -> ``title``, ``tuning_free`` (mapping, JSON text or None), ``task``; optionally ``grid`` and
         ``grid_by_mask``, by which a tuning-free setting that is no grid point is kept out of the oracle.
@@ -53,19 +72,12 @@ def write_artefact(
         ``<results>/<experiment>``.
     seed : int
         Root seed of the drawn panels of a figure that also has computed ones.
-
-    Returns
-    -------
-    Summary
     """
-    folder = Path(folder)
-    name = experiment.name
-    # pictures and tables that an earlier version wrote and this one does not
+    folder, name = Path(folder), experiment.name
+    # pictures and tables that an earlier version wrote and this one does not; what was measured needs a run
     for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex", ".csv")]:
-        path.unlink()
-    forget_summary(folder)
-    summary = summarise_experiment(experiment, scores, methods)
-    keep_summary(summary, folder)
+        if not is_measured(path):
+            path.unlink()
     measured = experiment.kind == "timing"
     files = (SECONDS, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")
     for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
@@ -73,7 +85,7 @@ def write_artefact(
     leaf = name.rpartition("/")[2]
     further = paper_of(name).outputs.get(name)
     replaced = further is not None and further.replaces
-    for selection in [] if replaced else _distinct_selections(summary.table):
+    for selection in [] if replaced else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if experiment.kind == "figure":
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
@@ -91,13 +103,6 @@ def write_artefact(
         write_drawing(experiment, folder, seed)
     if further is not None:
         further.write(experiment, summary, methods, folder)
-    return summary
-
-
-def _distinct_selections(table: pd.DataFrame) -> list[str]:
-    """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
-    points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
-    return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
 def summarise_experiment(experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method]) -> Summary:

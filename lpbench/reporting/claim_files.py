@@ -1,4 +1,4 @@
-"""The files beside the claims page: a row a check, a row an instance, and the scores that both are computed from."""
+"""The files beside the claims page: a row a check, a row an instance, and the cells that both are computed from."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ INSTANCE_COLUMNS = [
     *("paper", "claim", "check", "instance", "source", "value", "low", "high", "outcome"),
     *("statistic", "arguments", "cells"),
 ]
-#: Numbers of a check that are blank in ``claims.csv`` where they were measured in seconds.
-_OURS = ("ours", "difference", "low", "high", "ours_low", "ours_high", "detectable", "stability", "power")
-#: In the place of a paper: the cells of checks that compare seconds.
-SECONDS = "seconds"
+#: Decimals of the numbers of checks.
+_DECIMALS = 12
 #: Name of the row of an instance file that holds the pooled value of a check.
 POOLED = "pooled"
 #: Detectable effect over the half-width of the interval: (1.96 + 0.84) / 1.96.
@@ -49,31 +47,22 @@ class Files:
         One row a check, columns :data:`CLAIM_COLUMNS`.
     instances : DataFrame
         One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
-    replications : mapping of str to DataFrame
-        Paper -> one row a cell: its key, the print and its step, and the score of each replication.
-    measured : frozenset of (claim, check)
-        Those that compare seconds.
+    cells : mapping of str to DataFrame
+        Paper -> one row a cell: its number and key, the print and its step, and the value that all replications share,
+        if they do. The others' are the oracle's rows of the chosen replications.
     """
 
     claims: pd.DataFrame
     instances: pd.DataFrame
-    replications: Mapping[str, pd.DataFrame]
-    measured: frozenset[tuple[str, str]] = frozenset()
+    cells: Mapping[str, pd.DataFrame]
 
     def write(self, folder: Path) -> None:
-        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_replications_<paper>.csv``.
-
-        What was measured in seconds goes to files whose names end in ``_seconds.csv``.
-        """
+        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``."""
         for table, name in ((self.claims, "claims"), (self.instances, "claims_instances")):
-            seconds = pd.Series([key in self.measured for key in zip(table["claim"], table["check"], strict=True)])
-            mine = seconds.to_numpy(dtype=bool)
-            rest = table.mask(mine[:, None] & table.columns.isin(_OURS)) if name == "claims" else table[~mine]
-            write_csv(rest, folder / f"{name}.csv")
-            if mine.any():
-                write_csv(table[mine], folder / f"{name}_{SECONDS}.csv")
-        for paper, table in self.replications.items():
-            write_csv(table, folder / f"claims_replications_{paper}.csv")
+            floats = table.select_dtypes("floating").round(_DECIMALS) + 0.0  # no rounding error where 0 is meant
+            write_csv(table.assign(**{c: floats[c] for c in floats}), folder / f"{name}.csv")
+        for paper, table in self.cells.items():
+            write_csv(table, folder / f"claims_cells_{paper}.csv")
 
 
 def tabulate(decisions: Sequence[Decision]) -> Files:
@@ -87,14 +76,12 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
             for source in ("published", "ours"):
                 judged = getattr(verdict, source)
                 if judged is not None:
-                    place = SECONDS if verdict.check.measured else decision.paper
-                    mine = cells.setdefault(place, _Numbered())
+                    mine = cells.setdefault(decision.paper, _Numbered())
                     instances += _instance_rows(decision, verdict.check, source, judged, mine)
     return Files(
         pd.DataFrame(claims, columns=CLAIM_COLUMNS),
         pd.DataFrame(instances, columns=INSTANCE_COLUMNS),
         {paper: mine.table() for paper, mine in cells.items()},
-        frozenset((d.claim.name, v.check.name) for d in decisions for v in d.verdicts if v.check.measured),
     )
 
 
@@ -184,7 +171,7 @@ class _Numbered:
 
     def __init__(self) -> None:
         self._number: dict[tuple, int] = {}
-        self._ours: dict[int, np.ndarray] = {}
+        self._constant: dict[int, float] = {}
         self._print: dict[int, tuple[float, float]] = {}
 
     def numbers(self, instance: Instance, source: str) -> str:
@@ -194,23 +181,19 @@ class _Numbered:
             number = self._number.setdefault(tuple(str(part) for part in key), len(self._number))
             found.append(number)
             if source == "ours":
-                self._ours[number] = column
+                self._constant[number] = float(column[0]) if np.ptp(column) == 0 else np.nan
             else:
                 self._print[number] = (float(column.mean()), float(step))
         return _ranges(found)
 
     def table(self) -> pd.DataFrame:
-        """Keys, print, step, and one column a replication."""
-        width = max((len(c) for c in self._ours.values()), default=0)
+        """Number, key, print, step and constant of every cell."""
         rows = []
         for key, number in self._number.items():
-            ours = self._ours.get(number, np.empty(0))
-            shown = self._print.get(number, (np.nan, np.nan))
-            scores = [f"{v:.6g}" if v == v else "" for v in ours]
+            shown = *self._print.get(number, (np.nan, np.nan)), self._constant.get(number, np.nan)
             head = [number, *("" if part == "nan" else part for part in key)]
-            rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in shown), *scores, *[""] * (width - len(scores))])
-        columns = ["cell", *KEY, "published", "step", *map(str, range(width))]
-        return pd.DataFrame(rows, columns=columns)
+            rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in shown)])
+        return pd.DataFrame(rows, columns=["cell", *KEY, "published", "step", "constant"])
 
 
 def _ranges(numbers: Sequence[int]) -> str:

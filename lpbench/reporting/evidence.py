@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,11 @@ import pandas as pd
 
 from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
-from lpbench.analysis.instances import KEY, Cells
+from lpbench.analysis.instances import Cells
 from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
+from lpbench.experiments.plan import counted_work
 from lpbench.experiments.results import Results
 from lpbench.reporting.published import published_cells
 
@@ -52,8 +52,7 @@ class Evidence:
     Parameters
     ----------
     folder : Path
-        Holds ``<experiment>/summary.csv`` and the chosen replications; where a committed report lies, its
-        ``claims_replications_*.csv`` give those of the cells that checks compare.
+        Holds ``<experiment>/summary.csv`` and the chosen replications, a run's or committed ones.
     variants : collection of str
         Variants that stand for a method wherever it was run in one of them.
     """
@@ -119,11 +118,13 @@ class Evidence:
 
     def _chosen(self, name: str) -> pd.DataFrame:
         chosen = self.results.artefact(name).chosen
-        if chosen is None:
-            committed = _committed(self.results.folder)
-            chosen = committed[committed["experiment"] == name]
-        if chosen.empty:
-            raise NotRunError(f"{name}: chosen.parquet is not there, and a verdict needs scores by replication")
+        if chosen is None or chosen.empty:
+            raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
+        experiment = self.results.artefact(name).experiment
+        if experiment.kind == "timing":
+            # seconds differ from run to run: what is counted does not
+            work, keys = counted_work(experiment), zip(*(chosen[k] for k in ("dataset", "mask", "method")), strict=True)
+            chosen = chosen.assign(value=[work.get(key, np.nan) for key in keys])
         return chosen
 
     def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> Table:
@@ -188,18 +189,6 @@ class Evidence:
             for name, changes in found.items()
         }
         return {name: changes for name, changes in other.items() if changes}
-
-
-@cache
-def _committed(folder: Path) -> pd.DataFrame:
-    """Scores by replication of the cells that a written report's checks compare."""
-    paths = sorted(folder.glob("claims_replications_*.csv"))
-    texts = dict.fromkeys(["panel", "dataset", "mask", "method"], "")
-    tables = [pd.read_csv(path).drop(columns=["cell", "published", "step"]).fillna(texts) for path in paths]
-    if not tables:
-        return pd.DataFrame(columns=["experiment"])
-    long = pd.concat([t.melt(list(KEY), var_name="replication") for t in tables]).dropna(subset=["value"])
-    return long.astype({"replication": int}).assign(selection="oracle").drop_duplicates([*KEY, "replication"])
 
 
 class Published(Evidence):

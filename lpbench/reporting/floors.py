@@ -85,7 +85,7 @@ def _floors(summary: Summary) -> dict[tuple[str, str, float], Floor]:
     return {
         (r["dataset"], r["mask"], r["epsilon"]): Floor(
             r["method"], r["metric"], r["mask"], r["mean"], r["se"], r["ratio"], r["ratio_error"], int(r["n"]),
-            samples[r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]],
+            samples.get((r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]), np.empty(0)),
         )
         for r in rows.to_dict("records") if r["mean"] == r["mean"]
     }  # fmt: skip

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
+from lpbench.experiments.committed import commit
+from lpbench.experiments.engines import engine
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import by_name, registered_methods
@@ -19,7 +24,7 @@ from lpbench.experiments.store import lock_of
 from lpbench.experiments.timing import timing_table
 from lpbench.files import inside, locked
 from lpbench.paths import REPRODUCED
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import paper_of, papers
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,9 @@ def publish(
 ) -> list[Report]:
     """Write the reports that show some experiments, and their pages.
 
-    The benchmark's own report is ``reproduced/``, with a copy of what is small, as it is committed. It is written where
-    every experiment was run as registered and it would show no less than the one that is there. Otherwise the report
-    shows what was run, beside the results. The experiments of a user have a report in the folder of their paper.
+    The benchmark's own report is ``reproduced/``, as it is committed: all of it is made from committed scores. Those of
+    a paper are replaced where each of its experiments was run as registered and shows no less than what is there.
+    Other runs have a report beside the results. The experiments of a user have a report in the folder of their paper.
 
     Parameters
     ----------
@@ -59,40 +64,44 @@ def publish(
     judged : bool
         Whether claims are decided: a few replications decide nothing.
     overwrite : bool
-        Write ``reproduced/`` whatever is there.
+        Replace what is committed by whatever was run.
     """
     with locked(lock_of(results_dir / "store")):
         results, own = Results(results_dir / within), set(catalogue.own_experiment_names())
+        run = [a.name for a in results.finished()]
         studies: dict[str, list[str]] = {}
-        for name in dict.fromkeys([*(a.name for a in results.finished()), *asked]):
+        for name in dict.fromkeys([*run, *asked]):
             studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
         found = []
         for paper, names in studies.items():
-            if asked and not set(asked) & set(names):
-                continue
-            if paper:
+            if paper and not (asked and not set(asked) & set(names)):
                 found.append(_publish_study(results, names, paper_of(paper).title, paper, judged))
-                continue
-            less = _less_than_committed(results) if not (within or overwrite) else []
-            if within or less:
-                report = _publish_study(results, names, "Results of this run", "", judged)
-                found.append(replace(report, kept=less))
-            else:
-                found.append(_publish_all(results, own))
+        names = studies.get("", [])
+        if asked and not set(asked) & set(names):
+            return found
+        less = {} if within else _less_than_committed(results, names)
+        kept = [n for n in names if n in run and (within or (less[n.partition("/")[0]] and not overwrite))]
+        whole = [n for n in names if n in run and n not in kept]
+        if whole or not (kept or within):
+            found.append(_publish_all(results, whole, own))
+        if kept:
+            report = _publish_study(results, kept, "Results of this run", "", judged)
+            found.append(replace(report, kept=[n for paper in less.values() for n in paper]))
         return found
 
 
-def _less_than_committed(results: Results) -> list[str]:
-    """Experiments that were not run as registered, or of which the report in ``reproduced/`` shows more."""
-    committed = Results(results.folder / REPRODUCED)
-    names = [n for n in catalogue.experiment_names() if n not in set(catalogue.own_experiment_names())]
-    registered = catalogue.heads("experiment", ("on_request",))
-    found = []
-    for name in names:
+def _less_than_committed(results: Results, run: Sequence[str]) -> dict[str, list[str]]:
+    """Of each paper of which something was run: what was not, not as registered, or shows less than is committed."""
+    committed, registered = Results(results.folder / REPRODUCED), catalogue.heads("experiment", ("on_request",))
+    found: dict[str, list[str]] = {name.partition("/")[0]: [] for name in run}
+    for name in (n for n in registered if n.partition("/")[0] in found):
         here, there = results.artefact(name), committed.artefact(name)
-        unrun = not here.is_finished and not registered[name]["on_request"]
-        if unrun or here.deviations or there.numbers > here.numbers:
-            found.append(name)
+        if here.is_finished:
+            short = bool(here.deviations) or there.numbers > here.numbers
+        else:
+            short = not registered[name]["on_request"]
+        if short:
+            found[name.partition("/")[0]].append(name)
     return found
 
 
@@ -108,26 +117,54 @@ def _publish_study(results: Results, names: Sequence[str], title: str, paper: st
     return Report(target, [a.name for a in artefacts if a.is_finished])
 
 
-def _publish_all(results: Results, own: Container[str]) -> Report:
+def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> Report:
     from lpbench.reporting.causes import write_causes, write_cells
     from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.paper import papers
     from lpbench.reporting.report import write_report
 
     target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
-    registered = catalogue.heads("experiment", ("on_request",))
+    for paper in papers():
+        mine = [results.artefact(n) for n in run if n.partition("/")[0] == paper.name]
+        if mine:
+            commit(mine, target, paper.name, paper.rule)
+    for artefact in map(results.artefact, run):
+        _copy(artefact, target / artefact.name)
+    committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
+    _render([a for a in committed.finished() if a.name not in run and a.name in names])
     # what runs on request alone is missed by nobody
-    artefacts = [a for a in map(results.artefact, names) if a.is_finished or not registered[a.name]["on_request"]]
-    for artefact in artefacts:
-        if artefact.is_finished:
-            _copy(artefact, target / artefact.name)
-    content = _content(results, artefacts, target)
-    write_causes(papers(), results.folder, target)
-    write_cells(papers(), results.folder, target)
+    artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
+    content = _content(committed, artefacts, target)
+    write_causes(papers(), target, target)
+    write_cells(papers(), target, target)
     write_report(*content)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "claims.csv", results.folder / "claims.csv")
-    return Report(target, [a.name for a in artefacts if a.is_finished])
+    return Report(target, [a.name for a in artefacts if a.was_run])
+
+
+def _render(artefacts: Sequence[Artefact]) -> None:
+    """Write tables and figures from committed scores."""
+    todo = {a.name: (a.results, a.name) for a in artefacts if a.experiment.kind != "drawing"}
+    workers = min(os.cpu_count() or 1, len(todo))
+    with engine("loky" if workers > 1 else "serial", workers) as mapping:
+        for name in mapping(_render_one, list(todo.values())):
+            del todo[name]
+    for call in todo.values():  # what a worker did not live to write
+        _render_one(*call)
+
+
+def _render_one(folder: Path, name: str) -> str:
+    # drawing takes a second to import
+    from lpbench.reporting.artefact import render_artefact
+
+    artefact = Results(folder).artefact(name)
+    experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
+    summary = artefact.full
+    if summary is not None:
+        cards = by_name(registered_methods(experiment.methods))
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        render_artefact(experiment, summary, cards, folder / name, seed)
+    return name
 
 
 def _content(
@@ -135,8 +172,12 @@ def _content(
 ) -> tuple[Path, list[Experiment], list[tuple[str, str]], dict[str, Any], Path]:
     """What reports and pages are made from; the times of the run are written on the way."""
     target.mkdir(parents=True, exist_ok=True)
-    records = [a.record for a in artefacts if a.is_finished]
-    timing_table(records).to_csv(target / "timing.csv", index=False, lineterminator="\n")
+    records, path = [a.record for a in artefacts if a.is_finished], target / "timing.csv"
+    times = timing_table(records)
+    if path.is_file():  # of experiments of which nothing is kept but their tables
+        before, shown = pd.read_csv(path), {a.name for a in artefacts if not a.is_finished}
+        times = pd.concat([before[before["artefact"].isin(shown)], times])
+    times.to_csv(path, index=False, lineterminator="\n")
     catalogue.experiments(a.name for a in artefacts if not a.is_finished)  # together, which takes less
     return (
         results.folder,

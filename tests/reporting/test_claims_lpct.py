@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from lpbench.estimators.psgd import PSGD
+from lpbench.experiments import costs
 from lpbench.reporting.evidence import Evidence
 from tests.reporting.fake import bare, scores_of
 from tests.reporting.store import decided, put, verdict
@@ -236,12 +238,16 @@ def test_table2(tmp_path, claim, options, expected):
         assert agree == {"rice, max-edge", "rice, CART"}
 
 
-@pytest.mark.parametrize(("psgd", "expected"), [(50.0, "holds"), (0.5, "fails")])
-def test_l18(tmp_path, psgd, expected):
+@pytest.mark.parametrize("seconds", [50.0, 0.5])
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, "holds"), (1e-6, "fails")])
+def test_l18_is_judged_on_counted_work(tmp_path, monkeypatch, seconds, factor, expected):
+    """Whatever a machine took for it."""
+    monkeypatch.setattr(PSGD, "costs", tuple(factor * cost for cost in PSGD.costs))
+    monkeypatch.setattr(costs, "_WEIGHT", factor * costs._WEIGHT)
     experiment = body("table3", ["ct_w", *OURS, "phist", "lpdt", "psgd_linear", "psgd_neural"], [2], kind="timing")
     experiment["groups"][0]["dataset"] = ["email", "rice"]
     scores = scores_of(experiment, lambda k: 0.8, **OPTIONS)
-    scores["seconds"] = np.where(scores["method"].str.startswith("psgd"), psgd, 1.0)
+    scores["seconds"] = np.where(scores["method"].str.startswith("psgd"), seconds, 1.0)
     put(tmp_path, experiment, scores)
     got = decided("L18", Evidence(tmp_path))
     assert got.outcomes[1] == expected, got

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lpbench.files import atomic_write
+from lpbench.reporting.figures.slim import slim
 
 #: Okabe and Ito's colours: told apart by people with any common colour blindness (yellow is left out, too pale).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
@@ -181,8 +183,10 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
     written = []
     for suffix in formats:
         path = folder / f"{name}.{suffix}"
+        content = BytesIO()
+        figure.savefig(content, format=suffix, **_OPTIONS[suffix])
         with atomic_write(path) as file:
-            figure.savefig(file, format=suffix, **_OPTIONS[suffix])
+            file.write(slim(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue())
         written.append(path)
     plt.close(figure)
     return written

@@ -77,7 +77,7 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
         and data sets; ``protects``: what each method protects; ``axis``, ``metric``; ``published``: points read off the
         paper, rows of panel, dataset, mask, method, epsilon, x and value.
     """
-    summary = entry.full
+    summary = entry.shown
     if summary is None or entry.kind == "timing" or summary.table["mean"].isna().all():
         return None
     table = summary.table[summary.table["mean"].notna()]

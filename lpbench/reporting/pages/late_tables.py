@@ -9,7 +9,7 @@ from lpbench.reporting.pages.tables import SELECTIONS
 from lpbench.reporting.render import render
 
 #: Characters of an experiment's folded tables beyond which they stand in a script.
-MANY = 60_000
+MANY = 8_000
 #: Folder of the scripts beside the pages.
 FOLDER = "tables"
 
@@ -29,6 +29,8 @@ def set_apart(unit: Mapping) -> dict[str, object]:
     """
     folded = [*(unit["tables"][1:] if unit["first_table"] else unit["tables"]), *unit["free_tables"]]
     tables = [render("late_table.html.j2", table=table, selections=SELECTIONS) for table in folded]
+    if unit["points"]:
+        tables.append(render("late_points.html.j2", points=unit["points"], title=unit["title"]))
     if sum(map(len, tables)) <= MANY:
         return {"late": "", "late_script": ""}
     address = f"{FOLDER}/{unit['name'].replace('/', '-')}.js"

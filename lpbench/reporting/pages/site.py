@@ -33,7 +33,7 @@ from lpbench.reporting.pages.leaderboard import (
     in_view,
     work_per_fit,
 )
-from lpbench.reporting.pages.leaderboard_script import as_script
+from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script, published_lines
 from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
@@ -134,7 +134,11 @@ class Site:
         floor = floors(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
         self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
-        self.lines = board(entries, cards, bits_per_user(report), work_per_fit(entries))
+        ranked = {name for paper in papers() for name in paper.leaderboard}
+        whole = all(e.full is not None for e in entries if e.name in ranked and e.was_run)
+        lines = board(entries, cards, bits_per_user(report), work_per_fit(entries)) if whole else []
+        # scores that are not at hand rank as they did
+        self.lines = lines if whole else published_lines(report / SCRIPT)
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.findings = [] if study else findings(self.wins, self.claims, entries, cards)
@@ -171,7 +175,7 @@ class Site:
         if pictured is not None:
             write_text(as_picture(pictured), place.folder / "finding-floor.svg")
         if self.lines:
-            write_text(as_script(self.lines, self.view), place.folder / "leaderboard.js")
+            write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
             contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))
         if self.choices:
             contents.append(("use", "use.html", {"title": USE, "choices": self.choices}))

@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from lpbench.analysis import read_csv
+from lpbench.analysis import distinct_selections, read_csv
 from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
-from lpbench.experiments.timing import SECONDS_TABLE
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS, is_floor
 from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
-from lpbench.reporting.paper import mark_words
+from lpbench.reporting.paper import mark_words, paper_of
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
@@ -88,19 +87,16 @@ class ShownTable:
 
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
-    """Lay out an experiment's tables from its scores, oracle first; empty if it has none."""
-    if entry.kind not in ("table", "timing") or not any(
-        (entry.folder / file).is_file() for file in (f"{entry.leaf}.tex", SECONDS_TABLE)
-    ):
-        return []
-    summary = entry.full
-    if summary is None:
+    """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
+    further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
+    if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = differences(entry.comparison)
     floor = floors_within(summary) or floor
     found = []
+    distinct = distinct_selections(summary.table)
     for selection in SELECTIONS:
-        if selection == "oracle" or (entry.folder / f"{entry.leaf}_{selection}.tex").is_file():
+        if selection in distinct:
             rows = summary.table[summary.table["selection"] == selection].to_dict("records")
             ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
             for grid in build(entry.name, summary, cards, selection):

@@ -199,7 +199,7 @@ def _hindsight(summary: Summary, cards: Mapping[str, Method], floor: Floors) -> 
 def _made(entry: Entry) -> str:
     record = entry.record
     if not record:
-        return ""
+        return "as published before, scores by replication not kept" if entry.was_run else ""
     config = record["config"]
     replications = config["experiment"]["replications"]
     count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]

@@ -59,16 +59,22 @@
 
   // tables that the page does not carry come when their fold is opened
   const scripts = {};
-  const load = (address) => scripts[address] ??= new Promise((done) => {
+  const load = (address) => scripts[address] ??= new Promise((done, fail) => {
     const script = document.createElement("script");
     script.onload = done;
+    script.onerror = fail;
     script.src = address;
     document.head.append(script);
   });
   const bring = async (places) => {
     for (const place of places) {
       const address = place.closest("section").dataset.t;
-      await load(address);
+      try {
+        await load(address);
+      } catch {
+        place.textContent = `${address} is not here: lpbench report writes it.`;
+        continue;
+      }
       if (!place.isConnected) continue;
       const made = document.createElement("div");
       made.innerHTML = TABLES[address][place.dataset.table];

@@ -1,0 +1,175 @@
+"""Committed scores: one row a replication of each chosen setting, from which every table, figure and page is made.
+
+``<folder>/scores/`` holds of each paper
+
+- ``<paper>.parquet``: columns :data:`COLUMNS`, one row group an experiment;
+- ``<paper>_seconds.parquet``: the same of the experiments that measure seconds, which differ from run to run;
+- ``<paper>.json``: what each experiment was run with: configuration, seed, environment, and the keys of its blocks
+  (each a hash of configuration, data, code and library versions).
+
+A later change of code does not invalidate them: ``lpbench verify`` says whether they still hold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lpbench.analysis import Summary, selected_of, summary_of
+from lpbench.analysis.scores import CELL
+from lpbench.errors import StoreError
+from lpbench.files import atomic_write, write_text
+
+#: Folder of the committed scores in a results folder.
+SCORES = "scores"
+#: ``selections``: under which selections the setting was chosen, separated by spaces. A cell without a number has a row
+#: a selection with ``replication`` -1 and the ``reason``; its ``status`` is empty unless the whole cell did not run.
+COLUMNS = [*CELL, "params", "metric", "selections", "replication", "value", "status", "reason"]
+_POINT = [*CELL, "metric", "params"]
+_NUMBERS = {"epsilon": pa.float64(), "x": pa.float64(), "replication": pa.int16(), "value": pa.float64()}
+_SCHEMA = pa.schema([(c, _NUMBERS.get(c, pa.string())) for c in COLUMNS])
+#: What is kept of ``run.json``.
+_KEPT = (
+    *("config", "config_hash", "deviations", "environment", "workers", "datasets", "missing", "block_times"),
+    *("name", "fits"),
+)
+
+
+class Finished(Protocol):
+    """What is committed of an artefact that was run (:class:`lpbench.experiments.results.Artefact`)."""
+
+    name: str
+
+    @property
+    def record(self) -> dict[str, Any]: ...
+
+    @property
+    def full(self) -> Summary | None: ...
+
+    def reasons(self) -> pd.DataFrame: ...
+
+
+def commit(artefacts: Sequence[Finished], folder: Path, paper: str, rule: str) -> bool:
+    """Write the scores of the experiments of a paper, if one of them differs from what is there; others stay.
+
+    Parameters
+    ----------
+    artefacts : sequence of Finished
+        Finished, as registered.
+    folder : Path
+        Results folder, as it is committed.
+    paper, rule : str
+        Name of the paper, and its rule for marks.
+
+    Returns
+    -------
+    bool
+        Whether anything was written.
+    """
+    records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
+    scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
+    kept = _records(folder, paper)
+    same = all(name in kept and kept[name]["config_hash"] == r["config_hash"] for name, r in records.items())
+    if same and all(_is_measured(t) or t.equals(_table(folder, name)) for name, t in scored.items()):
+        return False
+    others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
+    records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))
+    scored |= {name: table for name, (_, table) in others.items() if table is not None}
+    scored = dict(sorted(scored.items()))
+    for measured, suffix in ((False, ""), (True, "_seconds")):
+        tables = [table for table in scored.values() if _is_measured(table) == measured]
+        if tables:
+            _write(tables, folder / SCORES / f"{paper}{suffix}.parquet")
+    lines = (f"{json.dumps(n)}: {json.dumps(r, sort_keys=True, separators=(',', ':'))}" for n, r in records.items())
+    write_text("{\n" + ",\n".join(lines) + "\n}\n", folder / SCORES / f"{paper}.json")
+    return True
+
+
+def record(folder: Path, name: str) -> dict[str, Any]:
+    """What an experiment was run with; empty if its scores are not committed in a results folder."""
+    return _records(folder, name.partition("/")[0]).get(name, {})
+
+
+def chosen(folder: Path, name: str) -> pd.DataFrame | None:
+    """Scores of the chosen grid points; see :attr:`lpbench.experiments.results.Artefact.chosen`."""
+    table = _table(folder, name)
+    return None if table is None else selected_of(table.to_pandas()).chosen
+
+
+def summary(folder: Path, name: str) -> Summary | None:
+    """The summary at full precision, computed from the chosen scores."""
+    table = _table(folder, name)
+    return None if table is None else summary_of(selected_of(table.to_pandas()), record(folder, name)["rule"])
+
+
+def reasons(folder: Path, name: str) -> pd.DataFrame | None:
+    """Cells that did not run: columns dataset, method, status, reason."""
+    table = _table(folder, name)
+    if table is None:
+        return None
+    rows = table.to_pandas()
+    rows = rows.loc[(rows["replication"] < 0) & (rows["status"] != ""), ["dataset", "method", "status", "reason"]]
+    said = [reason.removeprefix(f"{status}: ") for status, reason in rows[["status", "reason"]].to_numpy()]
+    return rows.assign(reason=said).drop_duplicates()
+
+
+def _is_measured(table: pa.Table) -> bool:
+    return "seconds" in table.column("metric").unique().to_pylist()
+
+
+def _rows(found: Summary, reasons: pd.DataFrame) -> pa.Table:
+    """Rows of one experiment, from its summary at full precision and the cells that did not run."""
+    selections = found.table[found.table["n"] > 0].groupby(_POINT, dropna=False, sort=False)["selection"]
+    rows = found.chosen.drop(columns="selection").drop_duplicates([*_POINT, "replication"])
+    rows = rows.merge(selections.agg(" ".join).rename("selections").reset_index(), on=_POINT)
+    empty = found.reasons.merge(found.table[[*CELL, "selection", "metric"]], on=[*CELL, "selection"])
+    whole = {(r.dataset, r.method, f"{r.status}: {r.reason}"): r.status for r in reasons.itertuples()}
+    status = [whole.get((r.dataset, r.method, r.reason), "") for r in empty.itertuples()]
+    empty = empty.rename(columns={"selection": "selections"}).assign(params="", replication=-1, status=status)
+    table = pd.concat([rows.assign(status="ok"), empty], ignore_index=True).reindex(columns=COLUMNS)
+    table = table.sort_values([*CELL, "params", "selections", "replication"], kind="stable")
+    return pa.Table.from_pandas(table.fillna({"reason": ""}), schema=_SCHEMA, preserve_index=False)
+
+
+def _write(tables: Sequence[pa.Table], path: Path) -> None:
+    values = pa.chunked_array([chunk for table in tables for chunk in table.column("value").chunks])
+    # accuracies are few numbers, errors are not: their bytes are stored place by place
+    options: dict[str, Any] = {"use_dictionary": True}
+    if 2 * pc.count_distinct(values).as_py() > len(values):
+        others = [column for column in COLUMNS if column != "value"]
+        options = {"use_dictionary": others, "column_encoding": {"value": "BYTE_STREAM_SPLIT"}}
+    with (
+        atomic_write(path) as file,
+        pq.ParquetWriter(file, _SCHEMA, compression="zstd", compression_level=19, **options) as writer,
+    ):
+        for table in tables:
+            writer.write_table(table)
+
+
+def _records(folder: Path, paper: str) -> dict[str, dict[str, Any]]:
+    path = folder / SCORES / f"{paper}.json"
+    try:
+        found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged ({error}); take it from the repository again") from error
+    return found
+
+
+def _table(folder: Path, name: str) -> pa.Table | None:
+    paper = name.partition("/")[0]
+    for path in (folder / SCORES / f"{paper}{suffix}.parquet" for suffix in ("", "_seconds")):
+        if path.is_file():
+            try:
+                table = pq.read_table(path, filters=[("experiment", "==", name)], schema=_SCHEMA)
+            except (pa.ArrowException, OSError) as error:
+                raise StoreError(f"{path} is damaged ({error}); take it from the repository again") from error
+            if len(table):
+                return table
+    return None

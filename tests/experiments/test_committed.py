@@ -1,0 +1,97 @@
+"""Committed scores give back summaries to the last bit, and are written again only where a number changed."""
+
+import dataclasses
+import json
+
+import pandas as pd
+import pytest
+
+from lpbench.experiments import committed
+from lpbench.experiments.results import CHOSEN, RECORD, TABLE, Results, keep_summary
+from lpbench.reporting.artefact import summarise_experiment
+from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
+
+NAMES = ("histoftree/figure2c", "histoftree/table1")
+
+
+def kept(folder, name, scores):
+    """An artefact as a run leaves it."""
+    body = typed(experiment(name))
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    scores.to_parquet(folder / name / "scores.parquet", index=False)
+    keep_summary(summarise_experiment(body, scores, CARDS), folder / name)
+    config = {"experiment": dataclasses.asdict(body), "seed": 2025}
+    record = {"name": name, "config": config, "config_hash": name, "files": {}, "environment": {"lpbench": "1"}}
+    (folder / name / RECORD).write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A figure, and a table with cells that did not run: not at all, and in every grid point."""
+    folder = tmp_path_factory.mktemp("run")
+    kept(folder, NAMES[0], scores_of(experiment(NAMES[0]), lambda k: 1.1 + 0.02 * abs(k["x"] - 4) / 3, replications=3))
+    table = experiment(NAMES[1])
+    for group in table["groups"]:
+        group["dataset"] = ["abalone", "red_wine"]
+    scores = scores_of(table, lambda k: 1 + len(k["method"]) / 7, replications=3)
+    lost = (scores["method"] == "hist") & (scores["dataset"] == "abalone")
+    scores.loc[lost, ["value", "status", "reason"]] = [float("nan"), "failed", "no cell is large enough"]
+    slow = placeholder(table, "building", "krr", 2, "timeout", "over the limit")
+    kept(folder, NAMES[1], pd.concat([scores, slow]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(run, tmp_path_factory):
+    """A results folder with the committed scores and nothing else."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    assert committed.commit(list(map(Results(run).artefact, NAMES)), folder, "histoftree", "star")
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_summary_comes_back_to_the_last_bit(run, folder, name):
+    expected, found = Results(run).artefact(name), Results(folder).artefact(name)
+    for frame in ("table", "chosen", "reasons"):
+        pd.testing.assert_frame_equal(
+            getattr(found.full, frame), getattr(expected.full, frame), check_dtype=False, check_exact=True
+        )
+    assert (found.full.marked_holm == expected.full.marked_holm).all()
+    pd.testing.assert_frame_equal(found.chosen, expected.chosen, check_dtype=False, check_exact=True)
+    assert sorted(map(tuple, found.reasons().to_numpy())) == sorted(map(tuple, expected.reasons().to_numpy()))
+
+
+def test_what_was_run_is_known(folder):
+    artefact = Results(folder).artefact(NAMES[0])
+    assert artefact.is_finished and not artefact.was_computed
+    assert artefact.record["config"]["seed"] == 2025 and artefact.record["environment"] == {"lpbench": "1"}
+    assert not Results(folder).artefact("histoftree/table2").is_finished
+
+
+def test_the_same_scores_are_not_written_again(run, folder):
+    path = folder / committed.SCORES / "histoftree.json"
+    before = path.read_bytes()
+    record = json.loads((run / NAMES[0] / RECORD).read_text(encoding="utf-8"))
+    (run / NAMES[0] / RECORD).write_text(json.dumps(record | {"environment": {"lpbench": "2"}}), encoding="utf-8")
+    assert not committed.commit(list(map(Results(run).artefact, NAMES)), folder, "histoftree", "star")
+    assert path.read_bytes() == before
+
+
+def test_another_number_is_written(run, folder, tmp_path):
+    for name in NAMES:
+        (tmp_path / name).mkdir(parents=True)
+        for file in (CHOSEN, TABLE, RECORD, "scores.parquet"):
+            (tmp_path / name / file).write_bytes((run / name / file).read_bytes())
+    path = tmp_path / NAMES[0] / CHOSEN
+    frame = pd.read_parquet(path)
+    frame.loc[0, "value"] += 1e-15
+    frame.to_parquet(path, index=False)
+    assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star")
+    assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == frame["value"][0]
+
+
+def test_experiments_that_were_not_run_again_stay(run, tmp_path):
+    for name in NAMES:
+        committed.commit([Results(run).artefact(name)], tmp_path, "histoftree", "star")
+    assert [a.name for a in map(Results(tmp_path).artefact, NAMES) if a.is_finished] == list(NAMES)
+    assert all(Results(tmp_path).artefact(name).chosen is not None for name in NAMES)

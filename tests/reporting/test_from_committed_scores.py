@@ -1,0 +1,74 @@
+"""What is committed of the papers is made from the committed scores: without a store, without a run, the same bytes."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from lpbench.cli.main import main
+from lpbench.experiments.committed import SCORES
+from lpbench.experiments.results import Results
+from lpbench.experiments.timing import is_measured
+from lpbench.paths import COMMITTED, REPRODUCED, ROOT
+from lpbench.reporting.publish import _render_one
+
+NAMES = ("histoftree/figure2c", "label_dp/classes", "lpct/figure4a", "lpct/figure10")
+
+
+def tracked(folder):
+    """Files below a folder that are in the repository, relative to it; what ``.gitignore`` names is not."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", str(folder)]
+    found = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    return sorted((ROOT / name).relative_to(folder) for name in found if name and (ROOT / name).is_file())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_and_figures_of_an_experiment_are_the_same_bytes(tmp_path, name):
+    shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
+    _render_one(tmp_path, name)
+    files = tracked(COMMITTED / name)
+    assert {"summary.csv", "comparison.csv"} <= {path.name for path in files}
+    assert [p for p in files if (tmp_path / name / p).read_bytes() != (COMMITTED / name / p).read_bytes()] == []
+
+
+@pytest.mark.parametrize("paper", ["histoftree", "lpct", "label_dp"])
+def test_every_experiment_of_the_papers_has_scores(paper):
+    results = Results(COMMITTED)
+    names = [p.parent.relative_to(COMMITTED).as_posix() for p in (COMMITTED / paper).rglob("summary.csv")]
+    assert names and all(results.artefact(name).chosen is not None for name in names)
+
+
+def test_what_is_committed_is_small():
+    sizes = {path: (COMMITTED / path).stat().st_size for path in tracked(COMMITTED)}
+    published = sum((ROOT / "results/published" / path).stat().st_size for path in tracked(ROOT / "results/published"))
+    shown = sum(n for p, n in sizes.items() if p.suffix in (".html", ".svg", ".png", ".js"))
+    assert shown <= 6e6 and sum(n for p, n in sizes.items() if p.parts[0] == SCORES) <= 3e6
+    assert sum(sizes.values()) + published <= 12e6
+    assert [str(p) for p, n in sizes.items() if p.suffix == ".svg" and n > 150_000] == []
+
+
+def test_links_of_committed_pages_lead_to_what_is_there_or_made_again():
+    there = {path.as_posix() for path in tracked(COMMITTED)}
+    for page in COMMITTED.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        links = {
+            link.partition("#")[0] for link in re.findall(r'(?:href|src)="([^"]*)"', text.partition("<script>")[0])
+        }
+        absent = sorted(link for link in links if link and ":" not in link and link not in there)
+        ignored = [f"results/reproduced/{link}" for link in absent]
+        command = ["git", "check-ignore", "results/reproduced/tables/", *ignored]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+        assert found[1:] == ignored, page.name
+        assert not absent or "lpbench report" in text
+
+
+@pytest.mark.slow
+def test_the_report_of_a_fresh_clone_is_the_committed_one(tmp_path):
+    files = tracked(COMMITTED)
+    for path in files:
+        (tmp_path / REPRODUCED / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(COMMITTED / path, tmp_path / REPRODUCED / path)
+    assert main(["report", "--results", str(tmp_path)]) == 0
+    differing = [p for p in files if (tmp_path / REPRODUCED / p).read_bytes() != (COMMITTED / p).read_bytes()]
+    assert [str(p) for p in differing if not is_measured(p)] == []
