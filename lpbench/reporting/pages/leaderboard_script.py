@@ -21,7 +21,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
     groups: dict[tuple, list[list]] = {}
     for line in lines:
         dataset = (line.dataset_key, line.dataset)
-        method = (line.method, line.title, line.protects, *(_printed(v, ".5g") for v in (line.work, line.bits)))
+        method = (line.method, line.title, line.protects, _printed(line.work, ".5g"), line.badge, line.paper)
         group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
         groups.setdefault(group, []).append(
             [
@@ -34,6 +34,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
                 *(_printed(v, ".2f") for v in (line.floor, line.best)),
                 _printed(line.rank, ".3f"),
                 *(_printed(v, ".1f") for v in (line.low, line.high)),
+                _printed(line.bits, ".5g"),
             ]
         )
     board = {

@@ -9,8 +9,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
 from lpbench.reporting.cards import mask_name
 from lpbench.reporting.claim_files import tabulate
@@ -27,7 +29,6 @@ from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_floo
 from lpbench.reporting.pages.late_tables import set_apart
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
-    bits_per_user,
     board,
     default_view,
     in_view,
@@ -131,7 +132,7 @@ class Site:
         floor = floors(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
         self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
-        self.lines = board(entries, cards, bits_per_user(report), work_per_fit(entries))
+        self.lines = board(entries, cards, report_bits, work_per_fit(entries), [] if study else submissions())
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.findings = [] if study else findings(self.wins, self.claims, entries, cards)
