@@ -22,8 +22,8 @@ LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines", "submis
     epilog="bitwise: same seed, every digit. numeric: but for the last written digit. "
     "statistical: other seed, every cell within its interval. "
     "conceptual: your data (--dataset), the order of the methods. "
-    "machines: every method as on other processors. submission: a random part of somebody's scores, isolated "
-    "(EXPERIMENT is then a folder of results/submissions). See docs/reproduction.md and CONTRIBUTING.md.",
+    "machines: every method as on other processors. submission: a random part of its scores, isolated. "
+    "See docs/reproduction.md.",
 )
 @click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
 @naming.argument()
@@ -33,7 +33,7 @@ LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines", "submis
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All blocks, not a sample of each method and experiment.")
 @options.count("--replications", "statistical, conceptual: not the paper's number.")
-@options.seed(f"statistical, conceptual: root seed.  [default: {SEED + 1}]", default=None)
+@options.seed(f"Not of bitwise, numeric.  [default: {SEED + 1}]", default=None)
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option(
     "--against", type=options.FOLDER, default=ROOT / "results" / "reproduced", metavar="DIR",
@@ -53,10 +53,9 @@ def command(
     minutes: int,
     results: Path | None,
 ) -> int:
-    """Run again and compare with published results: bitwise, numeric, statistical, conceptual.
+    """Run again and compare with published results, or with what a submission claims.
 
-    EXPERIMENT is a name or a pattern (default: all whose data are at hand). Level machines compares the methods with
-    themselves, as they would run on other processors.
+    EXPERIMENT is a name or a pattern (default: all whose data are at hand); of level submission, a folder.
     """
     if level == "submission":
         return _submissions(experiments, minutes, everything, seed, (datasets, replications, workers, results))
