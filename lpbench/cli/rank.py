@@ -16,7 +16,6 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
-from lpbench.experiments.results import RECORD, Results, keep_summary
 from lpbench.paths import REPRODUCED, ROOT
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ def command(
     from lpbench.experiments import catalogue
     from lpbench.experiments.alone import method_named
     from lpbench.experiments.method import Method
+    from lpbench.experiments.results import Results
 
     predicted = Path(method).suffix == ".csv"
     if predicted:
@@ -171,6 +171,7 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
     from lpbench.audit.table import bits_of
     from lpbench.experiments.alone import at_one_setting
     from lpbench.experiments.plan import by_name, plan_experiment, registered_methods
+    from lpbench.experiments.results import RECORD, Results, keep_summary
     from lpbench.papers.field.standing import joined, standing, where_it_wins
     from lpbench.reporting.pages.rank import write_rank
 
