@@ -176,6 +176,8 @@ def _samples(entry: Entry, selection: str) -> dict[tuple[str, str, str, str, flo
     """Replications as :meth:`lpbench.analysis.Summary.samples` gives them; where none are kept, their mean alone."""
     if entry.full is not None:
         return entry.full.samples(selection)
+    if entry.summary is None:
+        return {}
     rows = entry.summary.dropna(subset=["mean"])
     rows = rows[rows["selection"].isin(["tuning_free", "private"] if selection == "fair" else [selection])]
     keys = rows[["panel", "dataset", "mask", "method", "epsilon"]].itertuples(index=False, name=None)
