@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lpbench.errors import StoreError
@@ -52,6 +53,9 @@ def _checksum(table: pa.Table) -> str:
         if pa.types.is_dictionary(column.type):
             digest.update(_hashes(column).tobytes())
         else:
+            if column.null_count:  # what stands behind a null is not written
+                digest.update(pc.is_null(column).to_numpy().tobytes())
+                column = pc.fill_null(column, pa.scalar(0, column.type))
             for buffer in column.combine_chunks().buffers():
                 if buffer is not None:
                     digest.update(memoryview(buffer)[: buffer.size])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from lpbench.errors import StoreError
@@ -23,6 +25,18 @@ def test_round_trip_keeps_rows_and_metadata(stored):
     assert table.to_pandas().equals(execute(b).to_pandas().assign(seconds=table.to_pandas()["seconds"]))
     assert metadata["seconds"] == 1.0 and metadata["key"] == b.key
     assert store.keys() == {b.key}
+
+
+def test_scores_that_are_missing_keep_the_checksum(tmp_path):
+    """What lies in memory behind a null is not written, and must not count."""
+    store, b = Store(tmp_path), block()
+    table = execute(b)
+    place, name = table.column_names.index("value"), table.schema.field("value")
+    values = table.column("value").combine_chunks().to_numpy().copy()
+    missing = np.arange(values.size) % 2 == 0
+    table = table.set_column(place, name, pa.array(values, mask=missing))
+    store.write(b.key, table, {"seconds": 1.0})
+    assert store.read(b.key)[0].column("value").null_count == missing.sum()
 
 
 def test_flipped_byte_is_detected_or_harmless(stored):
