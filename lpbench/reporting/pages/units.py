@@ -34,7 +34,7 @@ VIEWS = {
 #: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
 BROAD = 700
 #: What stands in the place of measured numbers.
-MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are under Checks."
+MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
 #: Folder beside the run for the lists of replications.
 REPLICATIONS = "replications"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
