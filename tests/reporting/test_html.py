@@ -205,6 +205,6 @@ def test_readings_that_were_tried_are_one_folded_group():
     assert [(g["label"], g["folded"], len(g["units"])) for g in found] == [
         ("Figure 4", False, 1),
         ("Figure 5", False, 1),
-        ("Readings that were tried", True, 2),
+        ("Interpretations that were tried", True, 2),
     ]
     assert len({g["anchor"] for g in found}) == 3

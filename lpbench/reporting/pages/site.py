@@ -274,6 +274,7 @@ class Site:
             "study": self.study,
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
+            "chosen": bool(self.choices),
             "headline": headline([], self.entries),
             "banner": banner(self.claims),
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
@@ -349,7 +350,7 @@ def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
     for shown in units:
         anchor, label = shown["group"]
         read = shown["name"] in readings
-        anchor, label = ("readings", "Readings that were tried") if read else (anchor, label)
+        anchor, label = ("readings", "Interpretations that were tried") if read else (anchor, label)
         folded = read or anchor == "drawings"
         group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
         group["units"].append(shown)
