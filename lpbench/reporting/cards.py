@@ -52,8 +52,8 @@ RANDOMIZERS = {
 #: Variants whose name says little beside the method's.
 VARIANTS = {
     "features": "no public sample",
-    "second": "second build",
-    "second_features": "second build, no public sample",
+    "second": "version 2",
+    "second_features": "version 2, no public sample",
 }
 #: Data sets whose name is no word.
 DATASETS = {"hmda": "HMDA"}
@@ -61,7 +61,7 @@ DATASETS = {"hmda": "HMDA"}
 FURTHER = ("tuning_free", "balanced_accuracy", "published_code", "published_tables", "left_out")
 #: How the reported setting came about, in words.
 CHOSEN = {
-    "oracle": "best grid point with hindsight",
+    "oracle": "best grid point on the test rows",
     "tuning_free": "one setting fixed without test rows",
     "private": "setting chosen by privatised reports",
     "fair": "one setting fixed without test rows or chosen by privatised reports",

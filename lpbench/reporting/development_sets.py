@@ -29,7 +29,7 @@ ALL = "all"
 TITLES = {
     ALL: "All data sets",
     "development": "Development sets",
-    "conclusions": "Sets kept for conclusions",
+    "conclusions": "Held-out data sets",
 }
 
 

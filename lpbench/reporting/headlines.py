@@ -28,7 +28,7 @@ from lpbench.reporting.paper import paper_of, papers
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
 UNITS = {
     "ratio": "{:.1f} % of the printed ratio",
-    "accuracy": "{:.1f} points of accuracy",
+    "accuracy": "{:.1f} percentage points of accuracy",
     "seconds": "a factor {:.2g} of the printed seconds, both as multiples of CT-W's",
     "sizes": "{:.0f}",
 }
@@ -159,14 +159,14 @@ GAIN_COLUMNS = [
 
 
 def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.DataFrame:
-    """Gain of every compared method over the best published one with hindsight, ``headline_gains.csv``.
+    """Gain of every compared method over the best published one (oracle selection), ``headline_gains.csv``.
 
     A method is compared in the experiment that has the most published methods, all on their papers' full grids.
 
     Returns
     -------
     DataFrame
-        One row a kind of data sets, mask and budget. ``gain``: points of accuracy, or per cent of the error that are
+        One row a kind of data sets, mask and budget. ``gain``: percentage points, or per cent of the error that are
         saved (geometric mean over data sets); ``low``, ``high``: Student's 95 % interval over the data sets.
     """
     found: dict[str, tuple[int, Entry]] = {}
@@ -203,7 +203,7 @@ def cut_grids(experiment: Experiment, methods: Sequence[str], cards: Mapping[str
 
 
 def gains(entry: Entry, compared: str, rivals: Sequence[str]) -> list[dict[str, Any]]:
-    """Gain over the best rival of the same data sets, by kind of data sets, panel, mask and budget."""
+    """Gain over the best of some methods on the same data sets, by kind of data sets, panel, mask and budget."""
     if entry.summary is None:
         return []
     table = entry.summary.dropna(subset=["mean"])

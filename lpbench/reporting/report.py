@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.claims import STATUSES
+from lpbench.analysis.claims import BY_NEITHER, NOT_REPRODUCED, NOT_SUPPORTED, STATUSES
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.reporting.cards import in_print, mask_name, method_title
@@ -19,7 +19,7 @@ from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.headlines import headline_gains, headlines, in_groups, one_row_each, table_of
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.published import explain
 from lpbench.reporting.render import render
 
@@ -188,6 +188,31 @@ def compared(entry: Entry) -> tuple[str, list[str]] | None:
     return text, _largest(rows.assign(apart=apart))
 
 
+def verdict(entry: Entry, claims: Sequence[Mapping]) -> str:
+    """Say how many printed numbers are met, the largest miss, and which claims about the artefact fail.
+
+    Met is what is within the tolerance that the paper's totals state; empty without one.
+    """
+    totals = [t for t in paper_of(entry.name).totals if entry.name in t.artefacts]
+    if not totals or entry.comparison is None or entry.comparison.empty:
+        return ""
+    rows = one_row_each(entry.comparison).dropna(subset=["reproduced"])
+    if rows.empty:
+        return ""
+    total, unit = totals[0], "%" if totals[0].relative else "percentage points"
+    apart = 100 * rows["relative_difference" if total.relative else "difference"].abs()
+    met, noun = int((apart <= 100 * total.tolerance + 1e-9).sum()), "points" if entry.kind == "figure" else "numbers"
+    parts = [f"{met} of {len(rows)} {noun} met within {100 * total.tolerance:g} {unit}"]
+    if met < len(rows):
+        parts.append(f"largest miss {apart.max():.1f} {unit}")
+    labels = [c["status"].label for c in claims]
+    for label in (NOT_REPRODUCED, BY_NEITHER, NOT_SUPPORTED):
+        if count := labels.count(label):
+            words = "not supported, in print too" if label == BY_NEITHER else label
+            parts.append(f"{count} of {len(labels)} claims {words}")
+    return "; ".join(parts) + "."
+
+
 def _largest(rows: pd.DataFrame) -> list[str]:
     """Differences over 10 %: one line for the cells of a data set that share an explanation, the largest shown."""
     rows = rows[rows["apart"] > TOLERANCE].sort_values("apart", ascending=False, kind="stable")
@@ -199,12 +224,14 @@ def _largest(rows: pd.DataFrame) -> list[str]:
         first = cells[0]
         method = first["method"] and method_title(first["method"], catalogue.methods())
         place = " ".join(filter(None, [mask_name(first["mask"]), method]))
-        x = "" if np.isnan(first["x"]) else f" x = {first['x']:g}"
+        axes = ((k, first[c]) for k, c in (("ε", "epsilon"), ("x", "x")))
+        place = " ".join(filter(None, [place, *(f"{k} = {v:g}" for k, v in axes if not np.isnan(v))]))
+        se = "" if np.isnan(first["se"]) else f" (se {first['se']:.2g})"
         count = f"{len(cells)} cells" if len(cells) > 1 else "1 cell"
-        most = "most of all" if len(cells) > 1 else "that is"
+        most = (", most of all " if len(cells) > 1 else ", that is ") if place else ""
         lines.append(
-            f"{in_print(dataset)}: {count} off by more than 10 %, {most} {place} ε = {first['epsilon']:g}{x}, "
-            f"published {first['published']:g}, reproduced {first['reproduced']:.4g} (se {first['se']:.2g}): {reason}"
+            f"{in_print(dataset)}: {count} off by more than 10 %{most}{place}, "
+            f"published {first['published']:g}, reproduced {first['reproduced']:.4g}{se}: {reason}"
         )
     if len(groups) > LARGEST:
         rest = list(groups.values())[LARGEST:]

@@ -40,6 +40,14 @@ const look = async (page, width) => {
     const first = box.querySelector("tbody tr > :first-child"), hint = box.parentElement.querySelector(".hint");
     return (first && view.getComputedStyle(first).position !== "sticky") || !hint?.getClientRects().length;
   }).map((box) => box.getAttribute("aria-label"));
+  found.menu = new Set([...page_.querySelectorAll(".top nav a")].map((a) => a.offsetTop)).size;
+  // a caption stays in view while its table is scrolled sideways
+  found.strayed = [...page_.querySelectorAll(".scroll:has(caption .wrap)")].filter((box) => box.checkVisibility()).filter((box) => {
+    box.scrollLeft = box.scrollWidth;
+    const away = box.querySelector("caption .wrap").getBoundingClientRect().left < box.getBoundingClientRect().left - 1;
+    box.scrollLeft = 0;
+    return away;
+  }).map((box) => box.getAttribute("aria-label"));
   if (AXE_WIDTHS.includes(width)) {
     const again = alike(page_);
     again.forEach((row) => { row.hidden = true; });

@@ -134,7 +134,7 @@ def test_sealed_sets_judge_both_builds(tmp_path):
         "CalibratedScore: 6 [6, 6]; ResidualScore: 4 [4, 4]; ResidualScore, no public sample: "
     )
     assert row["second_build"].startswith(
-        "ResidualScore, second build: 2 [2, 2]; ResidualScore, second build, no public sample: "
+        "ResidualScore, version 2: 2 [2, 2]; ResidualScore, version 2, no public sample: "
     )
     assert row["second_beats_first_low"] == "1.0"
     assert row["method"] == second and row["ours"]

@@ -87,7 +87,7 @@ def test_numbers_in_words(tmp_path):
         "configurations have no scores by replication).",
         "By status: 2 reproduced, 1 supported.",
         "",
-        "- LPCT, curves: half of 5 printed numbers are within 1.2 points of accuracy.",
+        "- LPCT, curves: half of 5 printed numbers are within 1.2 percentage points of accuracy.",
     ]
 
 

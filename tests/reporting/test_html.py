@@ -83,6 +83,20 @@ def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages, beside_the_ru
         assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest", text)
 
 
+MENU = ["Results", "What should I use?", "Leaderboard", "Papers", "Audit", "About"]
+
+
+def test_the_menu_has_six_entries_and_every_page_is_two_clicks_away(pages):
+    linked = {name: {urldefrag(link)[0] for link in page.links} for name, (_, page) in pages.items()}
+    for name, (path, _) in pages.items():
+        menu = re.search(r'<nav aria-label="Pages">(.*?)</nav>', path.read_text(encoding="utf-8"), re.DOTALL)[1]
+        labels = re.findall(r"<a [^>]*>([^<]*)</a>", menu)
+        assert [label for label in MENU if label in labels] == labels
+        assert len(re.findall("aria-current=", menu)) == 1, name
+    near = linked["index.html"]
+    assert set(pages) <= near.union(*(linked[name] for name in near if name in linked))
+
+
 def test_pages_are_small(pages):
     assert all(path.stat().st_size < 1_000_000 for path, _ in pages.values())
 
@@ -191,6 +205,6 @@ def test_readings_that_were_tried_are_one_folded_group():
     assert [(g["label"], g["folded"], len(g["units"])) for g in found] == [
         ("Figure 4", False, 1),
         ("Figure 5", False, 1),
-        ("Readings that were tried", True, 2),
+        ("Interpretations that were tried", True, 2),
     ]
     assert len({g["anchor"] for g in found}) == 3

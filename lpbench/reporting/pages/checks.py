@@ -1,4 +1,4 @@
-"""Content of the checks page: environment, streams, time, benchmarks, and the audit while it has no page."""
+"""Content of the page About: environment, streams, time, benchmarks, and the audit while it has no page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: 
         picture = place.data + picture if picture else ""
         found.append(shown | {"command": COMMANDS.get(stem, ""), "file": file, "picture": picture})
     return {
-        "title": "Checks",
+        "title": "About",
         "found": found,
         "absent": absent,
         "seconds": [

@@ -58,7 +58,7 @@ def write_pages(
     study: str = "",
     within: str = "",
 ) -> list[Path]:
-    """Write ``index.html``, a page a paper, ``checks.html`` and ``audit.html`` (if ``audit.json`` is there).
+    """Write ``index.html``, a page a paper, ``checks.html`` (About) and ``audit.html`` (if ``audit.json`` is there).
 
     They are written twice: the pages in ``folder`` stand on their own, those in ``results_dir`` lie next to the scores
     and link to every replication. Those of a study are next to the scores and nowhere else; where it has one page, that
@@ -152,17 +152,23 @@ class Site:
 
     def write(self, place: Place) -> list[Path]:
         """Write all pages of one place."""
-        boards = [("use.html", USE)] if self.choices else []
-        boards += [("leaderboard.html", "Leaderboard")] if self.lines else []
-        boards += [("explorer.html", "Explorer")] if self.explored else []
-        audits = [("audit.html", "Audit")] if place.audited else []
-        audits = [*([("causes.html", CAUSES)] if self.causes else []), *audits]
-        further = [] if self._is_one_page else [(f"{p}.html", self._short(p)) for p in self.papers]
+        further = [("explorer.html", "Explorer")] if self.explored else []
+        further += [("causes.html", CAUSES)] if self.causes else []
+        if not self._is_one_page:
+            further += [(f"{p}.html", self._short(p)) for p in self.papers if p not in self.known]
+        menu = [
+            ("index.html", "Results", True),
+            ("use.html", USE, self.choices),
+            ("leaderboard.html", "Leaderboard", self.lines),
+            ("index.html#papers", "Papers", not self._is_one_page),
+            ("audit.html", "Audit", place.audited),
+            ("checks.html", "About", True),
+        ]
         shared = {
-            "pages": [("index.html", "Results"), *boards, *further, *audits, ("checks.html", "Checks")],
+            "pages": [(file, label) for file, label, there in menu if there],
             "selections": SELECTIONS,
             "stored": place.stored,
-        }  # fmt: skip
+        }
         contents = [("paper", self._file(p), self._paper_page(p, place)) for p in self.papers]
         if place.audited:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
@@ -178,11 +184,12 @@ class Site:
             contents.append(("use", "use.html", {"title": USE, "choices": self.choices}))
         if self.explored:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
-            about = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES, "data": place.data}
-            contents.append(("explorer", "explorer.html", about))
+            content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES, "data": place.data}
+            contents.append(("explorer", "explorer.html", content))
         if self.causes:
             contents.append(("causes", "causes.html", self.causes))
-        contents.append(("checks", "checks.html", checks(place, self.entries, self.environment, self.cards)))
+        about = checks(place, self.entries, self.environment, self.cards) | {"further": further}
+        contents.append(("checks", "checks.html", about))
         if not self._is_one_page:
             contents.append(("index", "index.html", self._index(place)))
         return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
@@ -209,7 +216,10 @@ class Site:
         return self.about[page].title if page not in self.known else self._paper(page).short
 
     def _write(self, template: str, path: Path, content: dict) -> Path:
-        write_text(render(f"{template}.html.j2", **content, here=path.name), path)
+        files = [file for file, _ in content["pages"]]
+        under = {"paper": "index.html#papers"}.get(template, "checks.html")
+        here = path.name if path.name in files else under
+        write_text(render(f"{template}.html.j2", **content, here=here), path)
         return path
 
     def _paper_page(self, page: str, place: Place) -> dict:
@@ -261,6 +271,7 @@ class Site:
             "study": self.study,
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
+            "chosen": bool(self.choices),
             "headline": headline([], self.entries),
             "banner": banner(self.claims),
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
@@ -336,7 +347,7 @@ def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
     for shown in units:
         anchor, label = shown["group"]
         read = shown["name"] in readings
-        anchor, label = ("readings", "Readings that were tried") if read else (anchor, label)
+        anchor, label = ("readings", "Interpretations that were tried") if read else (anchor, label)
         folded = read or anchor == "drawings"
         group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
         group["units"].append(shown)

@@ -29,7 +29,7 @@ AGREE, CLOSE = 1.0, 3.0
 #: Standard errors beyond which a difference is not counted any more.
 MOST = 30.0
 SELECTIONS = {
-    "oracle": "best grid point with hindsight, as in the papers",
+    "oracle": "best grid point on the test rows, as in the papers",
     "tuning_free": "one setting fixed without test rows; published numbers are the best of a grid",
     "private": "setting chosen by privatised reports, or the only one that there is",
 }
@@ -47,7 +47,7 @@ class ShownCell:
     info : str
         Metric, mean, standard error, replications and setting, as ``page.js`` reads them.
     below : bool
-        Whether the score is no better than the floor.
+        Whether the score is no better than the constant baseline.
     """
 
     cell: Cell
@@ -139,7 +139,7 @@ def _shown(grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping
     beside = _floor_column(layout, floor)
     if beside:
         heads.append(beside[0])
-        groups += [("floor", 1)] if groups else []
+        groups += [("constant", 1)] if groups else []
         footer = tuple((label, (*values, "")) for label, values in footer)
         cells = [[*row, cell] for row, cell in zip(cells, beside[1], strict=True)]
     names = [Head(label, dataset=dataset) for label, dataset in layout.datasets]
@@ -174,7 +174,7 @@ def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple, tu
 
 
 def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]] | tuple[()]:
-    """The floor beside a table that does not have it among its own columns."""
+    """The constant baseline beside a table that does not have it among its own columns."""
     if layout.value == "seconds" or any(is_floor(c) for c in layout.columns):
         return ()
     mask = layout.columns[0].mask if layout.columns else ""

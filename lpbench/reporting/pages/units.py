@@ -22,7 +22,7 @@ from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_num
 from lpbench.reporting.pages.tables import points, shown_tables
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.render import render
-from lpbench.reporting.report import compared
+from lpbench.reporting.report import compared, verdict
 
 #: Plots that every table gets, and what a page calls them.
 VIEWS = {
@@ -34,7 +34,7 @@ VIEWS = {
 #: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
 BROAD = 700
 #: What stands in the place of measured numbers.
-MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are under Checks."
+MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
 #: Folder beside the run for the lists of replications.
 REPLICATIONS = "replications"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
@@ -105,6 +105,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "title": entry.title,
         **_heads(entry, _finding(entry, about)),
         "claims": about,
+        "verdict": verdict(entry, about) if entry.kind != "timing" else "",
         "errata": [e for e in errata if concerned(e["where"], entry.name)],
         "wide": not narrow,
         "long": bool(shown or plain or grid),
@@ -130,10 +131,11 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
 
 
 def _finding(entry: Entry, claims: Sequence[Mapping]) -> str:
-    """The heading: what the paper states and what became of it, else how far the numbers are apart, else the title."""
+    """The heading: the verdict on the paper's claim and the claim, else the title."""
     if claims:
         first = claims[0]
-        return f"{first['statement']}: {first['status'].label}"
+        label = first["status"].label
+        return f"{label[:1].upper()}{label[1:]}: {first['statement']}"
     return entry.title
 
 

@@ -7,7 +7,7 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D00", "#7F7F7F"];
   const SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"];
   const METRICS = { mse: "mean squared error", accuracy: "accuracy (%)", excess_risk: "excess risk" };
-  const SELECTIONS = { oracle: "best grid point with hindsight", tuning_free: "fixed without test rows", private: "chosen by privatised reports" };
+  const SELECTIONS = { oracle: "best grid point on the test rows", tuning_free: "fixed without test rows", private: "chosen by privatised reports" };
   const printed = (v) => v === null ? "non-private" : String(v);
   const short = (v) => v === null || v === undefined ? "–" : String(Number(v.toPrecision(4)));
   const load = (name) => new Promise((done, fail) => {

@@ -1,0 +1,31 @@
+"""The verdict line of a table or figure, and differences of printed numbers that have no budget or standard error."""
+
+from lpbench.experiments import catalogue
+from lpbench.paths import ROOT
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.pages.statuses import STATUSES
+from lpbench.reporting.report import compared, verdict
+
+COMMITTED = ROOT / "results" / "reproduced"
+
+
+def entry(name: str) -> Entry:
+    return Entry(catalogue.experiment(name), COMMITTED)
+
+
+def test_a_verdict_counts_the_numbers_met_and_the_claims_that_fail():
+    made = entry("lpct/figure6a")
+    rows = made.comparison.drop_duplicates(["dataset", "method", "x", "published"])
+    claims = [{"status": STATUSES[s]} for s in ("reproduced", "not supported by either")]
+    words = verdict(made, claims)
+    apart = 100 * rows["difference"].abs()
+    count = len(rows)
+    assert words.startswith(f"{(apart <= 1.5 + 1e-9).sum()} of {count} points met within 1.5 percentage points")
+    assert (f"largest miss {apart.max():.1f} percentage points" in words) is bool((apart > 1.5 + 1e-9).any())
+    assert words.endswith("1 of 2 claims not supported, in print too.")
+
+
+def test_a_number_without_budget_or_error_is_told_without_them():
+    for name in ("lpct/table1", "histoftree/table1"):
+        text, lines = compared(entry(name))
+        assert lines and not any("nan" in line for line in (text, *lines))
