@@ -98,7 +98,7 @@ def time(folder: Path) -> str:
     total = table.loc["total"]
     hours = total["seconds"] / total["workers"] / 3600
     return (
-        f"The last full run took {hours:.1f} hours with {total['workers']:.0f} workers, "
+        f"The last run of the papers and the floor took {hours:.1f} hours with {total['workers']:.0f} workers, "
         "other work of the machine included\n([per artefact](results/reproduced/timing.csv); "
         "`lpbench plan` says what another will take)."
     )
