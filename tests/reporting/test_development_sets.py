@@ -1,4 +1,4 @@
-"""Development sets and sets kept for conclusions: planted differences, seen in the kind of sets where they are."""
+"""Development and held-out data sets: planted differences, seen in the kind of sets where they are."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def test_it_is_written_beside_the_table(tmp_path):
     write_artefact(typed(spec), scores_of(spec, planted, points=({},)), {}, tmp_path / NAME)
     assert (tmp_path / NAME / FILE).is_file()
     shown = shown_by_kind(Entry(typed(spec), tmp_path))
-    assert (
-        "Sets kept for conclusions (1)" in [title for title, _, _ in shown["tables"]] and "seed 777" in shown["legend"]
-    )
+    assert "Held-out data sets (1)" in [title for title, _, _ in shown["tables"]] and "seed 777" in shown["legend"]
 
 
 def test_tables_have_the_compared_method_on_top(compared):
