@@ -47,7 +47,8 @@ _PLANTED = {
 
 @pytest.mark.parametrize(("file", "column"), [(COMPARED, "mean"), ("bench.csv", "value"), ("headlines.csv", "sentence"),
                                               ("timing.csv", "seconds"), ("claims.csv", "claim_status"),
-                                              ("audit_mutants.csv", "caught_by"), ("readme_example.csv", "ResidualGP")])  # fmt: skip
+                                              ("audit_mutants.csv", "caught_by"),
+                                              ("readme_example.csv", "ResidualGP")])  # fmt: skip
 def test_a_planted_change_changes_the_readme(file, column, tmp_path):
     for name in (
         COMPARED,
