@@ -55,13 +55,13 @@ site: docs report ## Pages, explorer and documentation as one static folder, in 
 reproduce: $(STAMP) ## Re-run the three papers (EXPERIMENTS selects) and write the report
 	$(BIN)/lpbench reproduce $(foreach e,$(or $(filter-out *,$(EXPERIMENTS)),$(PAPERS)),'$(e)') $(OPTIONS)
 
-everything: $(STAMP) ## The papers, the extensions with their attacks, and the field: an hour
+everything: $(STAMP) ## The papers, our extensions and the comparison on further data: see README for the time
 	$(BIN)/lpbench reproduce $(OPTIONS)
 
-extensions: $(STAMP) ## Our own experiments: floors, tuning-free methods, ablations, attacks
+extensions: $(STAMP) ## Our own experiments: baselines, tuning-free methods, ablations, corrupted data
 	$(BIN)/lpbench reproduce 'extensions/*' $(OPTIONS)
 
-field: $(STAMP) ## Randomizers with learners, compared; what is sealed stays as it is
+field: $(STAMP) ## Published randomizers with learners, compared; sealed results stay as they are
 	$(BIN)/lpbench reproduce 'field/*' $(OPTIONS)
 
 quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/runs
@@ -78,12 +78,13 @@ test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test
 	$(BIN)/python -m pytest -m slow
 
-lint: $(STAMP) ## Style, types, the floors of the architecture, and no test that asserts a wall time
+lint: $(STAMP) ## Style, types, layers of the architecture, words, and no test that asserts a wall time
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python scripts/check_clocks.py tests
+	$(BIN)/python scripts/check_words.py .
 
 wheel: $(STAMP) ## Build sdist and wheel, and use the wheel outside the checkout
 	$(BIN)/python scripts/wheel_smoke.py

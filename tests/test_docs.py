@@ -14,6 +14,8 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "datasets/README.md",
+    "results/published/README.md",
     *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md"))),
 ]
 
@@ -21,8 +23,16 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_name_files_that_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:lpbench|tests|conf|scripts|results/published|docs)/[\w/.]*)`", text))
-    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    named = set(re.findall(r"`((?:lpbench|tests|conf|scripts|results/published|docs)/[\w/.*]*)`", text))
+    assert [path for path in sorted(named) if not list(ROOT.glob(path))] == []
+
+
+def test_every_page_of_the_documentation_is_linked_from_another():
+    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+    by_table_of_contents = {"index.md", "api.md"}
+    for page in (ROOT / "docs").glob("*.md"):
+        others = "".join(text for name, text in texts.items() if name != f"docs/{page.name}")
+        assert re.search(rf"\]\((?:docs/)?{page.name}[)#]", others) or page.name in by_table_of_contents, page.name
 
 
 def shown_method():

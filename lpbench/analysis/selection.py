@@ -1,4 +1,4 @@
-"""Which grid point stands for a method: the best one with hindsight, one fixed beforehand, or one that reports chose.
+"""Selection of a method's grid point: by oracle, fixed beforehand, or by privatised reports.
 
 ``oracle`` is what both papers print: the grid point whose mean test score over the replications is best. It is chosen
 with the test rows, so it flatters methods with large grids. ``tuning_free`` is the one setting that a method states
@@ -65,7 +65,7 @@ class Selected:
 
 
 def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
-    """Choose the grid point of every cell, with hindsight and, where one is stated, without.
+    """Choose the grid point of every cell: by oracle and, where a setting is stated beforehand, without tuning.
 
     A point that lacks a replication (skipped, failed or timed out) is not eligible; a cell without an eligible point
     keeps a row without a value, and the reason.

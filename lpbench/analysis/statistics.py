@@ -114,18 +114,18 @@ def _table(y: np.ndarray, columns: int) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, every: bool = True
 ) -> np.ndarray:
-    """Smallest rank sum of the rivals minus the largest (``every=False``: the smallest) of the proposed columns.
+    """Smallest rank sum of the other columns minus the largest (``every=False``: smallest) of the proposed ones.
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last.
     """
     sums = ranks(sign * significant(_table(y, columns), EQUAL), larger_is_better=False, ties=ties).sum(axis=-2)
-    ours, rivals = sums[..., :proposed], sums[..., proposed:]
-    return rivals.min(axis=-1) - (ours.max(axis=-1) if every else ours.min(axis=-1))
+    ours, others = sums[..., :proposed], sums[..., proposed:]
+    return others.min(axis=-1) - (ours.max(axis=-1) if every else ours.min(axis=-1))
 
 
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
-    """Rows whose best cell is a proposed column's minus rows whose best is a rival's; equals count for both."""
+    """Rows whose best cell is a proposed column's minus rows whose best is another's; ties count for both."""
     cost = np.nan_to_num(sign * significant(_table(y, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SAMPLES = 1_000_000
 _ONLY = "Registered method, shown on the screen; repeat for more."
 _VALUES = "Values of SUBJECT to compare, or uniform:LOW,HIGH."
+_PROTECTED = click.Choice(["label", "record"])
+_PROTECTS = "What --learner protects: label or record.  [default: label]"
 
 
 class _Audit(click.Command):
@@ -39,19 +41,15 @@ class _Audit(click.Command):
         return super().parse_args(ctx, words)
 
 
-@click.command(
-    cls=_Audit,
-    epilog="SUBJECT: module:function, file.py:function, .csv or .parquet (docs/audit_your_own.md). "
-    "Without: all methods, into reproduced/audit.csv and audit.md of the results.",
-)
+@click.command(cls=_Audit)
 @click.argument("subject", nargs=-1)
 @click.option("--method", type=options.NameOf("method"), multiple=True, metavar="NAME", help=_ONLY)
 @click.option("--command", "program", metavar="LINE", help="Reads a value, writes a report a line.")
-@click.option("--learner", metavar="CLASS", help="Code with fit(X, y): module:Class; see docs/audit_code.md.")
-@click.option("--protects", type=click.Choice(["label", "record"]), default="label", hidden=True)
-@click.option("--reports", multiple=True, metavar="FUNCTION", hidden=True)
-@click.option("--library", metavar="NAME", hidden=True)
-@click.option("--released", metavar="NAME", hidden=True)
+@click.option("--learner", metavar="CLASS", help="Code with fit(X, y), module:Class: docs/audit_code.md.")
+@click.option("--protects", type=_PROTECTED, default="label", metavar="WHAT", help=_PROTECTS)
+@click.option("--reports", multiple=True, metavar="CODE", help="Function of --learner that makes reports; repeatable.")
+@click.option("--library", metavar="NAME", help="Randomizers of a library, or one: LIBRARY/RANDOMIZER.")
+@click.option("--released", metavar="NAME", help="Finding of docs/released_code.md, audited again.")
 @click.option("--epsilon", type=float, metavar="X", help="Claim about SUBJECT.")
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
@@ -75,7 +73,7 @@ def command(
     renyi: float, values: Sequence[str], samples: int, confidence: float, seed: int, timeout: float,
     figure: Path | None, workers: int, results: Path,
 ) -> int:  # fmt: skip
-    """Check the privacy of your code, or of every method, exactly and by sampling."""
+    """Audit SUBJECT (file.py:function or a table of reports), or every method."""
     kinds = {"--learner": learner, "--library": library, "--released": released}
     asked_for = [option for option, name in kinds.items() if name]
     if asked_for:

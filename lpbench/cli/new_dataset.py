@@ -1,4 +1,4 @@
-"""``lpbench new dataset``: profile the columns of a CSV, write its manifest. Nothing is asked, everything is said."""
+"""``lpbench new dataset``: profile the columns of a CSV, write its manifest. Non-interactive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lpbench new method``: module, YAML and test from templates. Nothing is asked, nothing overwritten."""
+"""``lpbench new method``: module, YAML and test from templates. Non-interactive; overwrites nothing."""
 
 from __future__ import annotations
 

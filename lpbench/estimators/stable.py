@@ -1,4 +1,4 @@
-"""Rounding of numbers that steer a choice, so that their last bits, which differ between processors, decide nothing.
+"""Tie-breaking despite rounding error, which differs between processors.
 
 A BLAS adds up in an order of its own on every kind of processor. What follows continuously from such sums differs in
 the last digits; a choice (a cut of a tree, a bin, an argmax) turns the last digit into another result wherever two of

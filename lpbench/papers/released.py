@@ -67,7 +67,7 @@ RELEASES = (
     ),
     Release(
         "lpct-psgd-tensors", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PSGD/optimizer.py:42-49", "read",
-        "private SGD, a rival, spends epsilon once for each parameter tensor",
+        "private SGD, a compared method, spends epsilon once for each parameter tensor",
         "sgd_per_tensor_network", "unreported", _CHECKED,
     ),
     Release(
@@ -77,12 +77,12 @@ RELEASES = (
     ),
     Release(
         "lpct-pglm-noise", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PGLM/_PGLM.py:66", "read",
-        "the variance of the summed noise of PGLM, a rival, grows with the square root of the sample size",
+        "the variance of the summed noise of PGLM, a compared method, grows with the square root of the sample size",
         "pglm_root_n", "unreported", _CHECKED,
     ),
     Release(
         "lpct-phist-seed", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PHIST/histogram.py:82, 91-92", "read",
-        "fit of PHIST, a rival, sets seed 1: whoever knows the seed knows the noise",
+        "fit of PHIST, a compared method, sets seed 1: whoever knows the seed knows the noise",
         "shared_noise", "unreported", _CHECKED,
     ),
     Release(

@@ -39,7 +39,7 @@ class SplitStatistics(ABC):
     ) -> SplitStatistics:
         """Build the statistics for labels ``y`` of shape (n,); see :func:`grow_max_edge` for the options.
 
-        ``groups`` groups samples that are never told apart; None: every sample by itself.
+        ``groups`` groups samples that no split separates; None: every sample by itself.
         """
         groups = SampleGroups.singletons(np.size(y)) if groups is None else groups
         if criterion not in CRITERIA:

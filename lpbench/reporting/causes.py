@@ -89,7 +89,7 @@ def _apart(ladder: Ladder, cells: pd.DataFrame, values: np.ndarray) -> np.ndarra
 
 
 def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
-    """Write ``causes.csv``: the steps of all ladders whose experiments were run."""
+    """Write ``causes.csv``: the candidate interpretations whose experiments were run."""
     results, parts = Results(results_dir), []
     for paper in papers:
         for ladder in paper.ladders:

@@ -1,4 +1,4 @@
-"""Data sets that a method was developed on and those kept for conclusions, each with ranks and tests of its own.
+"""Results on development and on held-out data sets, each with ranks and tests of its own.
 
 An experiment names the two in ``settings.data_sets``, the seed of the development in ``settings.development_seed``, and
 in ``settings.compared`` the method that is compared with every other one, within a mask and a budget.
@@ -162,7 +162,7 @@ def legend_by_kind(table: pd.DataFrame, experiment: Experiment, accuracy: bool, 
     name = table.loc[table["compared"].astype(bool), "method"].iloc[0]
     settings = experiment.settings
     what = (
-        f"accuracy of {name} minus that of the row's method, in points of 0.01, mean over data sets"
+        f"accuracy of {name} minus that of the row's method, in percentage points, mean over data sets"
         if accuracy
         else f"error of the row's method over that of {name}, geometric mean over data sets"
     )

@@ -47,7 +47,7 @@ class Table:
 
 
 class Evidence:
-    """Ours: what a results folder holds; everything is the best grid point with hindsight, as in the papers.
+    """Ours: what a results folder holds; all numbers use oracle selection, as in the papers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a table does not show by itself: the floor that needs no features, and what hindsight is worth."""
+"""Feature-free baselines, and oracle versus tuning-free scores."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ GAIN_COLUMNS = [
 
 
 def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.DataFrame:
-    """Gain of every compared method over the best published one (oracle selection), ``headline_gains.csv``.
+    """Gain of every compared method over the best published one by oracle selection, ``headline_gains.csv``.
 
     A method is compared in the experiment that has the most published methods, all on their papers' full grids.
 
@@ -203,7 +203,7 @@ def cut_grids(experiment: Experiment, methods: Sequence[str], cards: Mapping[str
 
 
 def gains(entry: Entry, compared: str, rivals: Sequence[str]) -> list[dict[str, Any]]:
-    """Gain over the best of some methods on the same data sets, by kind of data sets, panel, mask and budget."""
+    """Gain over the best of the other methods on the same data sets, by kind of data sets, panel, mask and budget."""
     if entry.summary is None:
         return []
     table = entry.summary.dropna(subset=["mean"])

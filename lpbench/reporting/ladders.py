@@ -1,4 +1,4 @@
-"""Readings of what a paper leaves open, and bounds on what it prints, as papers state them.
+"""Interpretations of unspecified settings, and bounds on published numbers.
 
 A :class:`Ladder` follows some published numbers from the default through the readings; a :class:`Bound` is a
 computation that no reading can get around.

@@ -200,7 +200,7 @@ class Paper:
     causes : tuple of Cause
         Known causes of differences from the published numbers.
     ladders : tuple of Ladder
-        Readings of what the paper leaves open, from the default to those that were only tried.
+        Interpretations of unspecified settings, from the default to those that were only tried.
     bounds : tuple of Bound
         Printed numbers that cannot be.
     uncounted : tuple of str

@@ -5,6 +5,7 @@ import csv
 import pytest
 
 from lpbench.audit.adapters import EPSILONS, LIBRARIES, RANDOMIZERS, audit_library, page
+from lpbench.audit.adapters.page import NOT_COVERED
 from lpbench.errors import ConfigurationError
 from lpbench.paths import ROOT
 
@@ -27,6 +28,12 @@ def test_what_exceeds_its_budget_is_explained(rows):
     exceeding = [row for row in rows if row["verdict"] == "exceeds"]
     assert exceeding and all(row["note"] for row in exceeding)
     assert all((float(row["lower_bound"]) > float(row["epsilon"])) == (row in exceeding) for row in rows)
+
+
+def test_bold_is_a_refuted_guarantee(rows):
+    bold = {line.split(" | ")[1] for line in page(rows).splitlines() if line.startswith("| ") and "**" in line}
+    uncovered = {row["name"] for row in rows if "amplification by sampling" in row["note"]}
+    assert bold and uncovered == NOT_COVERED and not bold & NOT_COVERED
 
 
 def test_the_page_is_current(rows):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -37,6 +38,12 @@ def test_help_of_every_command_fits_a_screen(capsys, command):
         lines = lines_of(capsys, argv)
         assert lines[0].startswith(f"Usage: lpbench {command}")
         assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_help_shows_every_option():
+    audit = cli.get_command(click.Context(cli), "audit")
+    assert audit is not None
+    assert [option.name for option in audit.params if getattr(option, "hidden", False)] == []
 
 
 def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):

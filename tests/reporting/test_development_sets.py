@@ -1,4 +1,4 @@
-"""Development sets and sets kept for conclusions: planted differences, seen in the kind of sets where they are."""
+"""Development and held-out data sets: planted differences, seen in the kind of sets where they are."""
 
 from __future__ import annotations
 

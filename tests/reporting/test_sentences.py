@@ -25,6 +25,12 @@ def test_the_readme_has_the_numbers_of_the_committed_results():
     assert with_numbers(text, COMMITTED) == text, "run scripts/write_readme_numbers.py"
 
 
+def test_the_first_screen_of_the_readme_has_the_proof_and_a_command():
+    first, _, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")
+    assert len(first.splitlines()) <= 40
+    assert "<!-- numbers of proof -->" in first and "```\nmake quick\n```" in first
+
+
 def test_no_measured_number_of_the_readme_is_typed():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     typed_in = re.sub(r"(?s)<!-- numbers of .*?<!-- end of the numbers -->|```.*?```", "", text)
@@ -32,16 +38,33 @@ def test_no_measured_number_of_the_readme_is_typed():
     assert re.findall(r"\d+\.\d+\S*|\d+ %|× ?\d", typed_in) == ["3.11", "127.0.0.1:5000`)"][:1]
 
 
+_PLANTED = {
+    "bench.csv": lambda values: values * 2,
+    "audit_mutants.csv": lambda values: "",
+    "readme_example.csv": lambda values: values * 2,
+}
+
+
 @pytest.mark.parametrize(("file", "column"), [(COMPARED, "mean"), ("bench.csv", "value"), ("headlines.csv", "sentence"),
-                                              ("timing.csv", "seconds"), ("claims.csv", "claim_status")])  # fmt: skip
+                                              ("timing.csv", "seconds"), ("claims.csv", "claim_status"),
+                                              ("audit_mutants.csv", "caught_by"),
+                                              ("readme_example.csv", "ResidualGP")])  # fmt: skip
 def test_a_planted_change_changes_the_readme(file, column, tmp_path):
-    for name in (COMPARED, "bench.csv", "headlines.csv", "claims.csv", "timing.csv"):
+    for name in (
+        COMPARED,
+        "bench.csv",
+        "headlines.csv",
+        "claims.csv",
+        "timing.csv",
+        "audit_mutants.csv",
+        "readme_example.csv",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(COMMITTED / name, tmp_path / name)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before = with_numbers(text, tmp_path)
     table = pd.read_csv(tmp_path / file)
-    table[column] = table[column] * 2 if file == "bench.csv" else table[column][::-1].to_numpy()
+    table[column] = _PLANTED[file](table[column]) if file in _PLANTED else table[column][::-1].to_numpy()
     table.to_csv(tmp_path / file, index=False)
     assert with_numbers(text, tmp_path) != before
 

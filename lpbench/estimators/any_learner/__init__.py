@@ -1,4 +1,4 @@
-"""Any learner of scikit-learn's kind on labels that a randomizer of the literature has privatised."""
+"""Scikit-learn estimators trained on labels privatised by published mechanisms."""
 
 from lpbench.estimators.any_learner.classifier import PrivateLabelsClassifier
 from lpbench.estimators.any_learner.regressor import PrivateLabelsRegressor

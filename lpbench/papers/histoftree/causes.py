@@ -1,4 +1,4 @@
-"""What may have made HistOfTree's printed tables: known causes, readings that were run, numbers that cannot be."""
+"""Candidate explanations of HistOfTree's published tables."""
 
 from __future__ import annotations
 

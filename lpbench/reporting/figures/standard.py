@@ -1,4 +1,4 @@
-"""Plots that every table gets: average ranks, scores against the budget, replications, distance from the paper."""
+"""Standard plots of a table experiment: ranks, scores against the budget, replications, distance from print."""
 
 from __future__ import annotations
 

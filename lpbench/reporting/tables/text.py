@@ -55,7 +55,7 @@ def summary_tables(table: pd.DataFrame, rule: str = "star", value: str = "mean")
         "-" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.marked else ''}"
         for r in table[["mean", "se", "marked"]].itertuples()
     ]
-    legend = f"{_SHOWN[value]} of the best grid point with hindsight (oracle); *: {RULE_WORDS[rule]}."
+    legend = f"{_SHOWN[value]} of the best grid point on the test rows (oracle); *: {RULE_WORDS[rule]}."
     if table["x"].notna().any():
         table = table[table["x"].notna()]  # a curve without any number has no place on the axis
         rows = ["method"] if table["x"].equals(table["epsilon"]) else ["method", "epsilon"]

@@ -1,0 +1,83 @@
+"""Find words that this project replaces by the field's term, in documents, templates, docstrings and messages.
+
+Usage: python scripts/check_words.py FOLDER
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Pattern -> what to write instead.
+WORDS = {
+    r"interviews?": "sequentially interactive rounds",
+    r"(?:first|second) builds?": "one version, or a version with a number",
+    r"overdrafts?": "budget exceeded",
+    r"heats": "rounds of a race",
+    r"told apart": "significantly different",
+    r"points of 0\.0\d*": "percentage points",
+    r"ladders?": "candidate interpretations",
+    r"rivals?": "compared methods",
+    r"with hindsight": "oracle selection",
+    r"against whom": "compared methods",
+    r"kept for conclusions": "held-out",
+}
+_SPACED = [word.replace(" ", r"\s+") for word in WORDS]
+_ANY = re.compile("|".join(rf"(?P<w{k}>(?<![\w.`/]){word}(?![\w`/]))" for k, word in enumerate(_SPACED)), re.IGNORECASE)
+#: Files whose wording is under revision elsewhere.
+EXEMPT = (
+    "docs/methods_notes.md",
+    "docs/need.md",
+    # rules of claims, as committed results quote them
+    "lpbench/papers/histoftree/claims_tables.py",
+    "lpbench/papers/lpct/claims_tables.py",
+    "lpbench/estimators/public_sample/",
+    "lpbench/estimators/tuning_free/",
+    "lpbench/papers/field/",
+    "lpbench/reporting/cards.py",
+    "lpbench/reporting/pages/",
+)
+
+
+def find(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, word and replacement of each word of the list; code in backticks and numpydoc's names are not prose."""
+    prose = re.sub(r"`[^`\n]*`|(?m:^ *\w+ : .*$)", lambda code: "`" * len(code[0]), text)
+    for match in _ANY.finditer(prose):
+        word = list(WORDS.values())[int(str(match.lastgroup)[1:])]
+        yield text.count("\n", 0, match.start()) + 1, match[0], word
+
+
+def strings(source: str) -> Iterator[tuple[int, str]]:
+    """Docstrings and other strings of several words, with the line where each begins."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
+
+
+def documents(root: Path) -> Iterator[tuple[str, int, str]]:
+    """Path, first line and text of everything that is checked."""
+    pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    for path in [*pages, *sorted((root / "lpbench").rglob("*.j2")), *sorted((root / "lpbench").rglob("*.py"))]:
+        name = path.relative_to(root).as_posix()
+        if name.startswith(EXEMPT):
+            continue
+        text = path.read_text(encoding="utf-8")
+        yield from ((name, line, part) for line, part in (strings(text) if path.suffix == ".py" else [(1, text)]))
+
+
+def main(folder: str) -> int:
+    """Print what was found; returns the exit code."""
+    found = [
+        f"{name}:{first + line - 1}: {word!r}: write {better!r}"
+        for name, first, text in documents(Path(folder))
+        for line, word, better in find(text)
+    ]
+    print("\n".join(found), end="\n" if found else "")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
