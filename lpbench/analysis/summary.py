@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,14 @@ COMPARISON = ["experiment", "panel", "dataset", "mask", "epsilon", "x", "selecti
 BASELINE = "dt"
 #: Non-private references: shown beside the methods, never ranked against them.
 REFERENCES = ("ct_w", BASELINE)
+#: Panel of the learners without privacy.
+NON_PRIVATE = "without privacy"
 #: Constant baseline of each task: one privatised number, predicted for everybody.
 CONSTANTS = {"regression": "private_mean", "classification": "private_majority"}
+
+
+#: (panel, data set, mask, method, epsilon) -> replications.
+Samples = Mapping[tuple[str, str, str, str, float], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,12 @@ class Summary:
     marked_holm: pd.Series
 
     def samples(self, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
-        """Replications of the chosen points in order: (panel, data set, mask, method, epsilon) -> shape (R,)."""
+        """Replications of the chosen points in order: (panel, data set, mask, method, epsilon) -> shape (R,).
+
+        ``fair``: at settings that a user can have, fixed without test rows or chosen by reports.
+        """
+        if selection == "fair":
+            return {**self.samples("tuning_free"), **self.samples("private")}
         chosen = self.chosen[self.chosen["selection"] == selection]
         keys = ["panel", "dataset", "mask", "method", "epsilon"]
         return {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
@@ -93,6 +105,18 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
     """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
     points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
+
+
+def best_without_privacy(samples: Samples, larger: bool) -> dict[str, np.ndarray]:
+    """Return the replications of each data set's best reference by the mean: learners without privacy, and trees."""
+    found: dict[str, np.ndarray] = {}
+    for (panel, dataset, _, method, _), values in samples.items():
+        if panel != NON_PRIVATE and parse_selector(method)[0] not in REFERENCES:
+            continue
+        known = found.get(dataset)
+        if known is None or (values.mean() > known.mean()) == larger:
+            found[dataset] = values
+    return found
 
 
 def is_ranked(method: str) -> bool:

@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from lpbench.audit.empirical import LowerBound, lower_bound
@@ -16,6 +17,7 @@ from lpbench.audit.mutants import MUTANTS, MutantRow, mutant_row
 from lpbench.audit.recorded import recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
+from lpbench.privacy.payload import payload_bits
 from lpbench.seeds import Streams
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
@@ -99,6 +101,17 @@ def estimator_of(selector: str) -> LocalEstimator:
     """The estimator of a method ``name[param=value,...]`` at its tuning-free setting."""
     spec = catalogue.method(selector)
     return spec.build().set_params(**(spec.tuning_free or {}))
+
+
+@cache
+def report_bits(method: str, epsilon: float) -> float:
+    """Bits of a user's reports in the small world of the audit, what is shown in the clear left out."""
+    return bits_of(estimator_of(method), epsilon)
+
+
+def bits_of(model: LocalEstimator, epsilon: float) -> float:
+    """As :func:`report_bits`, of an estimator."""
+    return float(sum(payload_bits(m.fields) for m in recorded_run(model, epsilon).randomizer.messages))
 
 
 def method_complaints(selector: str) -> list[str]:

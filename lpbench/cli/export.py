@@ -18,17 +18,17 @@ _WIDTHS = ("column", "text")
 @click.command(epilog="Next: \\includegraphics{export/NAME/....pdf}, \\input{export/NAME/....tex}")
 @click.argument("experiment", type=options.NameOf("experiment"))
 @click.option("--width", default="column", metavar="W", help="column, text, or inches.  [default: column]")
-@options.choice("--selection", SELECTIONS, "oracle")
+@options.choice("--selection", (*SELECTIONS, "fair"), "oracle")
 @click.option("--ranks", is_flag=True, help="Add rank sums to the tables.")
 @click.option("--folder", type=options.FOLDER, default="export", metavar="DIR", help="[default: export]")
 @options.results(exists=True)
 def command(experiment: str, width: str, selection: str, ranks: bool, folder: Path, results: Path) -> int:
     """Write an experiment's figures as PDF and PNG, its tables as LaTeX.
 
-    EXPERIMENT is a name such as own/first; pairwise.csv compares its methods.
+    EXPERIMENT is a name such as own/first, or what `lpbench rank` wrote; pairwise.csv compares its methods.
     """
-    catalogue.experiment(experiment)
     from lpbench.cli.new_method import shown
+    from lpbench.experiments.method import Method
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import Results
     from lpbench.reporting.artefact import summarise_experiment
@@ -36,14 +36,17 @@ def command(experiment: str, width: str, selection: str, ranks: bool, folder: Pa
 
     inches = _inches(width)
     artefact = Results(results).artefact(experiment)
-    if not artefact.is_finished or not artefact.has_scores:
+    if not artefact.is_finished:
+        catalogue.experiment(experiment)
+    if not artefact.is_finished or not (artefact.has_scores or artefact.full):
         raise ConfigurationError(
             f"experiment {experiment} has no scores in {results}; run it: lpbench reproduce {experiment}"
         )
     run = artefact.experiment
     if run.kind not in ("table", "figure"):
         raise ConfigurationError(f"experiment {experiment} is a {run.kind}; tables and figures of scores are exported")
-    methods = by_name(registered_methods(run.methods))
+    own = {name: Method(**card) for name, card in artefact.record.get("methods", {}).items()}  # of lpbench rank
+    methods = by_name(registered_methods(m for m in run.methods if m not in own)) | own
     summary = artefact.full or summarise_experiment(run, artefact.scores(), methods)
     target = folder / experiment
     for path in export(run, summary, methods, target, width=inches, selection=selection, ranks=ranks):

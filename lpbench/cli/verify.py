@@ -15,14 +15,15 @@ from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
 from lpbench.paths import ROOT, results_folder
 
-LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines")
+LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines", "submission")
 
 
 @click.command(
     epilog="bitwise: same seed, every digit. numeric: but for the last written digit. "
     "statistical: other seed, every cell within its interval. "
     "conceptual: your data (--dataset), the order of the methods. "
-    "machines: every method as on other processors. See docs/reproduction.md.",
+    "machines: every method as on other processors. submission: a random part of its scores, isolated. "
+    "See docs/reproduction.md.",
 )
 @click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
 @naming.argument()
@@ -32,12 +33,13 @@ LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines")
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All blocks, not a sample of each method and experiment.")
 @options.count("--replications", "statistical, conceptual: not the paper's number.")
-@options.seed(f"statistical, conceptual: root seed.  [default: {SEED + 1}]", default=None)
+@options.seed(f"Not of bitwise, numeric.  [default: {SEED + 1}]", default=None)
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option(
     "--against", type=options.FOLDER, default=ROOT / "results" / "reproduced", metavar="DIR",
     help="Published results.  [default: those of the checkout]",
 )  # fmt: skip
+@options.count("--minutes", "submission: limit of each.", 60)
 @click.option("--results", type=options.FOLDER, metavar="DIR", help="New results.  [default: results/verify/LEVEL]")
 def command(
     level: str,
@@ -48,13 +50,15 @@ def command(
     seed: int | None,
     workers: int | None,
     against: Path,
+    minutes: int,
     results: Path | None,
 ) -> int:
-    """Run again and compare with published results: bitwise, numeric, statistical, conceptual.
+    """Run again and compare with published results, or with what a submission claims.
 
-    EXPERIMENT is a name or a pattern (default: all whose data are at hand). Level machines compares the methods with
-    themselves, as they would run on other processors.
+    EXPERIMENT is a name or a pattern (default: all whose data are at hand); of level submission, a folder.
     """
+    if level == "submission":
+        return _submissions(experiments, minutes, everything, seed, (datasets, replications, workers, results))
     if level == "machines":
         return _machines(results, experiments, datasets, everything, replications, seed, workers)
     if level == "conceptual" and not datasets:
@@ -97,3 +101,29 @@ def _machines(results: Path | None, *options: object) -> int:
     broken = machines.verify(results or (results_folder() / "verify" / "machines").resolve())
     print("machines: " + ("every promise holds" if not broken else f"{broken} promises are broken"))
     return int(broken > 0)
+
+
+def _submissions(
+    folders: Sequence[str], minutes: int, everything: bool, seed: int | None, others: Sequence[object]
+) -> int:
+    """Verify folders of ``results/submissions`` and add what was found to their ``verified.json``."""
+    if not folders or any(others):
+        raise ConfigurationError("write lpbench verify submission PATH [--minutes N] [--seed N] [--all]")
+    from lpbench.experiments.submissions import Submission
+    from lpbench.submission.verify import verify
+
+    badges = []
+    for folder in folders:
+        submission = Submission(Path(folder).resolve())
+        found = verify(submission, seconds=60.0 * minutes, everything=everything, seed=seed)
+        submission.add(found)
+        badges.append(found["badge"])
+        detection = ", ".join(f"{what} {p:.3g}" for what, p in found["detection"].items())
+        print(f"{submission.name}: {submission.words}; {found['seconds']:.0f} s")
+        print(f"  run again: {', '.join(found['drawn']) or 'nothing'} (drawn with seed {found['seed']})")
+        print(f"  probability to find tampering: {detection}")
+        held = [what for what, had in found["isolation"].items() if had is True]
+        print(f"  isolation by {found['isolation']['by']}: {', '.join(held) or 'none'}")
+        for sentence in [*found["wrong"], *filter(None, [found["unfinished"]])]:
+            print(f"  {sentence}")
+    return int(any(badge != "verified" for badge in badges))

@@ -95,6 +95,12 @@ class Block:
         return self.size.seconds
 
     @property
+    def work_of_a_fit(self) -> float:
+        """Seconds of one fit by the listed costs: one replication, one budget, one setting, no share of a sweep."""
+        grid = {key: list(values)[:1] for key, values in self.grid.items()}
+        return replace(self, replications=1, budgets=self.budgets[:1], grid=grid, extra_point=None).work
+
+    @property
     def label(self) -> str:
         """One line for people."""
         name = self.estimator.rpartition(".")[2]

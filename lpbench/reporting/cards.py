@@ -64,6 +64,7 @@ CHOSEN = {
     "oracle": "best grid point with hindsight",
     "tuning_free": "one setting fixed without test rows",
     "private": "setting chosen by privatised reports",
+    "fair": "one setting fixed without test rows or chosen by privatised reports",
 }
 MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": "", "personalized": "personalized"}
 

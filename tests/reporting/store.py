@@ -18,10 +18,12 @@ from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, scores_of, typed
 
 
-def put(folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores: bool = True) -> None:
+def put(
+    folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores: bool = True, cards: Mapping = CARDS
+) -> None:
     """Write summary, comparison and scores of one experiment."""
     target = folder / experiment["name"]
-    summary = summarise_experiment(typed(experiment), scores, CARDS)
+    summary = summarise_experiment(typed(experiment), scores, cards)
     write_csv(summary.table, target / "summary.csv")
     write_csv(compare(experiment["name"], summary), target / "comparison.csv")
     if with_scores:

@@ -217,7 +217,7 @@ def made_up(key) -> float:
     return 0.55 + own + budget + (0 if key["x"] is None else 0.05 * np.sin(np.log(key["x"] + 1)))
 
 
-@pytest.mark.parametrize("place", ["made up", "committed"])
+@pytest.mark.parametrize("place", [pytest.param("made up", marks=pytest.mark.slow), "committed"])
 def test_every_outcome_follows_from_the_files(folder, place):
     source = folder if place == "made up" else COMMITTED
     if not (source / "claims_instances.csv").is_file():
@@ -236,7 +236,7 @@ def test_every_outcome_follows_from_the_files(folder, place):
     assert seen > 60
 
 
-@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("first", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_two_replications_give_no_verdict_that_the_full_run_contradicts(first):
     """All claims, from two of the committed replications: some checks would come out the other way, and none may."""
     if not (COMMITTED / "claims_instances.csv").is_file():

@@ -7,11 +7,12 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from lpbench.experiments.submissions import Submission
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.headlines import gains
 from lpbench.reporting.pages.findings import as_picture, below_the_floor, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, board, default_view, in_view
+from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, board, default_view, in_view
 from lpbench.reporting.pages.leaderboard_script import as_script
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
@@ -36,22 +37,33 @@ def entry(folder, level=LEVEL):
         {"dataset": ["abalone", "red_wine"], "mask": ["aligned"], "method": METHODS, "epsilon": [1.0, 2.0]}
     ]
     scores = scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},))
-    put(folder, body, scores)
+    put(folder, body, scores, cards=cards())
     return Entry(typed(body), folder)
 
 
+def unknown(method, epsilon):
+    return np.nan
+
+
+def known_bits(method, epsilon):
+    return 130.0 if (method, epsilon) == ("krr", 1.0) else np.nan
+
+
 def test_ranks_and_changes_by_hand(tmp_path):
-    lines = board([entry(tmp_path)], cards(), {"krr": 130.0}, {"krr": 0.5})
+    lines = board([entry(tmp_path)], cards(), known_bits, {"krr": 0.5})
     view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
     shown = in_view(lines, view | {"protects": "label and protected features"})
     assert [(r.method, r.rank, r.low, r.high) for r in shown] == [
         ("residual_gp", 1.0, 1.0, 1.0),
         ("histoftree_cart", 2.0, 2.0, 2.0),
-        ("krr", 3.0, 3.0, 3.0),
+        ("private_mean", 3.0, 3.0, 3.0),
+        ("krr", 4.0, 4.0, 4.0),
     ]
-    assert [round(r.score) for r in shown] == [2, 4, 8]  # multiples of the non-private tree's error
-    assert [r.floor for r in shown] == pytest.approx([60, 20, -60], abs=2)  # per cent of 2.5
-    assert shown[2].bits == 130.0 and shown[2].work == 0.5 and np.isnan(shown[0].work)
+    assert [round(r.score) for r in shown] == [2, 4, 5, 8]  # multiples of the non-private tree's error
+    assert [r.floor for r in shown] == pytest.approx([60, 20, 0, -60], abs=2)  # per cent of 2.5
+    assert shown[3].bits == 130.0 and shown[3].work == 0.5 and np.isnan(shown[0].work)
+    assert {r.badge for r in shown} == {PACKAGE}
+    assert shown[0].command == "lpbench reproduce extensions/tuning_free_regression"
     one = in_view(lines, view | {"dataset": "Red wine"})
     assert {r.dataset_key for r in one} == {"red_wine"} and {r.sets for r in one} == {1}
 
@@ -68,24 +80,27 @@ def test_all_data_sets_are_those_of_the_experiment_that_compares_most(tmp_path):
     put(tmp_path / "field", body, scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},)))
     known = cards() | {"par_dt": cards()["krr"]}
     entries = [entry(tmp_path / "own"), Entry(typed(body), tmp_path / "field")]
-    lines = board(entries, known, {}, {})
+    lines = board(entries, known, unknown, {})
     view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
     shown = in_view(lines, view | {"protects": "label and protected features"})
     assert [(r.method, r.rank, r.sets) for r in shown] == [
-        ("residual_gp", 1.0, 3), ("histoftree_cart", 2.0, 3), ("par_dt", 3.0, 3), ("krr", 4.0, 3),
+        ("residual_gp", 1.0, 3), ("histoftree_cart", 2.0, 3), ("private_mean", 3.0, 3), ("par_dt", 4.0, 3),
+        ("krr", 5.0, 3),
     ]  # fmt: skip
     assert {r.experiment for r in shown} == {"field/regression"}
 
 
 def test_only_one_privacy_model_is_ranked_and_shown_first(tmp_path):
-    lines = board([entry(tmp_path)], cards(), {}, {})
+    lines = board([entry(tmp_path)], cards(), unknown, {})
     view = default_view(lines)
     assert view["protects"] == "label and protected features" and view["epsilon"] == "1"
-    assert all(np.isnan(r.rank) for r in lines if r.method == "private_mean")
+    # the constant is a row of every model, and is ranked with the methods of that one
+    constant = {r.protects for r in lines if r.method == "private_mean"}
+    assert constant == {r.protects for r in lines} and view["selection"] == "fair"
 
 
 def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
-    lines = board([entry(tmp_path)], cards(), {"krr": 130.0}, {"krr": 0.123456})
+    lines = board([entry(tmp_path)], cards(), known_bits, {"krr": 0.123456})
     script = as_script(lines, {"task": "regression"})
     data = json.loads(re.fullmatch(r"const BOARD = (.*);\n", script)[1])
     rows = [
@@ -95,7 +110,10 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
     ]
     assert len(rows) == len(lines) > 20
     shared = "task mask_key mask epsilon selection dataset_key dataset method title protects".split()
-    forms = "work:.5g bits:.5g experiment: sets: score:.4g se:.2g floor:.2f best:.2f rank:.3f low:.1f high:.1f"
+    forms = (
+        "work:.5g badge: paper: experiment: sets: score:.4g se:.2g floor:.2f best:.2f rank:.3f low:.1f high:.1f "
+        "bits:.5g"
+    )
     shown = dict(v.split(":") for v in forms.split())
     for row, line in zip(rows, lines, strict=True):
         assert row[: len(shared)] == tuple(getattr(line, k) for k in shared)
@@ -152,3 +170,51 @@ def test_the_readmes_picture_says_the_finding():
     [(words, path)] = re.findall(r"!\[(.*?)\]\((.*?)\)", text)
     # the numbers stand in the picture, which is written with the pages
     assert not re.search(r"\d", words) and (ROOT / path).is_file()
+
+
+def submitted(folder, value, checks=(), sets=("abalone", "red_wine")):
+    """A submission whose every score is ``value``."""
+    place = folder / "my_means"
+    (place / "methods").mkdir(parents=True)
+    method = "name: my_means\ntitle: MyMeans\ntask: regression\nprivacy: semi_feature_ldp\n"
+    (place / "methods" / "my_means.yaml").write_text(method + "estimator: my_means.MyMeans\nreference: A paper\n")
+    about = "name: my_means\nauthors: [A]\nlicence: MIT\npaper: A\nexperiment: extensions/tuning_free_regression\n"
+    (place / "submission.yaml").write_text(about + "guarantee: {}\nlpbench: '1'\nseed: 1\n")
+    rows = [f"{d},aligned,{e},{r},mse,{value}" for d in sets for e in (1.0, 2.0) for r in range(6)]
+    (place / "claimed.csv").write_text("\n".join(["dataset,mask,epsilon,replication,metric,value", *rows]) + "\n")
+    found = Submission(place)
+    for badge in checks:
+        found.add({"badge": badge, "when": "2026-11-23T00:00:00", "lpbench": "1", "commit": "c", "blocks": 2,
+                   "drawn": ["abalone aligned"], "digest": found.digest})  # fmt: skip
+    return Submission(place)
+
+
+def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_path):
+    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "fair",
+            "protects": "label and protected features"}  # fmt: skip
+    cases = {"stated": (), "verified": ("verified",), "refuted": ("verified", "refuted")}
+    for badge, checks in cases.items():
+        one = submitted(tmp_path / badge, 1.5, checks)
+        assert one.badge == badge
+        shown = in_view(board([entry(tmp_path / badge / "run")], cards(), unknown, {}, [one]), view)
+        (row,) = (r for r in shown if r.method == "my_means")
+        assert row.badge.startswith(badge) and row.paper == "A paper"
+        assert row.command == "lpbench verify submission results/submissions/my_means"
+        assert np.isnan(row.rank) if badge == "refuted" else row.rank == 2.0
+        first = next(r for r in shown if r.method == "residual_gp")
+        assert first.rank == 1.0 and first.badge == PACKAGE
+    assert "1 of 2 blocks" in submitted(tmp_path / "once more", 1.5, ("verified",)).words
+    partly = submitted(tmp_path / "partly", 1.5, sets=("abalone",))
+    shown = in_view(board([entry(tmp_path / "partly" / "run")], cards(), unknown, {}, [partly]), view)
+    assert [r.method for r in shown if not np.isnan(r.rank)] == [
+        "residual_gp",
+        "histoftree_cart",
+        "private_mean",
+        "krr",
+    ]
+
+
+def test_a_badge_is_of_the_files_that_were_checked(tmp_path):
+    one = submitted(tmp_path, 1.5, ("verified",))
+    (one.folder / "my_means.py").write_text("CHANGED = 1\n")
+    assert Submission(one.folder).badge == "stated"

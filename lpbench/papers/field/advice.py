@@ -17,20 +17,14 @@ import pandas as pd
 
 from lpbench.analysis import Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import CONSTANTS
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, best_without_privacy
 from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
+from lpbench.audit.table import report_bits
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.papers.field.ranking import (
-    NON_PRIVATE,
-    best_without_privacy,
-    fair_samples,
-    references,
-    report_bits,
-    score_table,
-)
+from lpbench.papers.field.ranking import references, score_table
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.plain_table import PlainTable
@@ -76,7 +70,7 @@ def write_advice(experiment: Experiment, summary: Summary, cards: Mapping[str, M
 def _rows(
     experiment: Experiment, summary: Summary, cards: Mapping[str, Method], larger: bool
 ) -> Iterator[dict[str, object]]:
-    samples, kinds = fair_samples(summary), sets_by_kind(experiment)
+    samples, kinds = summary.samples("fair"), sets_by_kind(experiment)
     oracle = summary.samples("oracle")
     floors = {k: v for k, v in oracle.items() if parse_selector(k[3])[0] in CONSTANTS.values()}
     best = best_without_privacy(oracle, larger)

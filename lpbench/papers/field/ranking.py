@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,11 @@ import pandas as pd
 from lpbench.analysis import Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.selection import SELECTIONS
-from lpbench.analysis.summary import CONSTANTS, REFERENCES
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, Samples, best_without_privacy
 from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
-from lpbench.audit.recorded import recorded_run
-from lpbench.audit.table import estimator_of
+from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.privacy.payload import payload_bits
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.seeds import Streams
@@ -28,13 +25,8 @@ from lpbench.selectors import parse_selector
 
 FILE, SECONDS_FILE = "field.csv", "field_seconds.csv"
 SCORES = "scores.parquet"
-#: Panel of the learners without privacy.
-NON_PRIVATE = "without privacy"
 #: Tuning-free and private selection in one comparison.
 FAIR = "fair"
-
-#: (panel, data set, mask, method, epsilon) -> replications.
-Samples = Mapping[tuple[str, str, str, str, float], np.ndarray]
 
 
 def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
@@ -70,7 +62,7 @@ def _rows(
     best = best_without_privacy(summary.samples("oracle"), larger)
     floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in CONSTANTS.values()}
     for selection in (*SELECTIONS, FAIR):
-        samples = fair_samples(summary) if selection == FAIR else summary.samples(selection)
+        samples = summary.samples(selection)
         ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
         for mask, epsilon in sorted({(key[2], key[4]) for key in ranked}):
             methods = list(dict.fromkeys(key[3] for key in ranked if key[2] == mask and key[4] == epsilon))
@@ -96,23 +88,6 @@ def _rows(
                         **_named("beats_non_private", beats[1]),
                         "bits": report_bits(method, epsilon),
                     }  # fmt: skip
-
-
-def fair_samples(summary: Summary) -> Samples:
-    """Replications of all methods at settings that a user can have: fixed without test rows, or chosen by reports."""
-    return {**summary.samples("tuning_free"), **summary.samples("private")}
-
-
-def best_without_privacy(samples: Samples, larger: bool) -> dict[str, np.ndarray]:
-    """Return the replications of each data set's best reference by the mean: learners without privacy, and trees."""
-    found: dict[str, np.ndarray] = {}
-    for (panel, dataset, _, method, _), values in samples.items():
-        if panel != NON_PRIVATE and parse_selector(method)[0] not in REFERENCES:
-            continue
-        known = found.get(dataset)
-        if known is None or (values.mean() > known.mean()) == larger:
-            found[dataset] = values
-    return found
 
 
 def score_table(
@@ -145,12 +120,6 @@ def _seconds(folder: Path) -> dict[str, float]:
     scores = pd.read_parquet(path, columns=["panel", "method", "seconds"])
     ran = scores[(scores["panel"].astype(str) != NON_PRIVATE) & scores["seconds"].notna()]
     return {str(method): float(s) for method, s in ran.groupby(ran["method"].astype(str))["seconds"].median().items()}
-
-
-@cache
-def report_bits(method: str, epsilon: float) -> float:
-    """Bits of a user's reports in the small world of the audit, what is shown in the clear left out."""
-    return float(sum(payload_bits(m.fields) for m in recorded_run(estimator_of(method), epsilon).randomizer.messages))
 
 
 def _named(name: str, interval: Interval) -> dict[str, float]:

@@ -7,22 +7,21 @@ compared within a task, a mask, a budget, a way of selection and, by default, a 
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from lpbench.analysis import competitors, read_csv
+from lpbench.analysis import competitors
 from lpbench.analysis.ranks import rank_intervals, ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.selection import SELECTIONS
-from lpbench.analysis.summary import REFERENCES
+from lpbench.analysis.summary import NON_PRIVATE, REFERENCES, best_without_privacy
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
+from lpbench.experiments.submissions import Submission
 from lpbench.reporting.cards import card_of, dataset_title, in_words, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import FLOORS
@@ -48,6 +47,10 @@ FILTERS = {
     "protects": "Protects",
     "selection": "Selection",
 }
+#: What a user without test rows can have comes first; the other is the best grid point with hindsight.
+SELECTIONS = ("fair", "oracle")
+#: Badge of the methods of the package, whose scores `lpbench verify bitwise` runs again.
+PACKAGE = "in the package"
 #: The row of all data sets together.
 ALL = "all data sets"
 #: Draws of the bootstrap over replications, and its seed.
@@ -66,18 +69,21 @@ class Line:
         Mean squared error or accuracy in per cent; over all data sets the geometric mean of the errors relative to the
         non-private best, or the mean accuracy.
     floor, best : float
-        Change against the floor and against the non-private best: per cent of the error, or points of accuracy;
-        positive is better.
+        Change against the best private constant and against the data set's best method without privacy at its best
+        setting: per cent of the error, or points of accuracy; positive is better.
     rank, low, high : float
         Average rank among the methods of the same privacy model, with its 95 % interval: over replications on one data
         set, over data sets where there are several.
     work, bits : float
-        Cost of one fit, and bits that one user sends (in the audit's small world); NaN where they are not known.
+        Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's small world, what is
+        shown in the clear left out); NaN where they are not known.
     sets : int
         Data sets behind the row.
     experiment : str
     mask_key, dataset_key : str
         Selectors, as the command line takes them; no data set for all of them together.
+    badge, paper : str
+        Whether and when somebody else ran it again, and whose method it is.
     """
 
     task: str
@@ -101,6 +107,18 @@ class Line:
     experiment: str
     mask_key: str
     dataset_key: str
+    badge: str
+    paper: str
+
+    @property
+    def command(self) -> str:
+        """What runs the row's numbers again, or shows what stands behind them."""
+        if self.badge != PACKAGE:
+            return f"lpbench verify submission results/submissions/{self.method}"
+        if not self.dataset_key:
+            return f"lpbench reproduce {self.experiment}"
+        words = [self.dataset_key, self.method, f"{self.epsilon:g}", "--mask", self.mask_key]
+        return shlex.join(["lpbench", "explain", *words, "--experiment", self.experiment])
 
 
 @dataclass
@@ -113,69 +131,120 @@ class _Cell:
 
 
 def board(
-    entries: Sequence[Entry], cards: Mapping[str, Method], bits: Mapping[str, float], work: Mapping[str, float]
+    entries: Sequence[Entry],
+    cards: Mapping[str, Method],
+    bits: Callable[[str, float], float],
+    work: Mapping[str, float],
+    submitted: Sequence[Submission] = (),
 ) -> list[Line]:
-    """Collect all rows; ``bits`` and ``work`` are known by method."""
+    """Collect all rows; ``bits`` are known by method and budget, ``work`` by method."""
     groups: dict[tuple, dict[tuple[str, str], _Cell]] = {}
+    best: dict[tuple[str, str], np.ndarray] = {}
     by_name = {e.name: e for e in entries}
     for name in (name for paper in papers() for name in reversed(paper.leaderboard)):
-        summary = by_name[name].full if name in by_name else None
-        if summary is None:
+        table = by_name[name].summary if name in by_name else None
+        if table is None:
             continue
-        competing = competitors(set(summary.table["method"])) | {*FLOORS, *REFERENCES}
-        metrics = summary.table.set_index(["method", "dataset"])["metric"].to_dict()
+        competing = competitors(set(table["method"])) | {*FLOORS, *REFERENCES}
+        metrics = table.set_index(["method", "dataset"])["metric"].to_dict()
         for selection in SELECTIONS:
-            for (_, dataset, mask, method, epsilon), values in summary.samples(selection).items():
+            for (panel, dataset, mask, method, epsilon), values in _samples(by_name[name], selection).items():
                 metric = metrics.get((method, dataset), "")
-                if method in competing and metric in LARGER_IS_BETTER and metric != "seconds":
+                if panel != NON_PRIVATE and method in competing and metric in LARGER_IS_BETTER and metric != "seconds":
                     task = "classification" if LARGER_IS_BETTER[metric] else "regression"
                     group = groups.setdefault((task, mask, epsilon, selection), {})
                     # later papers are our own experiments, which hold the columns of the papers' tables too
                     group[dataset, method] = _Cell(values, name, metric)
+        larger = any(LARGER_IS_BETTER[m] for m in set(metrics.values()) - {""})
+        found = best_without_privacy(_samples(by_name[name], "oracle"), larger)
+        best |= {(name, dataset): values for dataset, values in found.items()}
+    badges: dict[str, str] = {}
+    for one in submitted:
+        experiment = str(one.about["experiment"])
+        if experiment in by_name and by_name[experiment].summary is not None:
+            badges[one.name], cards = one.words, {**cards, one.name: one.method}
+            for (dataset, mask, epsilon), rows in one.claimed.groupby(["dataset", "mask", "epsilon"]):
+                cell = _Cell(rows.sort_values("replication")["value"].to_numpy(), experiment, rows["metric"].iloc[0])
+                groups.setdefault((one.method.task, mask, epsilon, "fair"), {})[dataset, one.name] = cell
     lines: list[Line] = []
     for key, cells in sorted(groups.items()):
-        lines += _lines(key, cells, cards, bits, work)
+        lines += _lines(key, cells, cards, bits, work, best, badges)
     return lines
+
+
+def _samples(entry: Entry, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
+    """Replications as :meth:`lpbench.analysis.Summary.samples` gives them; where none are kept, their mean alone."""
+    if entry.full is not None:
+        return entry.full.samples(selection)
+    if entry.summary is None:
+        return {}
+    rows = entry.summary.dropna(subset=["mean"])
+    rows = rows[rows["selection"].isin(["tuning_free", "private"] if selection == "fair" else [selection])]
+    keys = rows[["panel", "dataset", "mask", "method", "epsilon"]].itertuples(index=False, name=None)
+    return {key: np.array([mean]) for key, mean in zip(keys, rows["mean"], strict=True)}
 
 
 def _lines(
     key: tuple,
     cells: Mapping[tuple[str, str], _Cell],
     cards: Mapping[str, Method],
-    bits: Mapping[str, float],
+    bits: Callable[[str, float], float],
     work: Mapping[str, float],
+    best: Mapping[tuple[str, str], np.ndarray],
+    badges: Mapping[str, str],
 ) -> Iterable[Line]:
     task, mask, epsilon, selection = key
     larger = task == "classification"
     datasets = sorted({d for d, _ in cells})
     methods = sorted({m for _, m in cells if m not in REFERENCES})
-    references = {d: next((cells[d, m].values for m in REFERENCES if (d, m) in cells), None) for d in datasets}
-    floor = {d: next((cells[d, m].values for m in FLOORS if (d, m) in cells), None) for d in datasets}
+    floor = {d: _best_constant(cells, d, larger) for d in datasets}
     whole = _widest(cells)
-    places = _places(cells, methods, datasets, whole, cards, larger)
+    models = _models(methods, cards)
+    refuted = {m for m, words in badges.items() if words.startswith("refuted")}
+    for model, members in models.items():
+        places = _places(cells, [m for m in members if m not in refuted], datasets, whole, badges, larger)
+        for method in members:
+            card = card_of(method, cards)
+            mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
+            references = {d: best.get((cell.experiment, d)) for d, cell in mine.items()}
+            shared = (task, in_words(parse_selector(mask)[0]) if mask else "–", epsilon, selection)
+            cost = (work.get(method, math.nan), bits(method, epsilon) if method not in badges else math.nan)
+            rows = [(d, [d]) for d in mine]
+            together = [d for d in mine if mine[d].experiment == whole]
+            if len(together) > 1:
+                rows.append((ALL, together))
+            for name, among in rows:
+                score, se = _score(among, mine, references, larger)
+                beside = [
+                    [(mine[d].values, o) for d in among if (o := other[d]) is not None] for other in (floor, references)
+                ]
+                low, high = (_change(pairs, larger) for pairs in beside)
+                rank = places.get((method, name), (math.nan,) * 3)
+                title = ALL if name == ALL else dataset_title(name)
+                yield Line(
+                    *shared, title, method, method_title(method, cards), PROTECTS.get(model, model), score, se, low,
+                    high, rank[0], rank[1], rank[2], cost[0], cost[1], len(among), mine[among[0]].experiment, mask,
+                    "" if name == ALL else name, badges.get(method, PACKAGE), card.reference if card else "",
+                )  # fmt: skip
+
+
+def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
+    """Privacy model -> the methods that keep it; a constant, which shows no feature, is a row of every one of them."""
+    found: dict[str, list[str]] = {}
+    constants = [m for m in methods if parse_selector(m)[0] in FLOORS]
     for method in methods:
         card = card_of(method, cards)
-        mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
-        shared = (task, in_words(parse_selector(mask)[0]) if mask else "–", epsilon, selection)
-        model = card.privacy if card else ""
-        cost = (work.get(method, math.nan), bits.get(method.partition("[")[0], math.nan))
-        rows = [(d, [d]) for d in mine]
-        together = [d for d in mine if mine[d].experiment == whole]
-        if len(together) > 1:
-            rows.append((ALL, together))
-        for name, among in rows:
-            score, se = _score(among, mine, references, larger)
-            beside = [
-                [(mine[d].values, o) for d in among if (o := other[d]) is not None] for other in (floor, references)
-            ]
-            low, best = (_change(pairs, larger) for pairs in beside)
-            rank = places.get((method, name), (math.nan,) * 3)
-            title = ALL if name == ALL else dataset_title(name)
-            yield Line(
-                *shared, title, method, method_title(method, cards), PROTECTS.get(model, model), score, se, low, best,
-                rank[0], rank[1], rank[2], cost[0], cost[1], len(among), mine[among[0]].experiment, mask,
-                "" if name == ALL else name,
-            )  # fmt: skip
+        if method not in constants:
+            found.setdefault(card.privacy if card else "", []).append(method)
+    if not found and constants:
+        found["label_ldp"] = []
+    return {model: sorted([*members, *constants]) for model, members in found.items()}
+
+
+def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str, larger: bool) -> np.ndarray | None:
+    """Replications of the best private constant of a data set."""
+    found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in FLOORS]
+    return max(found, key=lambda values: values.mean() * (1 if larger else -1), default=None)
 
 
 def _widest(cells: Mapping[tuple[str, str], _Cell]) -> str:
@@ -211,39 +280,34 @@ def _change(pairs: Sequence[tuple[np.ndarray, np.ndarray]], larger: bool) -> flo
 
 def _places(
     cells: Mapping[tuple[str, str], _Cell],
-    methods: Sequence[str],
+    members: Sequence[str],
     datasets: Sequence[str],
     whole: str,
-    cards: Mapping,
+    badges: Mapping[str, str],
     larger: bool,
 ) -> dict[tuple[str, str], tuple[float, float, float]]:
     """Rank of each method on each data set, and on average over those of an experiment, with its interval.
 
-    Only methods of the same privacy model are compared.
+    A submission that claims fewer data sets than the experiment has is not ranked over all of them.
     """
-    ranked = {method for (_, method), cell in cells.items() if cell.experiment == whole}
-    models: dict[str, list[str]] = {}
-    for method in methods:
-        card = card_of(method, cards)
-        if method not in FLOORS:
-            models.setdefault(card.privacy if card else "", []).append(method)
+    sets = {d for (d, _), cell in cells.items() if cell.experiment == whole}
+    ranked = {m for (_, m), cell in cells.items() if cell.experiment == whole}
+    together = [m for m in members if m in ranked and (m not in badges or all((d, m) in cells for d in sets))]
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
-    for members in models.values():
-        together = [m for m in members if m in ranked]
-        means: list[list[float]] = []
-        for dataset in datasets:
-            here = {m: cells[dataset, m] for m in members if (dataset, m) in cells}
-            if (drawn := _drawn_ranks(list(here.values()), larger)) is None:
-                continue
-            for k, method in enumerate(here):
-                found[method, dataset] = _interval(drawn[:, k])
-            inside = [here[m] for m in together if m in here and here[m].experiment == whole]
-            if len(inside) == len(together) > 1:
-                means.append([cell.values.mean() for cell in inside])
-        if len(means) > 1:
-            rows = zip(*rank_intervals(np.array(means), larger_is_better=larger), strict=True)
-            for method, (mean, low, high) in zip(together, rows, strict=True):
-                found[method, ALL] = (float(mean), float(low), float(high))
+    means: list[list[float]] = []
+    for dataset in datasets:
+        here = {m: cells[dataset, m] for m in members if (dataset, m) in cells}
+        if (drawn := _drawn_ranks(list(here.values()), larger)) is None:
+            continue
+        for k, method in enumerate(here):
+            found[method, dataset] = _interval(drawn[:, k])
+        inside = [here[m] for m in together if m in here and here[m].experiment == whole]
+        if len(inside) == len(together) > 1:
+            means.append([cell.values.mean() for cell in inside])
+    if len(means) > 1:
+        rows = zip(*rank_intervals(np.array(means), larger_is_better=larger), strict=True)
+        for method, (mean, low, high) in zip(together, rows, strict=True):
+            found[method, ALL] = (float(mean), float(low), float(high))
     return found
 
 
@@ -256,13 +320,15 @@ def _drawn_ranks(cells: Sequence[_Cell], larger: bool) -> np.ndarray | None:
         return None
     values = np.array([cell.values for cell in cells])
     size = values.shape[1]
+    if size == 1:
+        return ranks(values.T, larger_is_better=larger)
     draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
     means = np.vstack([values.mean(axis=1)[None], values[:, draws].mean(axis=2).T])
     return ranks(means, larger_is_better=larger)
 
 
 def _interval(drawn: np.ndarray) -> tuple[float, float, float]:
-    low, high = np.quantile(drawn[1:], [0.025, 0.975])
+    low, high = np.quantile(drawn[1:], [0.025, 0.975]) if len(drawn) > 1 else (math.nan, math.nan)
     return float(drawn[0]), float(low), float(high)
 
 
@@ -272,7 +338,7 @@ def default_view(lines: Sequence[Line]) -> dict[str, str]:
         return {}
     count: dict[tuple, int] = {}
     for line in lines:
-        if line.selection == "tuning_free" and line.dataset == ALL and not math.isnan(line.rank):
+        if line.selection == "fair" and line.dataset == ALL and not math.isnan(line.rank):
             key = (line.task == "regression", line.epsilon == 1, line.task, line.mask, line.epsilon, line.protects)
             count[key] = count.get(key, 0) + 1
     if not count:
@@ -280,7 +346,7 @@ def default_view(lines: Sequence[Line]) -> dict[str, str]:
         chosen = (first.task, first.mask, first.epsilon, first.protects)
         selection, dataset = first.selection, first.dataset
     else:
-        chosen, selection, dataset = max(count, key=lambda k: (k[:2], count[k]))[2:], "tuning_free", ALL
+        chosen, selection, dataset = max(count, key=lambda k: (k[:2], count[k]))[2:], "fair", ALL
     task, mask, epsilon, protects = chosen
     return {"task": task, "mask": mask, "epsilon": f"{epsilon:g}", "protects": protects, "selection": selection,
             "dataset": dataset}  # fmt: skip
@@ -296,22 +362,13 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def bits_per_user(report: Path) -> dict[str, float]:
-    """Bits that one user of each method sends, from the last audit; empty without one."""
-    path = report / "audit.csv"
-    table = read_csv(path) if path.is_file() else pd.DataFrame()
-    if "bits_up" not in table:
-        return {}
-    return dict(zip(table["method"], pd.to_numeric(table["bits_up"], errors="coerce"), strict=True))
-
-
 def work_per_fit(entries: Iterable[Entry]) -> dict[str, float]:
-    """Median work of one fit of each method in the leaderboard's experiments, by the cost model of the plan."""
+    """Median work of one fit alone of each method in the leaderboard's experiments, by the cost model of the plan."""
     wanted = {name for paper in papers() for name in paper.leaderboard}
     found: dict[str, list[float]] = {}
     for entry in entries:
         if entry.name in wanted and entry.was_run:
             for cell in plan_experiment(entry.experiment).entries:
                 if cell.block is not None:
-                    found.setdefault(cell.method, []).append(cell.block.work / cell.block.fits)
+                    found.setdefault(cell.method, []).append(cell.block.work_of_a_fit)
     return {method: float(np.median(values)) for method, values in found.items()}

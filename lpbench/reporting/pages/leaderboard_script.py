@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lpbench.reporting.pages.leaderboard import Line
@@ -25,7 +24,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
     groups: dict[tuple, list[list]] = {}
     for line in lines:
         dataset = (line.dataset_key, line.dataset)
-        method = (line.method, line.title, line.protects, *(_printed(v, ".5g") for v in (line.work, line.bits)))
+        method = (line.method, line.title, line.protects, _printed(line.work, ".5g"), line.badge, line.paper)
         group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
         groups.setdefault(group, []).append(
             [
@@ -38,6 +37,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
                 *(_printed(v, ".2f") for v in (line.floor, line.best)),
                 _printed(line.rank, ".3f"),
                 *(_printed(v, ".1f") for v in (line.low, line.high)),
+                _printed(line.bits, ".5g"),
             ]
         )
     board = {
@@ -48,26 +48,6 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
         "groups": [[*group, rows] for group, rows in groups.items()],
     }
     return f"const BOARD = {json.dumps(board, ensure_ascii=False, separators=(',', ':'))};\n"
-
-
-def published_lines(path: Path) -> list[Line]:
-    """Read the rows of a script back, with the digits that it has; none without a script."""
-    if not path.is_file():
-        return []
-    board = json.loads(path.read_text(encoding="utf-8").removeprefix("const BOARD = ").rstrip(";\n"))
-    lines = []
-    for task, mask_key, mask, epsilon, selection, rows in board["groups"]:
-        for s, m, e, sets, *numbers in rows:
-            dataset_key, dataset = board["sets"][s]
-            method, title, protects, *cost = board["methods"][m]
-            score, se, floor, best, rank, low, high, work, bits = (
-                math.nan if v is None else float(v) for v in (*numbers, *cost)
-            )
-            lines.append(
-                Line(task, mask, float(epsilon), selection, dataset, method, title, protects, score, se, floor, best,
-                     rank, low, high, work, bits, sets, board["experiments"][e], mask_key, dataset_key)
-            )  # fmt: skip
-    return lines
 
 
 def _printed(value: float, form: str) -> Any:

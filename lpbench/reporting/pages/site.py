@@ -9,8 +9,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
 from lpbench.reporting.cards import mask_name
 from lpbench.reporting.claim_files import tabulate
@@ -27,13 +29,12 @@ from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_floo
 from lpbench.reporting.pages.late_tables import set_apart
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
-    bits_per_user,
     board,
     default_view,
     in_view,
     work_per_fit,
 )
-from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script, published_lines
+from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script
 from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
@@ -134,11 +135,7 @@ class Site:
         floor = floors(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
         self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
-        ranked = {name for paper in papers() for name in paper.leaderboard}
-        whole = all(e.full is not None for e in entries if e.name in ranked and e.was_run)
-        lines = board(entries, cards, bits_per_user(report), work_per_fit(entries)) if whole else []
-        # scores that are not at hand rank as they did
-        self.lines = lines if whole else published_lines(report / SCRIPT)
+        self.lines = board(entries, cards, report_bits, work_per_fit(entries), [] if study else submissions())
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.findings = [] if study else findings(self.wins, self.claims, entries, cards)

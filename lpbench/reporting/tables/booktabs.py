@@ -15,6 +15,7 @@ SELECTIONS = {
     "oracle": "best grid point on the test rows (oracle selection)",
     "tuning_free": "one setting fixed without test rows",
     "private": "setting chosen by privatised reports",
+    "fair": "one setting fixed without test rows, or chosen by privatised reports",
 }
 HEAD = "% \\usepackage{booktabs}   % the only package that is needed\n"
 

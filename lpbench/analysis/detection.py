@@ -1,0 +1,38 @@
+"""Probability that running a random part of a submission again finds what was tampered with."""
+
+from __future__ import annotations
+
+import math
+
+
+def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
+    """Probability to draw one of the tampered blocks: the worst placement, all that is tampered in as few as possible.
+
+    Parameters
+    ----------
+    blocks, drawn : int
+        Blocks there are, and blocks that are drawn without replacement and run again.
+    tampered : int
+        Blocks with a tampered score.
+    """
+    return 1.0 - math.comb(blocks - tampered, drawn) / math.comb(blocks, drawn)
+
+
+def found_in_cells(blocks: int, cells: int, drawn: int, share: float) -> float:
+    """Probability to draw one of the cells that were tampered with at random; a drawn block is compared in all cells.
+
+    Parameters
+    ----------
+    blocks, drawn : int
+    cells : int
+        Cells (budgets) of a block.
+    share : float
+        Share of all cells that is tampered with, rounded up to whole cells.
+    """
+    there, tampered = blocks * cells, math.ceil(share * blocks * cells - 1e-9)
+    return 1.0 - math.comb(there - drawn * cells, tampered) / math.comb(there, tampered)
+
+
+def least_drawn(blocks: int, cells: int, share: float = 0.05, wanted: float = 0.99) -> int:
+    """Fewest blocks to draw so that :func:`found_in_cells` is at least ``wanted``."""
+    return next(k for k in range(blocks + 1) if found_in_cells(blocks, cells, k, share) >= wanted)

@@ -1,0 +1,91 @@
+"""One method alone on the blocks of a registered experiment: the same data sets, masks, budgets, splits and seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lpbench.datasets import describe
+from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.job import Job
+from lpbench.experiments.method import Method, import_object
+from lpbench.selectors import Selector
+
+
+def method_named(word: str) -> Method:
+    """A registered method's selector, or ``module:Class``, whose default parameters are its one setting."""
+    if ":" not in word:
+        return catalogue.method(word)
+    from sklearn.base import is_classifier
+
+    path = word.replace(":", ".")
+    kind = import_object(path)
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+    if name in catalogue.method_names():
+        raise ConfigurationError(
+            f"{word} would be called {name}, which is registered: rank {name}, or rename the class"
+        )
+    privacy = {"mask": "semi_feature_ldp", "label": "label_ldp", "record": "ldp"}[kind.protects]
+    task = "classification" if is_classifier(kind()) else "regression"
+    return Method(name, kind.__name__, task, path, tuning_free={}, privacy=privacy)
+
+
+def at_one_setting(method: Method) -> Method:
+    """The method at the setting that it states without test rows; one with private selection states none and has one.
+
+    Raises
+    ------
+    ConfigurationError
+        It has a grid and states no setting.
+    """
+    if method.tuning_free is None and (method.grid or method.grid_by_mask):
+        raise ConfigurationError(
+            f"method {method.name} states no setting: add `tuning_free: {{...}}` to its YAML, let reports choose one "
+            f"(private_selection_{'regressor' if method.task == 'regression' else 'classifier'}"
+            f"[estimator={method.name}]), or see its best grid point by oracle selection (--selection oracle)"
+        )
+    params = {**method.params, **(method.tuning_free or {})}
+    return replace(method, params=params, grid={}, grid_by_mask={}, tuning_free={})
+
+
+def alone(
+    method: Method, experiment: Experiment, name: str, budgets: Sequence[float] = (), *, fair: bool = True
+) -> Job:
+    """Job of one method on the blocks of an experiment's methods; no block of another method is in it.
+
+    Parameters
+    ----------
+    method : Method
+    experiment : Experiment
+        As registered; the panels beside its table, such as the learners without privacy, are left out.
+    name : str
+        Of the new experiment, and its folder.
+    budgets : sequence of float
+        Those of the experiment that are run (default: all).
+    fair : bool
+        Run the one stated setting alone; else the grid, of which the best point on the test rows is shown.
+    """
+    run = at_one_setting(method) if fair else method
+    groups = []
+    for group in experiment.groups:
+        epsilon = tuple(e for e in group.epsilon if not budgets or e in budgets)
+        one = Group(dataset=group.dataset, mask=group.mask, method=(method.name,), epsilon=epsilon)
+        if not group.panel and epsilon and one not in groups:
+            groups.append(one)
+    if not groups:
+        raise ConfigurationError(
+            f"experiment {experiment.name} has no budget among {', '.join(f'{e:g}' for e in budgets)}"
+        )
+    task = describe(*_parsed(groups[0].dataset[0])).task
+    if task != method.task:
+        raise ConfigurationError(f"method {method.name} is for {method.task}, experiment {experiment.name} for {task}")
+    own = replace(experiment, name=name, paper=name.partition("/")[0], groups=tuple(groups), notes=())
+    return Job(own, overridden={method.name: run})
+
+
+def _parsed(selector: str) -> tuple[str, dict[str, object]]:
+    found = Selector.parse(selector)
+    return found.name, dict(found.params)

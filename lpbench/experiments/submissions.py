@@ -1,0 +1,146 @@
+"""The reader of ``results/submissions``: methods of others, the scores that they claim, and what verification found.
+
+A submission is a folder ``<name>`` with the module ``<name>.py``, ``methods/<name>.yaml``, ``requirements.txt``,
+``submission.yaml``, ``claimed.csv`` (every score, to the last bit) and, once it was verified, ``verified.json``.
+Nothing here runs its code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from lpbench.errors import ConfigurationError
+from lpbench.experiments.method import Method
+from lpbench.files import write_text
+from lpbench.paths import ROOT
+
+FOLDER = ROOT / "results" / "submissions"
+#: Files that the verifier writes; all others are the submitter's.
+VERIFIED = "verified.json"
+CLAIMED, ABOUT, REQUIREMENTS = "claimed.csv", "submission.yaml", "requirements.txt"
+#: What ``submission.yaml`` says.
+KEYS = ("name", "authors", "licence", "paper", "experiment", "guarantee", "lpbench", "seed")
+#: What names a score, and the columns of ``claimed.csv``.
+SCORE = ["dataset", "mask", "epsilon", "replication"]
+COLUMNS = [*SCORE, "metric", "value"]
+#: Badges, from the last check of the files as they are.
+BADGES = {
+    "verified": "a random part was run again in isolation and gave the same bits",
+    "unverified": "run again without the isolation that a verification needs, or not to its end",
+    "stated": "nobody but its authors has run it",
+    "refuted": "a check failed, or a score is another one when it is run again",
+}
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One folder of ``results/submissions``.
+
+    Attributes
+    ----------
+    folder : Path
+    """
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the folder, the module and the method."""
+        return self.folder.name
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """Content of ``submission.yaml``: authors, licence, paper, experiment, guarantee, version, seed."""
+        found = _mapping(self.folder / ABOUT)
+        if missing := [key for key in KEYS if key not in found]:
+            raise ConfigurationError(f"{self.folder / ABOUT}: key {missing[0]!r} is missing")
+        if found["name"] != self.name:
+            raise ConfigurationError(f"{self.folder / ABOUT}: name {found['name']!r} must be the folder's")
+        return found
+
+    @cached_property
+    def method(self) -> Method:
+        """The method as its YAML describes it; its estimator is not imported."""
+        path = self.folder / "methods" / f"{self.name}.yaml"
+        found = _mapping(path)
+        if unknown := set(found) - {f.name for f in fields(Method)}:
+            raise ConfigurationError(f"{path}: unknown key {min(unknown)!r}")
+        if found.get("name") != self.name or not str(found.get("estimator", "")).startswith(f"{self.name}."):
+            raise ConfigurationError(f"{path}: name must be {self.name}, estimator a class of {self.name}.py")
+        return Method(**found)
+
+    @cached_property
+    def claimed(self) -> pd.DataFrame:
+        """Columns :data:`COLUMNS`, one row a score."""
+        path = self.folder / CLAIMED
+        try:
+            found = pd.read_csv(path, dtype={"value": str}).astype({"epsilon": float, "value": float})
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+        if list(found.columns) != COLUMNS or found.isna().any(axis=None) or found.duplicated(SCORE).any():
+            raise ConfigurationError(f"{path} must have the columns {', '.join(COLUMNS)}, and each score once")
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all files of the submitter; a check is of these files and no others."""
+        files = sorted(p for p in self.folder.rglob("*") if p.is_file() and p.name != VERIFIED and p.suffix != ".pyc")
+        lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(self.folder)}\n" for p in files]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    @property
+    def checks(self) -> list[dict[str, Any]]:
+        """What verifications of the files as they are found, the last one at the end."""
+        path = self.folder / VERIFIED
+        if not path.is_file():
+            return []
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return [check for check in found["checks"] if check["digest"] == self.digest]
+
+    def add(self, check: Mapping[str, Any]) -> None:
+        """Append a check to ``verified.json``; those of other files than these are dropped."""
+        text = json.dumps({"checks": [*self.checks, dict(check)]}, indent=1, sort_keys=True)
+        write_text(text + "\n", self.folder / VERIFIED)
+
+    @property
+    def rerun(self) -> list[str]:
+        """Blocks that were run again and gave the claimed scores, each once."""
+        return list(dict.fromkeys(b for check in self.checks if check["badge"] == "verified" for b in check["drawn"]))
+
+    @property
+    def badge(self) -> str:
+        """A key of :data:`BADGES`."""
+        return self.checks[-1]["badge"] if self.checks else "stated"
+
+    @property
+    def words(self) -> str:
+        """The badge with what was run again, when, and by which version."""
+        if not self.checks:
+            return "stated"
+        last = self.checks[-1]
+        done = f": {len(self.rerun)} of {last['blocks']} blocks" if self.badge == "verified" else ""
+        return f"{self.badge}{done}, {last['when'][:10]}, lpbench {last['lpbench']} ({last['commit']})"
+
+
+def submissions(folder: Path = FOLDER) -> list[Submission]:
+    """All submissions of a folder, by name."""
+    return [Submission(path.parent) for path in sorted(Path(folder).glob(f"*/{ABOUT}"))]
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise ConfigurationError(f"{path} must hold a mapping of keys to values")
+    return {str(key): value for key, value in found.items()}

@@ -1,0 +1,58 @@
+"""The blocks of a submission, and their scores as ``claimed.csv`` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
+from lpbench.experiments.alone import alone
+from lpbench.experiments.assemble import assemble
+from lpbench.experiments.config import Runner
+from lpbench.experiments.method import Method
+from lpbench.experiments.plan import Plan
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
+from lpbench.experiments.submissions import COLUMNS, SCORE
+from lpbench.pipeline import describe_missing
+
+
+def plan_of(method: Method, experiment: str) -> dict[str, Plan]:
+    """Blocks of a method alone on an experiment, at its one setting, whose data are at hand.
+
+    Returns
+    -------
+    dict
+        ``data set mask`` -> the plan of that block.
+
+    Raises
+    ------
+    ConfigurationError
+        No data are at hand.
+    """
+    plan = alone(method, catalogue.experiment(experiment), f"submissions/{method.name}").plan
+    if not plan.blocks:
+        raise ConfigurationError(describe_missing(plan.missing))
+    return {f"{entry.dataset} {entry.mask}": Plan((entry,)) for entry in plan.entries if entry.block}
+
+
+def scores_of(blocks: dict[str, Plan], chosen: Collection[str], folder: Path, workers: int | None) -> pd.DataFrame:
+    """Run chosen blocks and return their scores, columns of ``claimed.csv``.
+
+    Raises
+    ------
+    ConfigurationError
+        A block has no score; the message has its reason.
+    """
+    store = Store(folder / "store")
+    run = run_blocks([b for name in chosen for b in blocks[name].blocks], store, Runner(workers=workers))
+    if run.failed:
+        raise ConfigurationError("; ".join(outcome.line() for outcome in run.failed))
+    found = assemble([e for name in chosen for e in blocks[name].entries], store)
+    if (bad := found[found["status"] != "ok"]).size:
+        raise ConfigurationError(f"{bad['dataset'].iloc[0]}: {bad['reason'].iloc[0]}")
+    texts = found.astype(dict.fromkeys(("dataset", "mask", "metric"), str))
+    return texts[COLUMNS].sort_values(SCORE, ignore_index=True)

@@ -1,0 +1,102 @@
+"""Pack a method of one's own as a submission: its files, what it promises, and every score that it claims."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import lpbench
+from lpbench.audit.recorded import recorded_run
+from lpbench.audit.table import EPSILON, estimator_of
+from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import ROOT_SEED
+from lpbench.experiments.submissions import ABOUT, CLAIMED, FOLDER, REQUIREMENTS, Submission
+from lpbench.files import write_text
+from lpbench.paths import own_folders
+from lpbench.submission import screen
+from lpbench.submission.blocks import plan_of, scores_of
+
+#: Libraries that a submission may use (:data:`lpbench.submission.screen.MODULES`).
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+def pack(
+    name: str, experiment: str, *, authors: Sequence[str], licence: str, paper: str, scratch: Path,
+    folder: Path = FOLDER, workers: int | None = None,
+) -> Submission:  # fmt: skip
+    """Write ``<folder>/<name>``; nothing that is there is overwritten.
+
+    Parameters
+    ----------
+    name : str
+        A method of a folder of plug-ins: ``<name>.py`` and ``methods/<name>.yaml``.
+    experiment : str
+        On whose blocks it is run.
+    authors, licence, paper
+        Go to ``submission.yaml``.
+    scratch : Path
+        Results folder of the run.
+    folder : Path
+    workers : int, optional
+
+    Raises
+    ------
+    ConfigurationError
+        The method is no plug-in, its source says what a submission may not, or a block has no score.
+    """
+    source = _source(name)
+    target = Submission(folder / name)
+    if target.folder.exists():
+        raise ConfigurationError(f"{target.folder} exists and is never overwritten; remove it, or choose another name")
+    if found := list(screen.complaints(source / f"{name}.py")):
+        raise ConfigurationError("\n  ".join(["this is no submission:", *found]))
+    method = catalogue.method(name)
+    blocks = plan_of(method, experiment)
+    claimed = scores_of(blocks, list(blocks), scratch, workers)
+    spent = recorded_run(estimator_of(name), EPSILON).spent
+    about: dict[str, Any] = {
+        "name": name, "authors": list(authors), "licence": licence, "paper": paper, "experiment": experiment,
+        "guarantee": {"model": spent.model, "epsilon": spent.epsilon, "delta": spent.delta, "asked": EPSILON},
+        "lpbench": lpbench.__version__, "seed": ROOT_SEED,
+    }  # fmt: skip
+    (target.folder / "methods").mkdir(parents=True)
+    shutil.copyfile(source / f"{name}.py", target.folder / f"{name}.py")
+    shutil.copyfile(source / "methods" / f"{name}.yaml", target.folder / "methods" / f"{name}.yaml")
+    write_text(yaml.safe_dump(about, sort_keys=False, allow_unicode=True), target.folder / ABOUT)
+    write_text("".join(f"{line}\n" for line in requirements()), target.folder / REQUIREMENTS)
+    # pandas' shortest text that reads back as the same double
+    write_text(claimed.to_csv(index=False, lineterminator="\n"), target.folder / CLAIMED)
+    _ = target.method, target.about, target.claimed  # what does not read back is no submission
+    return target
+
+
+def _source(name: str) -> Path:
+    for folder in own_folders():
+        if (folder / "methods" / f"{name}.yaml").is_file() and (folder / f"{name}.py").is_file():
+            return folder
+    raise ConfigurationError(
+        f"{name}: no folder of plug-ins has {name}.py and methods/{name}.yaml; start with `lpbench new method {name}`"
+    )
+
+
+def requirements() -> list[str]:
+    """Versions of the libraries here, each with a hash of its installed files."""
+    return [f"{name}=={distribution(name).version}  # installed files: sha256:{_installed(name)}" for name in LIBRARIES]
+
+
+def _installed(name: str) -> str:
+    """Hash of what an installed library's record says of its files; those that the installer writes are left out."""
+    try:
+        record = distribution(name).read_text("RECORD") or ""
+    except PackageNotFoundError as error:
+        raise ConfigurationError(f"{name} is not installed") from error
+    files = [line for line in record.splitlines() if ",sha256=" in line]
+    kept = sorted(line for line in files if ".dist-info/" not in line and not line.startswith(".."))
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()

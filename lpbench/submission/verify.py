@@ -1,0 +1,201 @@
+"""Verify a submission: screen, contract, audit and sealed run, then random blocks again, bit for bit.
+
+The code that is verified runs in a fresh process under :mod:`lpbench.submission.isolation` and hands back text; the
+blocks are drawn here, by randomness of the verifier, after the claims are fixed. Blocks that an earlier verification of
+the same files ran again are drawn last, so that repeated verifications reach all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import lpbench
+from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
+from lpbench.datasets import describe, list_datasets
+from lpbench.experiments import catalogue
+from lpbench.experiments.records import git_commit
+from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
+from lpbench.paths import OWN_VARIABLE, ROOT
+from lpbench.selectors import Selector
+from lpbench.submission import screen
+from lpbench.submission.isolation import isolation
+from lpbench.submission.pack import requirements
+from lpbench.testing import METHOD_CHECKS as CONTRACT
+
+#: Share of cells, tampered with at random, that the drawn blocks find with probability 0.99.
+TAMPERED = 0.05
+#: Relative difference between processors that a stated rounding admits.
+NUMERIC = 1e-9
+
+
+def verify(
+    submission: Submission, *, seconds: float, everything: bool = False, seed: int | None = None
+) -> dict[str, Any]:
+    """Verify a submission.
+
+    Parameters
+    ----------
+    submission : Submission
+    seconds : float
+        Limit of everything that is run.
+    everything : bool
+        Run all blocks again, not as many as find 5 % of cells tampered with at random with probability 0.99.
+    seed : int, optional
+        Of the draw (default: the operating system's randomness); it is recorded.
+
+    Returns
+    -------
+    dict
+        The entry of ``verified.json``: ``badge``, ``wrong`` (sentences), ``drawn``, ``blocks``, ``seed``,
+        ``detection``, ``isolation``, ``when``, ``lpbench``, ``commit``, ``seconds``, ``digest``.
+    """
+    start = time.monotonic()
+    seed = secrets.randbits(63) if seed is None else seed
+    there = list(dict.fromkeys(f"{d} {m}" for d, m in submission.claimed[["dataset", "mask"]].itertuples(index=False)))
+    reached = [block for block in there if _at_hand(block.split(" ")[0])]
+    cells = submission.claimed["epsilon"].nunique()
+    number = len(there) if everything else least_drawn(len(there), cells, TAMPERED)
+    drawn = draw(reached, submission.rerun, number, seed)
+    wrong = [*screen.complaints(submission.folder / f"{submission.name}.py"), *_incomplete(submission)]
+    run = _Run()
+    libraries = (submission.folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines() == requirements()
+    if not wrong:  # what the screen refuses is not run
+        run = _run(submission, drawn, seconds)
+        wrong += run.wrong
+        other = differences(submission.claimed, run.scores, NUMERIC if run.rounding else 0.0)
+        if libraries:
+            wrong += other
+        elif other:
+            run.unfinished = f"other libraries than those of {REQUIREMENTS}, and other scores; {other[0]}"
+    complete = bool(run.isolation) and all(run.isolation.values()) and not run.unfinished
+    ran = run.drawn
+    return {
+        "badge": "refuted" if wrong else "verified" if complete else "unverified",
+        "wrong": wrong, "unfinished": run.unfinished, "drawn": ran, "blocks": len(there), "seed": seed,
+        "detection": {
+            "one tampered block": found_in_blocks(len(there), len(ran)) if reached == there else 0.0,
+            "5 % of cells at random": found_in_cells(len(there), cells, len(ran), TAMPERED),
+        },
+        "isolation": {"by": run.by, **run.isolation}, "same libraries": libraries,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"), "lpbench": lpbench.__version__, "commit": git_commit(),
+        "seconds": round(time.monotonic() - start, 1), "digest": submission.digest,
+    }  # fmt: skip
+
+
+def draw(there: Sequence[str], before: Sequence[str], number: int, seed: int) -> list[str]:
+    """Draw blocks without replacement, those that were run again before only where no others are left."""
+    order = [str(b) for b in np.random.default_rng(seed).permutation(sorted(there))]
+    return sorted(order, key=lambda block: block in before)[:number]
+
+
+def differences(claimed: pd.DataFrame, again: pd.DataFrame, tolerance: float) -> list[str]:
+    """A sentence for each block whose claimed scores are not those of the second run."""
+    rerun = claimed.merge(again[["dataset", "mask"]].drop_duplicates(), on=["dataset", "mask"])
+    both = again.merge(rerun, on=SCORE, how="outer", suffixes=("", "_claimed"))
+    same = both["metric"] == both["metric_claimed"]
+    same &= (both["value"] - both["value_claimed"]).abs() <= tolerance * both["value"].abs()
+    found = []
+    for (dataset, mask), rows in both[~same].groupby(["dataset", "mask"]):
+        first = rows.iloc[0]
+        found.append(
+            f"block {dataset} {mask}: {len(rows)} scores are other ones, the first at epsilon = {first['epsilon']:g}, "
+            f"replication {first['replication']}: claimed {first['value_claimed']!r}, run again {first['value']!r}"
+        )
+    return found
+
+
+def _at_hand(dataset: str) -> bool:
+    parsed = Selector.parse(dataset)
+    return parsed.name in list_datasets() and describe(parsed.name, dict(parsed.params)).available
+
+
+def _incomplete(submission: Submission) -> list[str]:
+    """Claims that are missing or too many: of a block every score is claimed, and no block but the experiment's."""
+    experiment = catalogue.experiment(str(submission.about["experiment"]))
+    wanted = {
+        (d, m, float(e), r)
+        for group in experiment.groups if not group.panel
+        for d in group.dataset for m in group.mask for e in group.epsilon for r in range(experiment.replications)
+    }  # fmt: skip
+    have = set(submission.claimed[SCORE].itertuples(index=False, name=None))
+    begun = {score[:2] for score in have}
+    many, few = len(have - wanted), sum(score[:2] in begun for score in wanted - have)
+    return [f"claimed.csv has {many} scores too many and lacks {few} of the blocks it claims"] if many or few else []
+
+
+@dataclass
+class _Run:
+    """What came back from the isolated run.
+
+    Attributes
+    ----------
+    by : str
+    isolation : dict of str to bool
+        What the isolation holds, tried from inside.
+    wrong : list of str
+        What the checks found.
+    drawn : list of str
+        Blocks that were run again.
+    scores : DataFrame
+        Of these blocks, columns of ``claimed.csv``.
+    rounding : str
+        See :class:`lpbench.estimators.base.LocalEstimator`.
+    unfinished : str
+        Why it ended early, if it did.
+    """
+
+    by: str = "none"
+    isolation: dict[str, bool] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    drawn: list[str] = field(default_factory=list)
+    scores: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
+    rounding: str = ""
+    unfinished: str = ""
+
+
+def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
+    """Run contract, audit and the drawn blocks in isolation."""
+    with tempfile.TemporaryDirectory(prefix="lpbench-verify-") as folder:
+        place = Path(folder).resolve()
+        how, had = isolation(place, seconds, ROOT, submission.folder, Path.home(), place.parent)
+        asked = {"name": submission.name, "experiment": submission.about["experiment"], "drawn": list(drawn)}
+        (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        command = [sys.executable, "-m", "lpbench.submission", str(place)]
+        code, said = how.run(command, {OWN_VARIABLE: str(submission.folder.resolve())})
+        path = place / "found.jsonl"
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    run = _Run(how.by, had)
+    last = said.strip().splitlines()[-1] if said.strip() else ""
+    run.unfinished = {0: "", None: f"over the limit of {seconds:g} s"}.get(code, f"exit code {code}: {last}")
+    try:
+        _read(run, [json.loads(line) for line in text.splitlines()], drawn)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # submitted code may write anything there
+        run.unfinished = f"the isolated run left no findings ({type(error).__name__}: {error})"
+    return run
+
+
+def _read(run: _Run, lines: Sequence[dict[str, Any]], drawn: Sequence[str]) -> None:
+    """Read the findings of the isolated run; every step that was asked for must be there."""
+    run.wrong = [f"{line['step']}: {line['wrong']}" for line in lines if line["wrong"]]
+    blocks = {str(line["block"]): line["scores"] for line in lines if line["step"] == "block"}
+    run.rounding = next((str(line["rounding"]) for line in lines if line["step"] == "rounding"), "")
+    run.drawn = [block for block in drawn if block in blocks]
+    rows = [row for block in run.drawn for row in blocks[block]]
+    run.scores = pd.DataFrame(rows, columns=COLUMNS).astype({"epsilon": float, "value": float})
+    steps = {line["step"] for line in lines}
+    if not run.unfinished and (
+        run.drawn != list(drawn) or not steps >= {"audit", *(f"contract, {c}" for c in CONTRACT)}
+    ):
+        run.unfinished = "a step is missing from the isolated run"
