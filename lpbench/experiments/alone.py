@@ -45,7 +45,7 @@ def at_one_setting(method: Method) -> Method:
         raise ConfigurationError(
             f"method {method.name} states no setting: add `tuning_free: {{...}}` to its YAML, let reports choose one "
             f"(private_selection_{'regressor' if method.task == 'regression' else 'classifier'}"
-            f"[estimator={method.name}]), or see its best grid point with hindsight (--selection oracle)"
+            f"[estimator={method.name}]), or see its best grid point by oracle selection (--selection oracle)"
         )
     params = {**method.params, **(method.tuning_free or {})}
     return replace(method, params=params, grid={}, grid_by_mask={}, tuning_free={})
