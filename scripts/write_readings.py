@@ -47,4 +47,4 @@ def page(text: str, folder: Path = RESULTS) -> str:
 
 
 if __name__ == "__main__":
-    write_text(PAGE, page(PAGE.read_text(encoding="utf-8")))
+    write_text(page(PAGE.read_text(encoding="utf-8")), PAGE)
