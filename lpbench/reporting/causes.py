@@ -212,7 +212,9 @@ def best_readings(table: pd.DataFrame) -> list[dict[str, Any]]:
 
     Chosen by their distance, so that they say what is out of reach and nothing else. ``table`` is ``causes.csv``.
     """
-    table = table.assign(base=[bare_name(m.partition(" or ")[0]) for m in table["method"]], met=table["within"] * table["cells"])
+    table = table.assign(
+        base=[bare_name(m.partition(" or ")[0]) for m in table["method"]], met=table["within"] * table["cells"]
+    )
     found = []
     for (paper, artefact), part in table.groupby(["paper", "artefact"], sort=False):
         best = part.groupby(["base", "mask"], dropna=False).agg(met=("met", "max"), cells=("cells", "max"))

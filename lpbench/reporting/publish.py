@@ -22,7 +22,7 @@ from lpbench.experiments.records import environment, missing_data
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.store import lock_of
 from lpbench.experiments.timing import timing_table
-from lpbench.files import inside, locked
+from lpbench.files import inside, locked, write_text
 from lpbench.paths import REPRODUCED
 from lpbench.reporting.paper import paper_of, papers
 
@@ -177,7 +177,7 @@ def _content(
     if path.is_file():  # of experiments of which nothing is kept but their tables
         before, shown = pd.read_csv(path), {a.name for a in artefacts if not a.is_finished}
         times = pd.concat([before[before["artefact"].isin(shown)], times])
-    times.to_csv(path, index=False, lineterminator="\n")
+    write_text(times.to_csv(index=False, lineterminator="\n"), path)
     catalogue.experiments(a.name for a in artefacts if not a.is_finished)  # together, which takes less
     return (
         results.folder,

@@ -214,7 +214,7 @@ def test_a_check_says_that_scores_are_missing(tmp_path):
     body = experiment("histoftree/figure2a")
     put(tmp_path, body, scores_of(body, figure2a, replications=2), with_scores=False)
     found = decided("H2", Evidence(tmp_path))
-    assert found.status == "no verdict" and "chosen.parquet" in found.reason
+    assert found.status == "no verdict" and "scores by replication are not there" in found.reason
 
 
 def test_every_rule_is_one_sentence_and_every_check_states_its_replications():

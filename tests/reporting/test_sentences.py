@@ -145,6 +145,7 @@ def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
 DEFINITIONS = {
     "leaderboard.html.j2": ["1", "95"],
     "macros.html.j2": ["0.05"],
+    "rank.html.j2": ["95"],
 }
 
 

@@ -198,7 +198,7 @@ class KRR(TreeRegressor):
             whole = float(self.epsilon)
             users.note(f"each attribute gets the whole {whole:g}; the sum over a user's attributes is stated")
         of_epsilon = LABEL_SHARE if self.budget == "mostly_label" else 1.0
-        labels = users.ask(LABEL, LabelQuestion(self.y_range_, of_epsilon * self.epsilon, of_label))
+        labels = users.ask(LABEL, LabelQuestion(self.y_range_, of_epsilon * check_epsilon(self.epsilon), of_label))
         features = users.shown.copy()
         if mask.any():
             question = FeatureQuestion(self.bins, users.n_features, self.epsilon, of_feature)

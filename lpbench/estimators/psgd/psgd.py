@@ -82,6 +82,8 @@ class PSGD(BinaryClassifier):
 
     def learn(self, users: Users) -> Self:
         """Start from the public sample and ask one user after the other."""
+        if self.budget == "tensor":
+            users.note("epsilon is spent for each tensor of weights; the sum is stated")
         mechanism = self._mechanism(self.epsilon, users.n_features)
         (start,) = self._starts(users, [self.learning_rate])
         question = GradientQuestion(start, mechanism, self.learning_rate, self._order(users))

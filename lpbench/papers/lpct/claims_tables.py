@@ -75,7 +75,7 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
 )
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
     """On most data sets a fit of the faster PSGD costs more than one of the slowest of LPCT and PHIST (log10 of the
-    ratio: of the printed seconds, and of our work for each number read, by the list that plans go by)."""
+    ratio of printed seconds, and of our listed work for each number read)."""
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
     for dataset in table.datasets:
