@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpbench.estimators.psgd import PSGD
-from lpbench.experiments import costs
+from lpbench.experiments import catalogue, costs
 from lpbench.reporting.evidence import Evidence
 from tests.reporting.fake import bare, scores_of
 from tests.reporting.store import decided, put, verdict
