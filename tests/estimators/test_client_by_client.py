@@ -15,6 +15,7 @@ from lpbench.privacy.device import question_of
 from lpbench.privacy.spending import numeric_bits
 from lpbench.privacy.users import taken
 from lpbench.seeds import Streams
+from tests.deployment.devices import one_of
 
 Y_RANGE = (-1.0, 2.0)
 
@@ -44,7 +45,10 @@ class Apart(Users):
         draws = device.draws(self._streams, self.n, question)
         answers = []
         for place, user in enumerate(who):
-            own = taken(draws, [user]) if device.draws_for_all else (taken(draws[0], [user]), draws[1])
+            if isinstance(draws, np.random.Generator):
+                own = one_of(device.draws(self._streams, self.n, question), self.n, user)
+            else:
+                own = taken(draws, [user]) if device.draws_for_all else (taken(draws[0], [user]), draws[1])
             answers.append(device.report(self._alone[user], question_of(question, [place]), own))
         self.reports += len(who)
         return np.concatenate(answers)

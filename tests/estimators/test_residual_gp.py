@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from lpbench.datasets import describe, make_problem
 from lpbench.estimators import PrivateConstant, PrivateMean, ResidualGP
 from lpbench.estimators.tuning_free.ablations import ProtectedNotAsked
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
@@ -198,6 +199,24 @@ def test_heavy_tails_cost_no_more_than_a_constant(n, epsilon):
                 for kind in (ResidualGP, PrivateConstant, PrivateMean)
             ]
         )
+    ours, *constants = np.mean(errors, axis=0)
+    assert ours <= 1.05 * min(constants)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not describe("visits").available, reason="visits is not at hand")
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 8.0, 10.0, 16.0])
+def test_visits_cost_no_more_than_a_constant(epsilon):
+    """Over ten splits; version 2 had 7.4 times the constant's squared error at 8, and version 1 1.23 times at 2."""
+    errors = []
+    for split in range(10):
+        problem = make_problem("visits", mask="aligned", replication=split, seed=777)
+        given = {"mask": problem.mask}
+        fitted = [
+            kind(epsilon, y_range=(0, 89), random_state=split).fit(problem.X_train, problem.y_train, **given)
+            for kind in (ResidualGP, PrivateConstant, PrivateMean)
+        ]
+        errors.append([problem.score(model.predict(problem.X_test)) for model in fitted])
     ours, *constants = np.mean(errors, axis=0)
     assert ours <= 1.05 * min(constants)
 

@@ -68,6 +68,10 @@ class ResidualScore(IndicatorClassifier):
     def _reads(self, users: Users) -> bool:
         return self._reads_public and super()._reads(users)
 
+    def _shows(self, users: Users) -> bool:
+        """Whether users show any feature."""
+        return not users.mask.all()
+
     def _public_at(self, X: np.ndarray) -> np.ndarray | None:
         return None if self.public_ is None else self.public_.predict_proba(X)
 
@@ -76,7 +80,7 @@ class ResidualScore(IndicatorClassifier):
         self.public_, n_classes = public, self.classes_.size
         if public is not None:
             users.note(NOTE)
-        if users.mask.all():
+        if not self._shows(users):
             seed = streams.integer("tree")
             self.models_ = Calibration.of(users, public, self.epsilon, n_classes, seed, self._design)
         else:
