@@ -246,3 +246,11 @@ def test_a_public_sample_of_reversed_classes_does_less_harm_than_none_would():
         model.fit(X, y, mask=mask, X_public=X_public, y_public=1 - y_public)
         found.append(np.mean(model.predict(rows) == truth) - max(truth.mean(), 1 - truth.mean()))
     assert np.mean(found) > -0.01
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_users_beside_a_public_sample(n):
+    given = classes_of(sample(n=n))
+    mask = np.tile([True, False, False], (n, 1))
+    model = ResidualScore(1.0, classes=[0, 1], random_state=0).fit(**given, mask=mask)
+    assert np.isfinite(model.predict_proba(given["X_public"])).all()

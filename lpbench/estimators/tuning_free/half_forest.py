@@ -14,7 +14,7 @@ from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid
 
 N_TREES = 50
 #: Most rows of a tree: more of them cost time and change little, since the reports are noisy and trees are many.
-MOST_ROWS = 6000
+MOST_ROWS = 4096
 
 
 class HalfForest:

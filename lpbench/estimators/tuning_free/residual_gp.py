@@ -96,10 +96,12 @@ class Fitted:
             columns.append(forest.left_out[some])
             kept.append(2)
         if reported.known is not None:
+            # The constant of an indicator, with one more report of a half: the other reports may be none.
             public = reported.known[seen[some]]
-            total = weight @ (targets + public)
-            alone = float(total / weight.sum())
-            columns.append((total - weight * (targets + public)) / (weight.sum() - weight) - public)
+            labels = weight * (targets + public)
+            total, size = labels.sum() + 0.5, weight.sum() + 1.0
+            alone = float(total / size)
+            columns.append((total - labels) / (size - weight) - public)
             kept.append(3)
         weights, predictions = np.zeros(4), np.column_stack([columns[min(k, len(columns) - 1)] for k in kept])
         weights[kept] = mixture_weights(predictions, targets, weight, float(spread))

@@ -239,11 +239,11 @@ class Curator:
 
     def _affordable(self, pilot: int) -> dict[int, int]:
         """Protected features of which the pilot is asked, and their numbers of bins."""
-        columns = self.enrolled.shown.hidden[: pilot // _FEWEST_PER_FEATURE] if self._ask_protected else []
-        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if len(columns) else 1
+        columns = self.enrolled.shown.hidden[: pilot // _FEWEST_PER_FEATURE * self._ask_protected]
+        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if columns.size else 1
         if bins == 1:
             return {}
-        return {int(k): max(2, min(bins, pilot // len(columns) // _FEWEST_PER_BIN)) for k in columns}
+        return {int(k): max(2, min(bins, pilot // columns.size // _FEWEST_PER_BIN)) for k in columns}
 
     def question(self, users: np.ndarray, column: int = -1, bins: int = 1) -> Question:
         """Return the question to users, given the reports so far; ``column`` and ``bins`` go with a joint report."""
