@@ -23,7 +23,7 @@ from lpbench.estimators import (
     ResidualGP,
     ResidualScore,
 )
-from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomisedResponse
+from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomisedResponse, RecordScore
 from lpbench.seeds import Streams
 from tests.deployment.devices import RUN, SECRET, Wire, simulated
 from tests.privacy.laws import assert_same_law
@@ -107,7 +107,7 @@ METHODS = {
     "LPCT, depth of the sample": (LPCT(2.0, mechanism="rr", classes=[0, 1]), lambda: classification(120, [0, 1])),
     "ResidualGP, small budget": (ResidualGP(1.0, y_range=Y_RANGE), lambda: regression(260)),
     "ResidualGP, joint reports": (ResidualGP(8.0, y_range=Y_RANGE), lambda: regression(260)),
-    "ResidualScore, two classes": (ResidualScore(1.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
+    "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
     "ResidualScore, subsets": (
         ResidualScore(0.5, classes=list("abcde")),
         lambda: classification(240, list("abcde")),
