@@ -13,25 +13,31 @@ from lpbench.privacy import Users
 _DESIGN = Design()
 
 
-class InOneRound(ResidualGP):
+class ShownAlone(ResidualGP):
+    """A public sample is not read: what committed results of the field call ``residual_gp``."""
+
+    uses_public = False
+
+
+class InOneRound(ShownAlone):
     """Everybody reports the label over its whole range."""
 
     _in_rounds = False
 
 
-class ProtectedNotAsked(ResidualGP):
+class ProtectedNotAsked(ShownAlone):
     """Protected features are never asked for."""
 
     _ask_protected = False
 
 
-class WithoutForest(ResidualGP):
+class WithoutForest(ShownAlone):
     """Gaussian processes alone, beside the constant."""
 
     _parts = ("gp",)
 
 
-class WithoutProcesses(ResidualGP):
+class WithoutProcesses(ShownAlone):
     """The forest alone, beside the constant."""
 
     _parts = ("forest",)
@@ -40,7 +46,7 @@ class WithoutProcesses(ResidualGP):
 class WithoutPublicSample(ResidualScore):
     """A public sample is not read."""
 
-    _reads_public = False
+    uses_public = False
 
 
 class RecordScore(ResidualScore):

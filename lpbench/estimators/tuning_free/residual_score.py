@@ -58,7 +58,6 @@ class ResidualScore(IndicatorClassifier):
 
     #: Ablations change these.
     _design: ClassVar[Design] = Design()
-    _reads_public: ClassVar[bool] = True
 
     def _learn_public(self, users: Users, streams: Streams) -> PublicScore | None:
         if not self._reads(users) or users.public is None:
@@ -66,7 +65,7 @@ class ResidualScore(IndicatorClassifier):
         return PublicScore(*users.public, self.classes_.size, streams.integer("tree"), self._design.leaf_sizes)
 
     def _reads(self, users: Users) -> bool:
-        return self._reads_public and super()._reads(users)
+        return self.uses_public and super()._reads(users)
 
     def _shows(self, users: Users) -> bool:
         """Whether users show any feature."""
