@@ -7,6 +7,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Self
@@ -20,6 +21,8 @@ from lpbench.errors import PrivacyError, SpendingWarning
 
 #: Ledgers whose block is open; the fits of all threads are entered.
 _OPEN: list[PrivacyLedger] = []
+#: Whether what is learned here is part of something that is entered as a whole.
+_ENTERED: ContextVar[bool] = ContextVar("entered", default=False)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,11 @@ class Payment:
 
 @dataclass(eq=False)
 class PrivacyLedger:
-    """Add up what every fit inside a ``with`` block costs each user.
+    """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
-    The users of a DataFrame are known by its index. The rows of an array have no names, so that its fits count for
-    every user. Grid searches run in threads inside the block: fits in other processes could not be entered.
+    The users of a DataFrame are known by its index, those of a wire by their numbers at enrolment. The rows of an array
+    have no names, so that its fits count for every user. Grid searches run in threads inside the block: fits in other
+    processes could not be entered.
 
     Parameters
     ----------
@@ -118,7 +122,7 @@ class PrivacyLedger:
         if self.limit is None:
             return
         bounded = model.uses_epsilon and not model.exceeds_budget
-        cost = float(model.epsilon) if bounded else math.inf
+        cost = float(model.fit_epsilon) if bounded else math.inf
         before = self.epsilon if labels is None else max(map(self.of, labels), default=0.0)
         if before + cost > self.limit * (1.0 + 1e-9):
             raise PrivacyError(
@@ -137,15 +141,32 @@ class PrivacyLedger:
 
 
 @contextmanager
-def accounted(model: Any, users: Any, X: Any) -> Iterator[None]:
-    """Enter what users spend during a fit into the open ledgers, also if the fit fails half-way."""
-    ledgers, labels = list(_OPEN), list(X.index) if hasattr(X, "columns") else None
+def accounted(model: Any, users: Any, table: Any = None) -> Iterator[None]:
+    """Enter what users spend on learning into the open ledgers, also if it fails half-way; once for nested methods."""
+    if not _OPEN or _ENTERED.get():
+        yield
+        return
+    ledgers, labels = list(_OPEN), list(table.index) if hasattr(table, "columns") else users.enrolled
     for ledger in ledgers:
         with ledger._lock:
             ledger._admit(model, labels)
+    before, delta = users.spent_by_user, users.spent.delta
+    try:
+        with unaccounted():
+            yield
+    finally:
+        after = users.spent_by_user
+        spent = np.where(np.isinf(after), np.inf, after - np.where(np.isinf(before), 0.0, before))
+        for ledger in ledgers:
+            with ledger._lock:
+                ledger._enter(model, labels, spent, users.spent.delta - delta)
+
+
+@contextmanager
+def unaccounted() -> Iterator[None]:
+    """Enter nothing: the sweeps of a benchmark ask simulated users again and again."""
+    token = _ENTERED.set(True)
     try:
         yield
     finally:
-        for ledger in ledgers:
-            with ledger._lock:
-                ledger._enter(model, labels, users.spent_by_user, users.spent.delta)
+        _ENTERED.reset(token)

@@ -6,47 +6,29 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from sklearn.datasets import load_diabetes
 
 from lpbench.files import write_text
+from lpbench.need import need
+from lpbench.papers.field import PAPER
 from lpbench.paths import ROOT
-from scripts.need_calibration import FILE, summary
+from lpbench.reporting.figures import style
+from scripts.need_calibration import DATASETS, FILE, HELD_OUT, summary
 
 PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
-#: Experiments of the field whose advice is shown, and masks of their choices.
-EXPERIMENTS = {"Numbers": ("regression", "public_sample"), "Classes": ("classification",)}
-#: Label of runs without privacy.
-NON_PRIVATE = "without privacy"
-
-
-def losses(experiment: str) -> pd.DataFrame:
-    """Return the loss of every cell over the least one without privacy on the same data set."""
-    table = pd.read_csv(RESULTS / "field" / experiment / "summary.csv")
-    table["loss"] = table["mean"].where(table["metric"] == "mse", 1.0 - table["mean"])
-    free = table["panel"] == NON_PRIVATE
-    table["relative"] = table["loss"] / table["dataset"].map(table[free].groupby("dataset")["loss"].min())
-    return table[~free & (table["selection"] != "oracle")]
 
 
 def advice() -> str:
     """Return the tables: what is public, users and budget; method, loss relative to no privacy, command."""
-    parts = []
-    for title, experiments in EXPERIMENTS.items():
-        lines = [
-            f"### {title}\n",
-            "| public | users | ε | use | loss / loss without privacy: median [range], sets | command |",
-            "|---|---|---:|---|---|---|",
-        ]
-        for experiment in experiments:
-            table = losses(experiment)
-            for row in pd.read_csv(RESULTS / "field" / experiment / "advice.csv").itertuples():
-                here = table[(table["method"] == row.method) & (table["epsilon"] == row.epsilon)]
-                found = here.groupby("dataset")["relative"].min()
-                loss = f"{found.median():.2f} [{found.min():.2f}, {found.max():.2f}], {found.size}"
-                name = row.method if "[" not in row.method else f"'{row.method}'"
-                command = f"`lpbench dataset=NAME method={name} epsilon={row.epsilon:g}`"
-                lines.append(f"| {row.given} | {row.users} | {row.epsilon:g} | {row.title} | {loss} | {command} |")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+    lines: dict[str, list[str]] = {}
+    for experiment, read in PAPER.choices.items():
+        table = read(RESULTS / experiment)
+        assert table is not None, f"{experiment} has no committed advice"
+        part = lines.setdefault(
+            table.legend, [f"### {table.legend}\n", f"| {' | '.join(table.heads)} |", "|---|---|---:|---|---|---|"]
+        )
+        part += [f"| {' | '.join(row[:-1])} | `{row[-1]}` |" for row in table.rows]
+    return "\n\n".join("\n".join(part) for part in lines.values())
 
 
 def calibration() -> str:
@@ -56,10 +38,16 @@ def calibration() -> str:
         "| data set | cells in their interval | beyond the pilot | least ε in its interval | median high / low |",
         "|---|---:|---:|---:|---:|",
     ]
-    for name, part in [*table.groupby("dataset", sort=False), ("**all**", table)]:
+    held_out = table["dataset"].isin(HELD_OUT)
+    groups = [("**together**", table[~held_out]), ("**held out**", table[held_out])]
+    for name, part in [*table.groupby("dataset", sort=False), *groups]:
+        if part.empty:
+            continue
         s = summary(part)
         shares = (f"{s[k]:.0%}" for k in ("covered", "covered_beyond", "covered_budgets"))
         lines.append(f"| {name} | {' | '.join(shares)} | {s['span']:.2f} |")
+    if absent := [name for name in (*DATASETS, *HELD_OUT) if name not in set(table["dataset"])]:
+        lines.append(f"\nNot run yet: {', '.join(absent)}.")
     return "\n".join(lines)
 
 
@@ -71,9 +59,18 @@ def with_numbers(text: str) -> str:
     return text
 
 
+def draw(folder: Path) -> None:
+    """Draw the README's figure, ``need.svg``: the answer for the data of docs/examples/plan_the_budget.py."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    answer = need(X, y, mask=(X.columns == "age").tolist(), y_range=(0, 400), users=[442, 44200], splits=6)
+    with style.look():
+        style.save(answer.plot(), folder, "need", ("svg",))
+
+
 def write(page: Path = PAGE) -> None:
-    """Write the page anew."""
+    """Write the page anew, and draw the figure beside it."""
     write_text(with_numbers(page.read_text(encoding="utf-8")), page)
+    draw(page.parent)
 
 
 if __name__ == "__main__":

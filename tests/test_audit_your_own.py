@@ -44,6 +44,7 @@ def run(tmp_path_factory):
     return done.stdout, folder, spent / commands.count("lpbench audit")
 
 
+@pytest.mark.slow
 def test_the_output_is_what_the_page_shows(run):
     shown = [line for block in blocks("text") for line in block.splitlines()]
     assert len(shown) == 5 and not [line for line in shown if line not in run[0]]
@@ -51,10 +52,12 @@ def test_the_output_is_what_the_page_shows(run):
     assert "report > " in run[0] and " % against " in run[0]
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn(run):
     assert (run[1] / "halved.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_a_command_takes_seconds(run):
     assert run[2] < SECONDS
 

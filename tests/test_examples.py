@@ -11,7 +11,7 @@ from lpbench.paths import ROOT
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 #: Longer than 5 seconds.
-SLOW = {"compare_methods"}
+SLOW = {"compare_methods", "plan_the_budget"}
 
 
 @pytest.mark.parametrize(

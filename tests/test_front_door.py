@@ -22,11 +22,14 @@ from lpbench.cli.new_dataset import new_dataset
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
 from lpbench.estimators import (
     DT,
+    KRR,
     PHIST,
     PSGD,
     Hist,
     HistOfTree,
+    PrivateIntervals,
     PrivateMajority,
+    PrivateMean,
     PrivateSelectionRegressor,
     ResidualGP,
     base,
@@ -34,6 +37,8 @@ from lpbench.estimators import (
 from lpbench.estimators.public_table import PublicTable
 from lpbench.ledger import PrivacyLedger
 from lpbench.masks import as_mask, through
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
 from lpbench.testing import METHOD_CHECKS
 
 RNG = np.random.default_rng(0)
@@ -177,12 +182,27 @@ def test_users_of_a_frame_are_known_by_its_index():
     assert len(ledger.payments) == 7
 
 
+def test_learning_from_users_is_entered_once_and_by_what_it_adds():
+    users = Hist(1.0, y_range=(0, 1))._users(NUMBERS.to_numpy(), Y, None, None, None, Streams(0))
+    nested = PrivateIntervals(Hist(1.0), y_range=(0, 1), random_state=0)
+    with PrivacyLedger() as ledger:
+        nested.learn_from(users)
+        assert [(p.method, p.epsilon) for p in ledger.payments] == [("PrivateIntervals", 1.0)]
+        PrivateMean(0.5, y_range=(0, 1), random_state=1).learn_from(users)
+        assert ledger.payments[1].epsilon == 0.5 and ledger.epsilon == 1.5
+        problem = Problem(NUMBERS.to_numpy(), Y, NUMBERS.to_numpy(), Y, y_range=(0, 1))
+        ResidualGP().sweep(problem, [1.0], {}, Streams(0))
+    assert len(ledger.payments) == 2
+
+
 def test_the_fit_that_would_exceed_the_limit_is_refused_before_anything_is_asked():
     model = Hist(1.0, y_range=(0, 1))
     with PrivacyLedger(limit=1.5) as ledger:
         model.fit(NUMBERS, Y)
         with pytest.raises(PrivacyError) as refused:
             model.fit(NUMBERS, Y)
+        with pytest.raises(PrivacyError, match="KRR costs epsilon = 1,"):
+            KRR(1.0, y_range=(0, 1)).fit(NUMBERS, Y)
         with pytest.raises(PrivacyError, match="costs epsilon = inf"):
             DT().fit(NUMBERS, Y)
     assert str(refused.value) == (
@@ -238,7 +258,7 @@ def test_estimators_need_numpy_scipy_and_scikit_learn_alone():
 
 
 def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys):
-    """Profile, mask by names through a pipeline, private selection, ledger, plot: on text, dates and missing cells."""
+    """Profile, mask by names through a pipeline, private selection, ledger, interval, plot: on text, dates, gaps."""
     n = 400
     frame = pd.DataFrame(
         {
@@ -259,15 +279,18 @@ def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys
     features = PublicTable(columns, missing={"age": "level"}).set_output(transform="pandas")
     settings = [{"n_grid_features": 1}, {"n_grid_features": 2}]
     model = PrivateSelectionRegressor(2.0, HistOfTree(), settings, y_range=(0, 1), random_state=0)
-    pipeline = make_pipeline(features, model)
+    pipeline = make_pipeline(features, PrivateIntervals(model, y_range=(0, 1), random_state=0))
     mask = through(features.fit(table), ["city", "joined"])
     with PrivacyLedger(limit=2.0) as ledger:
-        pipeline.fit(table, label, privateselectionregressor__mask=mask)
+        pipeline.fit(table, label, privateintervals__mask=mask)
     assert 0 < ledger.epsilon <= 2.0 and ledger.of(3) <= ledger.epsilon
-    assert model.guarantee_.model == "semi_feature_ldp" and len(pipeline.predict(table)) == n
+    predictions = pipeline.predict(table)
+    assert pipeline[-1].guarantee_.model == "semi_feature_ldp" and len(predictions) == n
+    low, high = pipeline[-1].predict_interval(pipeline[:-1].transform(table), coverage=0.8).T
+    assert ((low <= predictions) & (predictions <= high)).all() and ((low <= label) & (label <= high)).mean() > 0.6
 
     figure = Figure()
-    figure.subplots().scatter(label, pipeline.predict(table))
+    figure.subplots().errorbar(label, predictions, yerr=(predictions - low, high - predictions), fmt=".")
     figure.savefig(tmp_path / "people.png")
     assert (tmp_path / "people.png").stat().st_size > 1000
 
@@ -277,17 +300,19 @@ def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys
     [
         ({"epsilon": 0.0}, "epsilon=0.0 must be a number > 0 (use float('inf') for no privacy)"),
         ({"y": Y + 2}, "y has values outside y_range=(0, 1); clip the labels or declare a wider public range"),
-        ({"X": NUMBERS.where(NUMBERS > 0.5)}, None),
+        (
+            {"X": NUMBERS.where(NUMBERS > 0.5)},
+            "X contains NaN; say what a missing cell means by lpbench.estimators.public_table.PublicTable, or fill it "
+            "by a public value",
+        ),
+        ({"y": np.where(Y > 0.5, Y, np.nan)}, "y contains NaN; leave out the users who have no label"),
     ],
 )
 def test_a_wrong_argument_is_one_sentence(change, message):
     model = HistOfTree(change.get("epsilon", 1.0), y_range=(0, 1))
     with pytest.raises(ValueError) as refused:
         model.fit(change.get("X", NUMBERS), change.get("y", Y), mask=["age"])
-    if message is None:
-        assert "NaN" in str(refused.value)
-    else:
-        assert str(refused.value) == message
+    assert str(refused.value) == message
 
 
 def test_one_class_constant_labels_one_user_and_three_whole_numbers():

@@ -108,7 +108,7 @@ def method_complaints(selector: str) -> list[str]:
 
 def base_methods() -> list[str]:
     """Selectors of the registered methods, of which mutants are made."""
-    return list(catalogue.methods())
+    return catalogue.method_names()
 
 
 def mutant_rows(selector: str) -> list[MutantRow]:

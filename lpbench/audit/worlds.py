@@ -19,6 +19,8 @@ from lpbench.seeds import Streams
 N, D, N_PUBLIC, N_TEST = 240, 6, 60, 120
 #: Public range of the label.
 Y_RANGE = (-1.0, 2.0)
+#: Shares of classes: of three one is rare, so that who adapts to frequencies does not treat all alike.
+SHARES = {2: (0.5, 0.5), 3: (0.6, 0.3, 0.1)}
 #: How the protected values of the second sample differ from the first's.
 CHANGES = ("permuted", "nonlinear", "constant")
 MASKS = ("partial", "all", "none")
@@ -73,7 +75,7 @@ def world_for(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, 
     model : LocalEstimator
         Decides task, public sample, and what its users protect.
     mask : {"partial", "all", "none"}
-    n_classes : int
+    n_classes : {2, 3}
         Of a classifier.
     n : int
     """
@@ -83,7 +85,7 @@ def world_for(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, 
     X_public = rng.random((N_PUBLIC, D))
     public_signal = 1.2 * X_public[:, 0] - X_public[:, 3]
     if is_classifier(model):
-        cuts = np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1])
+        cuts = np.quantile(signal, np.cumsum(SHARES[n_classes])[:-1])
         y = np.searchsorted(cuts, signal + 0.2 * rng.standard_normal(n)).astype(np.intp)
         y_public = np.searchsorted(cuts, public_signal).astype(np.intp)
         classes = np.arange(n_classes)

@@ -47,7 +47,7 @@ def new_method(name: str, folder: Path, task: str = "regression") -> list[Path]:
     check_name("method", name)
     for path in places.values():
         refuse_overwriting(path)
-    if name in registry.methods():
+    if name in registry.method_names():
         raise ConfigurationError(f"method {name!r} is registered already; choose another name")
     if importlib.util.find_spec(name) is not None:
         raise ConfigurationError(f"method {name!r} would have the name of an importable module; choose another name")

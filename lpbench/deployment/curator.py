@@ -16,6 +16,7 @@ from lpbench.deployment.codec import to_json
 from lpbench.deployment.collector import Collector, ProtocolError, Round
 from lpbench.deployment.wire import open_envelope
 from lpbench.estimators.base import LocalEstimator
+from lpbench.ledger import accounted
 from lpbench.privacy import Device, Guarantee, PublicSample, Records, Users
 from lpbench.privacy.device import question_of
 from lpbench.privacy.payload import Field, payload_bits
@@ -272,6 +273,16 @@ class RemoteUsers(_Remote):
         shown = 0 if mask is None else int((~mask).sum(axis=1).max(initial=0))
         return self._spending.guarantee(mask, REAL_BITS * shown)
 
+    @property
+    def enrolled(self) -> list[int]:
+        """Numbers of all who ever enrolled."""
+        return [int(user) for user in self._accounts]
+
+    @property
+    def spent_by_user(self) -> np.ndarray:
+        """Epsilon of everybody enrolled."""
+        return self._spending.of_users()
+
     def note(self, text: str) -> None:
         self._spending.notes.append(text)
 
@@ -314,8 +325,9 @@ def learn_remotely(model: M, users: RemoteUsers) -> M:
     Users who are missing where the method needs everybody are left out and the method starts anew, with the answers
     that are there. It ends with a ProtocolError where the others would have to be asked more than they allow.
     """
-    while True:
-        try:
-            return clone(model).learn_from(users)
-        except MissingReports as missing:
-            users.go_on_without(missing.users)
+    with accounted(model, users):
+        while True:
+            try:
+                return clone(model).learn_from(users)
+            except MissingReports as missing:
+                users.go_on_without(missing.users)

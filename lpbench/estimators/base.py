@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.checks import check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
-from lpbench.ledger import accounted
+from lpbench.ledger import accounted, unaccounted
 from lpbench.masks import as_mask
 from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
@@ -223,6 +224,11 @@ class LocalEstimator(BaseEstimator):
         with accounted(self, users, X):
             return self.learn_from(users)
 
+    @property
+    def fit_epsilon(self) -> float:
+        """Epsilon that a fit may spend of a user."""
+        return float(self.epsilon)  # type: ignore[attr-defined]  # a parameter of every method that has one
+
     @abstractmethod
     def learn(self, users: Users) -> Self:
         """Learn from users: ask them, and keep what the curator makes of the answers."""
@@ -230,8 +236,9 @@ class LocalEstimator(BaseEstimator):
 
     def learn_from(self, users: Users) -> Self:
         """Learn from users, who keep the account: ``guarantee_`` is what they have spent."""
-        self._meet(users)
-        self.learn(users)
+        with accounted(self, users):
+            self._meet(users)
+            self.learn(users)
         self.guarantee_ = users.spent
         return self
 
@@ -244,6 +251,22 @@ class LocalEstimator(BaseEstimator):
     ) -> SimulatedUsers:
         """Check arrays and seal them."""
         raise NotImplementedError
+
+    def _validated(self, X: Any, y: Any, **options: Any) -> Any:
+        """scikit-learn's checks, with the way out of missing values."""
+        try:
+            return validate_data(self, X, y, **options)
+        except ValueError as error:
+            found = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
+            if found is None:
+                raise
+            name, value = found.groups()
+            ways = {
+                "X": "say what a missing cell means by lpbench.estimators.public_table.PublicTable, or fill it by a "
+                "public value",
+                "y": "leave out the users who have no label",
+            }
+            raise DataError(f"{name} contains {value}; {ways[name]}") from error
 
     def _sealed_mask(self, mask: Any, table: Any, shape: tuple[int, int]) -> np.ndarray | None:
         """The mask of the records that a table became; None: everything is protected."""
@@ -329,10 +352,11 @@ class LocalEstimator(BaseEstimator):
             model = clone(self).set_params(**parameters) if parameters else self
             sealed.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
             members.append(numbers)
-        if problems[0].metric in BY_PROBABILITY:
-            scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in sealed]
-        else:
-            scored = self.learn_grids(sealed, budgets)
+        with unaccounted():
+            if problems[0].metric in BY_PROBABILITY:
+                scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in sealed]
+            else:
+                scored = self.learn_grids(sealed, budgets)
         return scored[0] if len(scored) == 1 else [_joined(own, members) for own in zip(*scored, strict=True)]
 
     def learn_grids(
@@ -465,10 +489,9 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
         else:
-            X, y = validate_data(
-                self, X, y, dtype=np.float64, y_numeric=True,
-                ensure_all_finite="allow-nan" if self._allows_nan else True,
-            )  # fmt: skip
+            X, y = self._validated(
+                X, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan" if self._allows_nan else True
+            )
         y = np.asarray(y, dtype=np.float64)
         mask = self._sealed_mask(mask, table, X.shape)
         y_range, notes = self._public_range(y)
@@ -568,7 +591,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = X.shape[1]
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            X, y = self._validated(X, y, dtype=np.float64)
             check_classification_targets(y)
         mask = self._sealed_mask(mask, table, X.shape)
         if (X_public is None) != (y_public is None):

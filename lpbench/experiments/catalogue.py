@@ -34,11 +34,14 @@ PLUGIN_GROUP = "lpbench.methods"
 _REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name",), Named: ("name",)}
 
 _composed: dict[tuple[str, str], Any] = {}
+#: Data sets that Hydra knows.
+_in_hydra: set[str] = set()
 
 
 def clear() -> None:
-    """Forget what was composed (folders of a user have changed)."""
-    _composed.clear()
+    """Forget what was composed from a user's folders, which have changed; ``conf/`` does not in a process."""
+    for kind, name in [key for key in _composed if not (CONF / key[0] / f"{key[1]}.yaml").is_file()]:
+        del _composed[kind, name]
 
 
 def method_folders() -> list[Path]:
@@ -232,8 +235,9 @@ def register() -> None:
     OmegaConf.register_new_resolver("lpbench_results", lambda: str(results_folder()), replace=True)
     store = ConfigStore.instance()
     store.store(name="schema", node=Config)
-    for name in sorted(p.stem for folder in manifest_folders() for p in folder.glob("*.yaml")):
+    for name in sorted({p.stem for folder in manifest_folders() for p in folder.glob("*.yaml")} - _in_hydra):
         store.store(group="dataset", name=name, node={"name": name, "params": {}})
+        _in_hydra.add(name)
     for kind in ("method", "experiment"):
         for name, path in _files(kind).items():
             if CONF not in path.parents:

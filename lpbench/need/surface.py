@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.special import ndtri, stdtrit
 
 from lpbench.estimators.tuning_free.level_reports import RANGE_WIDTH, total_variance
 from lpbench.seeds import Streams
@@ -80,11 +81,14 @@ class Surface:
         spread = cells.std(axis=0, ddof=1) / scale
         self._deviation = scale * np.hypot(spread / np.sqrt(len(cells)), _FLOOR)
         # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
-        # n_test / n_train times that of a split (Nadeau & Bengio 2003).
+        # n_test / n_train times that of a split, which is estimated: Student's t in the place of the normal law [1]_.
         whole = np.sqrt(test_share / (1.0 - test_share)) * float(np.median(spread))
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
-        self._central, self._draws, self._factors = fits, [], np.exp(np.hypot(whole, misfit) * rng.normal(size=DRAWS))
+        top = 0.5 + COVERAGE / 2
+        wider = stdtrit(len(cells) - 1, top) / ndtri(top)
+        self._central, self._draws = fits, []
+        self._factors = np.exp(np.hypot(whole, misfit) * wider * rng.normal(size=DRAWS))
         for _ in range(DRAWS):
             again = cells[rng.integers(len(cells), size=len(cells))].mean(axis=0)
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))

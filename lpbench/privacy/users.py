@@ -347,6 +347,9 @@ class SimulatedUsers(Users):
             shown = 0 if door.mask is None else int((~door.mask).sum(axis=1).max(initial=0))
         return door.spending.guarantee(door.mask, REAL_BITS * shown)
 
+    #: The rows of an array have no names.
+    enrolled = None
+
     @property
     def spent_by_user(self) -> np.ndarray:
         """Epsilon that every user of the whole sample has spent, shape (n,); inf if records were revealed."""

@@ -218,6 +218,9 @@ class Paper:
     advice : mapping of str to callable
         Experiment -> function(folder) that lays out what follows from it for a user, shown above its tables; None
         where nothing does.
+    choices : mapping of str to callable
+        Experiment -> function(folder) that lays the same out for the page "What should I use?": what is public, number
+        of users, budget, method, loss, command; its legend heads the table.
     floors : tuple of str
         Experiments that ran the feature-free baselines beside everything else.
     leaderboard : tuple of str
@@ -261,6 +264,7 @@ class Paper:
     outputs: Mapping[str, Output] = field(default_factory=dict)
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     advice: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
+    choices: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     floors: tuple[str, ...] = ()
     leaderboard: tuple[str, ...] = ()
     grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)

@@ -10,8 +10,6 @@ from lpbench.estimators import PrivateMajority, PrivateMean
 from lpbench.experiments import catalogue
 
 METHODS = list(catalogue.methods())
-#: The first registered method of each family; the slow test has them all.
-FAMILIES = list({catalogue.method(name).estimator_class.__module__: name for name in reversed(METHODS)}.values())
 #: Methods whose users protect nothing, or are not asked.
 APART = "does not apply"
 
@@ -24,13 +22,6 @@ def test_there_are_enough_of_them():
 @pytest.mark.parametrize("model", [PrivateMean(), PrivateMajority()], ids=lambda model: type(model).__name__)
 def test_a_mutant_is_caught(model, mutant):
     assert mutant_row("", model, mutant).caught_by in ("sealed", "account", "rows", "law")
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_one_mutant_of_each_family_is_caught(name):
-    """In turn; the slow test has them all, of every method."""
-    mutant = MUTANTS[METHODS.index(name) % len(MUTANTS)]
-    assert mutant_row(name, table.estimator_of(name), mutant).caught_by
 
 
 @pytest.mark.slow

@@ -279,7 +279,7 @@ def network(d, h, seed=3):
 
 
 @pytest.mark.parametrize(("model", "parameters"), [(Linear(np.array([0.4, -1.0, 0.3])), 3), (network(2, 2), 9)])
-@pytest.mark.parametrize("budget", [2.0, math.inf])
+@pytest.mark.parametrize("budget", [2.0, pytest.param(math.inf, marks=pytest.mark.slow)])
 def test_a_pass_has_the_law_of_users_asked_one_after_the_other(model, parameters, budget):
     """Kolmogorov-Smirnov on 1500 last models of either kind, at three rows and on their mean; each at 5e-8."""
     records, rows = Records(X[:4, :2], Y[:4]), np.array([[0.2, 0.9, 1.0], [-1.0, 0.5, 1.0], [0.0, 0.0, 1.0]])

@@ -29,7 +29,7 @@ METHODS = registry.methods()
 SELECTORS = [s for name, m in METHODS.items() for s in [name, *(f"{name}[variant={v}]" for v in m.variants)]]
 #: One selector for every estimator class and set of searched parameters: batches, order and processes are the class's.
 KINDS = list({(m.estimator_class, frozenset(m.grid)): name for name, m in reversed(METHODS.items())}.values())
-ONCE_A_KIND = ("batches", "determinism", "workers")
+ONCE_A_KIND = ("sweep", "batches", "determinism", "workers")
 
 
 def build(name: str, preset: dict, **params) -> LocalEstimator:
@@ -54,6 +54,12 @@ def test_a_grid_is_expanded_in_scikit_learns_order():
 @pytest.mark.parametrize(("name", "preset"), MODELS)
 def test_scikit_learn_checks(name, preset):
     check_with_scikit_learn(build(name, preset))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("selector", [s for s in SELECTORS if s not in KINDS])
+def test_sweeps_of_methods_of_the_same_kind(selector):
+    METHOD_CHECKS["sweep"](selector)
 
 
 @pytest.mark.parametrize("selector", SELECTORS)

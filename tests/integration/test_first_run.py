@@ -45,6 +45,7 @@ def processor_seconds(code: str, *argv: str) -> float:
     return sum(after[2:4]) - sum(before[2:4])
 
 
+@pytest.mark.slow
 def test_starts_take_a_few_times_as_long_as_importing_numpy(tmp_path):
     """numpy takes about 0.1 s: 2.5 s for a stored cell, 1 s for help, a typo and the lists."""
     stored = [*FAST, f"results_dir={tmp_path}", "method=histoftree_cart", "epsilon=2"]

@@ -18,6 +18,7 @@ SETS = {"classification": ["breast_cancer"], "regression": ["diabetes_progressio
 pytestmark = pytest.mark.skipif(not machines.machines(), reason="the processor cannot stand for others")
 
 
+@pytest.mark.slow
 def test_an_old_processor_gives_the_same_scores(tmp_path):
     """Everything at once that an old processor does otherwise."""
     known = {machine.name: machine.environment for machine in machines.machines()}

@@ -9,11 +9,16 @@ import pytest
 
 from lpbench.experiments import catalogue
 from lpbench.papers.field import PAPER
-from lpbench.papers.field.advice import FILE, GIVEN, first_of, may_use, n_users, read_advice, write_advice
+from lpbench.papers.field.advice import FILE, GIVEN, first_of, may_use, n_users, read_advice, read_choices, write_advice
 from lpbench.papers.field.ranking import NON_PRIVATE
+from lpbench.paths import ROOT
 from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.entries import Entry
+from lpbench.reporting.pages.site import USE, choices_of
+from lpbench.reporting.render import render
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
+from tests.reporting.test_html import Page
 
 SETS = {
     "field/classification": ["titanic", "anonymity", "employ", "magic[private_fraction=0.265]"],
@@ -183,3 +188,23 @@ def test_a_page_names_few_of_the_methods_that_are_not_told_apart():
     assert first_of("") == "–"
     assert first_of("A, b; C") == "A, b; C"
     assert first_of("A; B; C; D; E") == "A; B; C and 2 more"
+
+
+def test_choices_are_losses_over_the_least_without_privacy_and_the_page_of_the_committed_ones_is_well_formed(tmp_path):
+    (tmp_path / FILE).write_text("given,users,epsilon,method,title\npublic features,any number,1,a[x=1],A\n")
+    (tmp_path / "summary.csv").write_text(
+        "panel,dataset,method,epsilon,selection,metric,mean\n"
+        "without privacy,s,c,1000,oracle,mse,2\nwithout privacy,s,d,1000,oracle,mse,3\n"
+        "without privacy,t,c,1000,oracle,mse,1\n"
+        ",s,a[x=1],1,tuning_free,mse,4\n,s,a[x=1],1,oracle,mse,1\n,t,a[x=1],1,private,mse,3\n"
+    )
+    found = read_choices(tmp_path)
+    command = "lpbench dataset=NAME method='a[x=1]' epsilon=1"
+    assert found.rows == (("public features", "any number", "1", "A", "2.50 [2.00, 3.00], 2", command),)
+    assert found.legend == "Numbers" and read_choices(tmp_path / "none") is None
+
+    shown = choices_of(Entry(catalogue.experiment(name), ROOT / "results" / "reproduced") for name in PAPER.choices)
+    assert list(shown) == ["Numbers", "Classes"] and all(len(row) == 6 for rows in shown.values() for row in rows)
+    menu = {"pages": [("use.html", USE)], "here": "use.html", "stored": False}
+    page = Page(render("use.html.j2", title=USE, choices=shown, **menu))
+    assert not page.open and {"filters", "numbers", "classes"} <= set(page.ids)

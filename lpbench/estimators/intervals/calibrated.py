@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -29,20 +30,26 @@ class Calibrated(LocalEstimator):
     epsilon: float | None = None
     coverage: float = 0.9
 
-    def _budget(self, estimator: Any) -> float:
-        return check_epsilon(estimator.epsilon if self.epsilon is None else self.epsilon)
+    #: Makes the estimator where none is given.
+    _default: ClassVar[type[LocalEstimator]]
 
-    def _calibrated(
-        self, users: Users, default: LocalEstimator, known: Mapping[str, Any], score: str, reach: float
-    ) -> LocalEstimator:
+    def _inner(self) -> Any:
+        return clone(self._default() if self.estimator is None else self.estimator)
+
+    @property
+    def fit_epsilon(self) -> float:
+        """That of the estimator, unless another is given."""
+        return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
+
+    def _calibrated(self, users: Users, known: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
         """Train on a random part of the users and search the coverage curve on the rest; nobody is asked twice."""
-        estimator = clone(default if self.estimator is None else self.estimator)
+        estimator = self._inner()
         unit = (None, (0.0, 1.0), self.__dict__["domain"])
         if estimator.get_params().get("domain") not in unit:
             raise ConfigurationError(
                 f"the estimator's domain={estimator.domain!r} is not used: pass it as domain= to {type(self).__name__}"
             )
-        epsilon, streams = self._budget(estimator), self._streams()
+        epsilon, streams = self.fit_epsilon, self._streams()
         share = check_number("share", self.share, above=0, below=1)
         level = check_number("coverage", self.coverage, above=0, below=1)
         order = streams.generator("calibrating users").permutation(users.n)
@@ -58,9 +65,23 @@ class Calibrated(LocalEstimator):
         self.curve_ = CoverageCurve(reach, mechanism)
         question = ThresholdQuestion(estimator, score, 0.0, mechanism)
         calibrate(users, order[:n_calibrating], self.curve_, question, level)
+        self.calibrating_ = order[:n_calibrating]
         users.note(f"{n_calibrating} users calibrate")
         return estimator
 
-    def _threshold(self, coverage: float | None) -> float:
+    @abstractmethod
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the interval or set of all labels whose score is at most a threshold."""
+        raise NotImplementedError
+
+    def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
+        """Return what :meth:`within` does at the least threshold that covers enough.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, d)
+        coverage : float, optional
+            None: the one calibrated for.
+        """
         level = self.coverage if coverage is None else check_number("coverage", coverage, above=0, below=1)
-        return self.curve_.threshold(level)
+        return self.within(X, self.curve_.threshold(level))

@@ -34,7 +34,8 @@ class PrivateSets(Calibrated, LocalClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimator_ : LocalClassifier
         Fitted to class numbers.
-    curve_ : CoverageCurve
+    curve_, calibrating_
+        See :class:`PrivateIntervals`.
     guarantee_ : Guarantee
 
     Notes
@@ -43,13 +44,14 @@ class PrivateSets(Calibrated, LocalClassifier):
     """
 
     costs = (150000, 28, 70000)
+    _default = ResidualScore
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
         # The domain is applied before anybody is asked; the inner classifier takes features as they are.
         known = {"classes": np.arange(self.classes_.size), "domain": None}
-        self.estimator_ = self._calibrated(users, ResidualScore(), known, "class", 1.0)
+        self.estimator_ = self._calibrated(users, known, "class", 1.0)
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
@@ -58,12 +60,12 @@ class PrivateSets(Calibrated, LocalClassifier):
         probabilities: np.ndarray = self.estimator_.predict_proba(X)
         return probabilities
 
-    def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
-        """Return sets that hold the class with probability ``coverage``, by default the one calibrated for.
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the sets of classes whose probability is at least one minus a threshold.
 
         Returns
         -------
         boolean ndarray of shape (m, n_classes)
             True where the class is in the set, in the order of ``classes_``.
         """
-        return 1.0 - self.predict_proba(X) <= self._threshold(coverage)
+        return 1.0 - self.predict_proba(X) <= threshold

@@ -42,6 +42,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         Fitted to the users who train.
     curve_ : CoverageCurve
         What the calibrating users answered.
+    calibrating_ : int ndarray
+        Who calibrated, in rows of the sample.
     guarantee_ : Guarantee
         Of the user who spends most; the note counts calibrating users.
 
@@ -53,12 +55,13 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     """
 
     costs = (0, 22, 70000)
+    _default = ResidualGP
 
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
         lo, hi = self.y_range_
         known = {"y_range": self.y_range_, "domain": (0.0, 1.0)}
-        self.estimator_ = self._calibrated(users, ResidualGP(), known, "residual", max(hi - lo, 1e-12))
+        self.estimator_ = self._calibrated(users, known, "residual", max(hi - lo, 1e-12))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -67,8 +70,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         predictions: np.ndarray = self.estimator_.predict(X)
         return predictions
 
-    def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
-        """Return intervals that hold a share ``coverage`` of the labels, by default the one calibrated for.
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the ends of the intervals of labels whose residual is at most a threshold.
 
         Returns
         -------
@@ -76,5 +79,4 @@ class PrivateIntervals(Calibrated, LocalRegressor):
             Lower and upper ends, within the public range.
         """
         centre = self.predict(X)
-        half = self._threshold(coverage)
-        return np.clip(np.column_stack([centre - half, centre + half]), *self.y_range_)
+        return np.clip(np.column_stack([centre - threshold, centre + threshold]), *self.y_range_)

@@ -222,6 +222,33 @@ def read_advice(folder: Path) -> PlainTable | None:
     )  # fmt: skip
 
 
+def read_choices(folder: Path) -> PlainTable | None:
+    """Lay out the advice as answers to "What should I use?": loss relative to no privacy, and the command.
+
+    A loss is a mean squared error, or one minus the score of classes, over the least one of any method without privacy
+    on the same data set.
+    """
+    advice, scores = Path(folder) / FILE, Path(folder) / "summary.csv"
+    if not (advice.is_file() and scores.is_file()):
+        return None
+    table = pd.read_csv(scores)
+    numbers = bool((table["metric"] == "mse").all())
+    loss = table["mean"] if numbers else 1.0 - table["mean"]
+    free = table["panel"] == NON_PRIVATE
+    relative = loss / table["dataset"].map(loss[free].groupby(table["dataset"]).min())
+    fair = table.assign(relative=relative)[~free & (table["selection"] != "oracle")]
+    rows = []
+    for row in pd.read_csv(advice).itertuples():
+        here = fair[(fair["method"] == row.method) & (fair["epsilon"] == row.epsilon)]
+        found = here.groupby("dataset")["relative"].min()
+        said = f"{found.median():.2f} [{found.min():.2f}, {found.max():.2f}], {found.size}"
+        name = row.method if "[" not in row.method else f"'{row.method}'"
+        command = f"lpbench dataset=NAME method={name} epsilon={row.epsilon:g}"
+        rows.append((row.given, row.users, f"{row.epsilon:g}", row.title, said, command))
+    heads = ("public", "users", "ε", "use", "loss / loss without privacy: median [range], sets", "command")
+    return PlainTable("Numbers" if numbers else "Classes", heads, tuple(rows))
+
+
 def first_of(names: str) -> str:
     """The first of a list of names and the number of the others; the file has all."""
     found = names.split("; ") if names else []

@@ -38,9 +38,12 @@ from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
-from lpbench.reporting.paper import Page, Paper, errata, page_of, papers
+from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers
 from lpbench.reporting.render import render
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
+
+#: Title of the page with the advice of all experiments.
+USE = "What should I use?"
 
 
 def write_pages(
@@ -135,6 +138,7 @@ class Site:
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.findings = [] if study else findings(self.wins, self.claims, entries, cards)
+        self.choices = {} if study else choices_of(entries)
 
     def _paper(self, name: str) -> Paper:
         return self.known.get(name, Paper(name, name))
@@ -147,7 +151,8 @@ class Site:
 
     def write(self, place: Place) -> list[Path]:
         """Write all pages of one place."""
-        boards = [("leaderboard.html", "Leaderboard")] if self.lines else []
+        boards = [("use.html", USE)] if self.choices else []
+        boards += [("leaderboard.html", "Leaderboard")] if self.lines else []
         boards += [("explorer.html", "Explorer")] if self.explored else []
         audits = [("audit.html", "Audit")] if place.audited else []
         audits = [*([("causes.html", CAUSES)] if self.causes else []), *audits]
@@ -168,6 +173,8 @@ class Site:
         if self.lines:
             write_text(as_script(self.lines, self.view), place.folder / "leaderboard.js")
             contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))
+        if self.choices:
+            contents.append(("use", "use.html", {"title": USE, "choices": self.choices}))
         if self.explored:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
             about = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES, "data": place.data}
@@ -285,6 +292,17 @@ class Site:
             "headline": headline([], mine),
             "artefacts": dict(self.units[e.name]["group"] for e in mine if e.was_run and is_numbered(e.name)),
         }
+
+
+def choices_of(entries: Iterable[Entry]) -> dict[str, list[tuple[str, ...]]]:
+    """Answers to "What should I use?", by the headings of their tables; empty where no experiment gives any."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for entry in entries:
+        read = paper_of(entry.name).choices.get(entry.name)
+        table = read(entry.folder) if read and entry.was_run else None
+        if table is not None:
+            found.setdefault(table.legend, []).extend(table.rows)
+    return found
 
 
 def alone(experiment: str) -> str:

@@ -37,6 +37,7 @@ def with_mlflow(results: Path) -> list[str]:
 RUNS = 7
 
 
+@pytest.mark.slow
 def test_two_first_runs_in_one_folder_log_to_mlflow_at_once(tmp_path, sound):
     command = [sys.executable, "-m", "lpbench", *with_mlflow(tmp_path)]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
@@ -57,7 +58,8 @@ def fill(path: Path, left: int) -> None:
     path.write_bytes(bytes(max(disk.f_bavail * disk.f_bsize - left, 0)))
 
 
-@pytest.mark.parametrize("room", [0, *(pytest.param(room, marks=pytest.mark.slow) for room in (100_000, 900_000))])
+@pytest.mark.slow
+@pytest.mark.parametrize("room", [0, 100_000, 900_000])
 def test_mlflow_on_a_full_disk_costs_neither_results_nor_report(tmp_path, sound, room):
     """No room for its file; for a part of it; for the file, but not for the runs."""
     disk, results = tmp_path / "small", tmp_path / "results"
@@ -93,6 +95,7 @@ def test_a_disk_that_fills_during_a_run_with_mlflow(tmp_path, sound, room):
     assert len(tracked(tmp_path)) == len(set(tracked(tmp_path))) == RUNS
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_refuses_mlflow_and_report_in_a_sentence(tmp_path, sound):
     results = tmp_path / "results"
     shutil.copytree(sound, results)

@@ -88,6 +88,7 @@ def test_workers_of_an_audit_end_with_a_parent_that_was_killed():
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_two_runs_in_one_folder_at_once(tmp_path, sound):
     command = [sys.executable, "-m", "lpbench", *words(tmp_path, "--workers", "1")]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]

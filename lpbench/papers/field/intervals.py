@@ -1,0 +1,115 @@
+"""``field/intervals``: coverage and width of private intervals and sets, beside the same model's with exact labels.
+
+The exact threshold is that of split conformal prediction on the scores of the same calibrating users [1]_.
+
+References
+----------
+.. [1] J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman, "Distribution-free predictive inference for
+   regression", JASA 113, 2018.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import write_csv
+from lpbench.datasets import make_problem
+from lpbench.errors import ClippingWarning
+from lpbench.estimators import PrivateIntervals, PrivateSets
+from lpbench.estimators.intervals.coverage import SCORES
+from lpbench.experiments.experiment import Experiment
+from lpbench.problem import Problem
+from lpbench.reporting.cards import dataset_title
+from lpbench.reporting.plain_table import PlainTable
+from lpbench.seeds import Streams
+from lpbench.selectors import parse_selector
+
+FILE = "intervals.csv"
+MEASURED = ("coverage", "width", "exact_coverage", "exact_width")
+#: Nominal coverage, and n epsilon^2 from which the calibrating users tell enough for a narrow interval.
+COVERAGE, ENOUGH = 0.9, 1e4
+#: What is asked for: coverage there, width there in exact widths, and coverage everywhere.
+HELD, WIDTH, LEAST = (0.88, 0.94), 1.3, 0.88
+
+
+def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
+    """Write one row a data set and budget: mean coverage and width over the splits, private and exact."""
+    rows = []
+    for selector in experiment.settings["datasets"]:
+        for epsilon in experiment.settings["epsilon"]:
+            runs = []
+            for k in range(experiment.replications):
+                problem = make_problem(*parse_selector(selector), "aligned", {}, k, seed)
+                streams = Streams(seed).child("intervals", dataset=selector, replication=k)
+                runs.append(measured(problem, epsilon, streams))
+            n, found = len(problem.y_train), np.array(runs)
+            cells = dict(zip(MEASURED, found.mean(axis=0), strict=True))
+            error = found[:, 0].std(ddof=1) / math.sqrt(len(found))
+            cells |= {"coverage_se": error, "ratio": cells["width"] / cells["exact_width"]}
+            rows.append(
+                {"dataset": selector, "users": n, "epsilon": epsilon, **cells, "enough": n * epsilon**2 >= ENOUGH}
+            )
+    path = Path(folder) / FILE
+    write_csv(pd.DataFrame(rows), path)
+    return [path]
+
+
+def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float, float, float, float]:
+    """Return coverage and mean width (of classes: size) on the test rows, of the private and of the exact answer."""
+    numbers = problem.y_range is not None
+    kind = PrivateIntervals if numbers else PrivateSets
+    model: Any = kind(epsilon=epsilon, coverage=COVERAGE, random_state=streams).for_problem(problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClippingWarning)  # features are scaled by public rows where there are some
+        model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    here, score = model.calibrating_, SCORES["residual" if numbers else "class"]
+    scores = np.sort(score(model, problem.X_train[here], problem.y_train[here]))
+    rank = math.ceil(COVERAGE * (scores.size + 1))
+    exact = float(scores[rank - 1]) if rank <= scores.size else model.curve_.reach
+    found: list[float] = []
+    for threshold in (model.curve_.threshold(COVERAGE), exact):
+        answer = model.within(problem.X_test, threshold)
+        if numbers:
+            inside = (answer[:, 0] <= problem.y_test) & (problem.y_test <= answer[:, 1])
+            found += [float(inside.mean()), float(np.ptp(answer, axis=1).mean())]
+        else:
+            found += [float(answer[np.arange(len(answer)), problem.y_test].mean()), float(answer.sum(axis=1).mean())]
+    return found[0], found[1], found[2], found[3]
+
+
+def read_intervals(folder: Path) -> PlainTable | None:
+    """The same as a table of a page; None without a run."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        return None
+    rows = pd.read_csv(path)
+    rows["title"] = rows["dataset"].map(dataset_title)
+    cells = tuple(
+        (r.title, f"{r.users}", f"{r.epsilon:g}", f"{r.coverage:.3f} ± {r.coverage_se:.3f}", f"{r.exact_coverage:.3f}",
+         f"{r.ratio:.2f}", "yes" if r.enough else "no")
+        for r in rows.itertuples()
+    )  # fmt: skip
+    heads = ("data set", "users", "ε", "coverage", "coverage, exact labels", "width / exact", f"n ε² ≥ {ENOUGH:,.0f}")
+    return PlainTable(f"Intervals and sets of nominal coverage {COVERAGE:g}", heads, cells, _conclusion(rows))
+
+
+def _conclusion(rows: pd.DataFrame) -> str:
+    """Where coverage and width are as asked for."""
+    narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
+    held = narrow["coverage"].between(*HELD)
+    said = [
+        f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {HELD[0]} and {HELD[1]} in {held.sum()} of "
+        f"{len(narrow)} cells, width at most {WIDTH} exact ones in {(narrow['ratio'] <= WIDTH).sum()}; coverage at "
+        f"least {LEAST} in {len(rows) - len(low)} of all {len(rows)}."
+    ]
+    where = {"Below that coverage": low, "Wider": narrow[narrow["ratio"] > WIDTH], "Outside": narrow[~held]}
+    for word, part in where.items():
+        cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in part.itertuples()]
+        said += [f"{word} (coverage, width): {'; '.join(cells)}."] if cells else []
+    return " ".join(said)
