@@ -51,14 +51,18 @@ def test_command_line(tmp_path, few, capsys):
     assert all(row.startswith("private_mean,") and not row.endswith(",") for row in rows)
 
 
-def test_one_method_is_audited_as_in_the_table_and_nothing_is_written(tmp_path, capsys):
+@pytest.mark.parametrize("others", [(), pytest.param(("private_majority",), marks=pytest.mark.slow)])
+def test_methods_are_audited_as_in_the_table_and_nothing_is_written(others, tmp_path, capsys):
     arguments = ["--samples", "4000", "--seed", "1", "--workers", "1", "--results", str(tmp_path)]
-    assert main(["audit", "--method", "private_mean", *arguments]) == 0
-    first, caught, *mutants = capsys.readouterr().out.splitlines()
+    named = [word for name in ("private_mean", *others) for word in ("--method", name)]
+    assert main(["audit", *named, *arguments]) == 0
+    first, *more = capsys.readouterr().out.splitlines()
+    further, (caught, *mutants) = more[: len(others)], more[len(others) :]
     row = table.audit("method", "private_mean", samples=4000, seed=1)
     assert first.startswith("private_mean (ldp): states 1, loses 1,") and f"{row.lower_bound:.6g}" in first
-    assert "asked: " in first
-    n = len(MUTANTS)
+    assert all("asked: " in line for line in (first, *further))
+    assert [line.partition(" ")[0] for line in further] == list(others)
+    n = (1 + len(others)) * len(MUTANTS)
     assert caught == f"{n} of {n} mutants caught, 0 complaints about methods" and len(mutants) == n
     assert not any(tmp_path.iterdir())
 

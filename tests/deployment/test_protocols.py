@@ -178,7 +178,10 @@ def test_same_draws_give_the_same_model_to_the_last_bit(name):
     assert (name == "CalibratedScore, many cells") <= (getattr(received, "n_cells_", 0) > 4)
 
 
-@pytest.mark.parametrize("name", ["HistOfTree, personal grr", "LPCT, discrete"])
+@pytest.mark.parametrize(
+    "name",
+    ["HistOfTree, personal grr", "LPCT, discrete", pytest.param("CalibratedScore, subsets", marks=pytest.mark.slow)],
+)
 def test_order_and_collectors_change_nothing(name):
     (model, make), streams = METHODS[name], Streams(5)
     data, model = make(), model.set_params(random_state=streams)

@@ -83,7 +83,7 @@ def test_show_prints_the_ratios_of_the_papers_table(capsys):
 
 
 @pytest.mark.parametrize("file", ["scores.parquet", "chosen.parquet"])
-def test_damaged_scores_are_named(file, tmp_path):
+def test_damaged_scores_are_named(file, tmp_path, capsys):
     figure = experiment("lpct/figure8")
     groups = [g for g in figure["groups"] if "range_known" in g["dataset"]]
     figure["groups"] = [g | {"dataset": ["range_known"], "epsilon": [8], "values": [20, 40]} for g in groups]
@@ -93,6 +93,10 @@ def test_damaged_scores_are_named(file, tmp_path):
     artefact = Artefact(path.parent, "lpct/figure8")
     with pytest.raises(StoreError, match=rf"{file} is damaged .*run its experiment again"):
         artefact.scores() if file == "scores.parquet" else artefact.full
+    if file == "chosen.parquet":
+        assert main(["explain", "range_known", "lpct_max_edge", "8", "--results", str(tmp_path)]) == 2
+        error = capsys.readouterr().err
+        assert f"{path} is damaged" in error and error.count("\n") == 1
 
 
 def test_a_summary_of_an_earlier_version_is_named(tmp_path, capsys):

@@ -252,6 +252,11 @@ class PGLM(BinaryClassifier):
     delta: float | None = None
     version: str = "text"
 
+    @property
+    def exceeds_budget(self) -> bool:  # type: ignore[override]
+        """``released`` keeps no budget."""
+        return self.version == "released"
+
     def learn(self, users: Users) -> Self:
         """Solve for the coefficients; public features set the scale of the probabilities."""
         self.coef_, self.ridge_ = self._solve(users, users.sums)

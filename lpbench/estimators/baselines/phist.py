@@ -89,6 +89,11 @@ class PHIST(LocalClassifier):
 
     protects = "record"
 
+    @property
+    def exceeds_budget(self) -> bool:  # type: ignore[override]
+        """``released`` keeps no budget."""
+        return self.version == "released"
+
     def learn(self, users: Users) -> Self:
         """Sum the users' votes."""
         if check_choice("version", self.version, VERSIONS) == "released":
