@@ -15,7 +15,7 @@ from lpbench.analysis.rates import (
     slope,
     spearman,
 )
-from lpbench.analysis.scores import check_scores, read_csv, write_csv
+from lpbench.analysis.scores import as_text, check_scores, from_text, read_csv, write_csv
 from lpbench.analysis.selection import Selected, Setting, select, selected_of
 from lpbench.analysis.significance import ALPHA, Marks, better, bolds, holm, signed_rank, stars
 from lpbench.analysis.summary import (
@@ -39,6 +39,7 @@ __all__ = [
     "Selected",
     "Setting",
     "Summary",
+    "as_text",
     "better",
     "bolds",
     "bootstrap",
@@ -47,6 +48,7 @@ __all__ = [
     "competitors",
     "critical_difference",
     "distinct_selections",
+    "from_text",
     "holm",
     "is_preset",
     "is_ranked",

@@ -211,15 +211,23 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
     path : Path
         Floats are written with :data:`WRITTEN_DIGITS` significant digits.
     """
+    write_text(as_text(frame).to_csv(index=False, lineterminator="\n"), path)
+
+
+def as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """The texts that :func:`write_csv` writes."""
     floats = frame.select_dtypes("floating").columns
     frame = frame.assign(**{c: [float(f"{v:.{WRITTEN_DIGITS}g}") for v in frame[c]] for c in floats})
-    text = pd.DataFrame({c: [format_value(v) for v in frame[c]] for c in frame.columns}, columns=frame.columns)
-    write_text(text.to_csv(index=False, lineterminator="\n"), path)
+    return pd.DataFrame({c: [format_value(v) for v in frame[c]] for c in frame.columns}, columns=frame.columns)
 
 
 def read_csv(path: Path) -> pd.DataFrame:
     """Read a table written by :func:`write_csv`; empty texts stay empty, empty numbers are NaN."""
-    frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+    return from_text(pd.read_csv(path, keep_default_na=False, dtype=str))
+
+
+def from_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table of which :func:`as_text` gave the texts."""
     for column in frame.columns:
         if column in _NUMBERS:
             frame[column] = [float(text or "nan") for text in frame[column]]

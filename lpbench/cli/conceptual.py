@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lpbench.cli.rows import read_summary, summary_file
+from lpbench.cli.rows import read_summary
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -20,8 +20,8 @@ from lpbench.selectors import parse_selector
 def print_orders(names: Sequence[str], results: Path, against: Path) -> None:
     """Print the order of the methods here beside the published one, experiment by experiment."""
     for name in names:
-        ours = mean_ranks(read_summary(summary_file(results, f"conceptual/{name}")))
-        theirs = mean_ranks(read_summary(summary_file(against, name)))
+        ours = mean_ranks(read_summary(results / "conceptual", name))
+        theirs = mean_ranks(read_summary(against, name))
         print_order(name, ours, theirs)
         print(f"  table: {results / 'conceptual' / name}")
 

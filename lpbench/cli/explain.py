@@ -14,7 +14,7 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
-from lpbench.paths import RUNS
+from lpbench.paths import REPRODUCED, RUNS
 from lpbench.selectors import parse_selector
 
 if TYPE_CHECKING:
@@ -113,19 +113,16 @@ def _why_no_rank(row: dict[str, Any]) -> str:
 
 def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) -> list[Cell]:
     """Cells of one data set, method and budget: of the runs, else of the committed summary."""
-    from lpbench.analysis import read_csv
-
     found, published = [], []
-    for path in _summaries(results):
-        table = read_csv(path)
+    for folder, table in _summaries(results):
         hit = table[
             _named(table["dataset"], dataset)
             & _named(table["method"], method)
             & (table["epsilon"] == epsilon)
             & (table["mean"].notna())
         ]
-        cells = [(path.parent, row) for row in hit.to_dict("records")]
-        if "reproduced" in path.relative_to(results).parts:
+        cells = [(folder, row) for row in hit.to_dict("records")]
+        if REPRODUCED in folder.relative_to(results).parts:
             published += cells
         else:
             found += cells
@@ -133,12 +130,18 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
     return found or published
 
 
-def _summaries(results: Path) -> Iterator[Path]:
+def _summaries(results: Path) -> Iterator[tuple[Path, pd.DataFrame]]:
     """Summaries of a results folder, without MLflow's copies and without results folders inside it (``runs``)."""
+    from lpbench.analysis import read_csv
+    from lpbench.experiments.results import Results
+
     for path in sorted(results.rglob("summary.csv")):
         between = [folder for folder in path.parents if results in folder.parents]
         if not any(folder.name in ("mlartifacts", RUNS) or (folder / "store").is_dir() for folder in between):
-            yield path
+            yield path.parent, read_csv(path)
+    for folder in (results, results / REPRODUCED):  # of some the scores alone are committed
+        absent = (a for a in Results(folder).finished() if not a.summary_file.is_file())
+        yield from ((a.folder, a.summary) for a in absent if a.summary is not None)
 
 
 def _narrowed(cells: list[Cell], narrowing: dict[str, Any]) -> list[Cell]:

@@ -24,7 +24,6 @@ from lpbench.cli.rows import (
     compare_means,
     line_of,
     read_summary,
-    summary_file,
 )
 from lpbench.cli.sampling import FOLDER, run_sample
 from lpbench.errors import ConfigurationError
@@ -86,7 +85,7 @@ def verify(
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
     names = [job.name for job in jobs]
     for name in names:
-        summary_file(against, name)  # before hours of work that nothing can be compared with
+        read_summary(against, name)  # before hours of work that nothing can be compared with
     if level == "conceptual":
         moved = [with_datasets(job.experiment, datasets) for job in jobs]
         result = run_jobs([Job(e, job.seed) for e, job in zip(moved, jobs, strict=True)], results, runner)
@@ -109,7 +108,7 @@ def verify(
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Lines of both sides that can be compared: of data at hand; of a sample, what a line has from its own scores."""
     here = results if everything else results / FOLDER
-    ours, theirs = (read_summary(summary_file(folder, job.name)) for folder in (here, against))
+    ours, theirs = (read_summary(folder, job.name) for folder in (here, against))
     if not everything:
         return ours[OWN], theirs.loc[theirs.index.isin(ours.index), OWN]
     ours, theirs = (side[[_name(d) not in job.plan.missing for d in _datasets(side)]] for side in (ours, theirs))

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from lpbench.analysis import as_text
 from lpbench.analysis.claims import NO_VERDICT
 from lpbench.errors import ConfigurationError
+from lpbench.experiments.results import Artefact
 
 #: What one line of a summary is about.
 KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
@@ -21,17 +23,18 @@ OWN = ["params", "metric", "mean", "std", "se", "n"]
 LAST_DIGIT = 1.5e-6
 
 
-def summary_file(folder: Path, name: str) -> Path:
-    """``summary.csv`` of an experiment; a ConfigurationError if it is not there."""
-    path = folder / name / "summary.csv"
-    if not path.is_file():
-        raise ConfigurationError(f"{path} is not there: nothing to compare for experiment {name}")
-    return path
+def read_summary(folder: Path, name: str) -> pd.DataFrame:
+    """Texts of an experiment's ``summary.csv``, indexed by what each line is about.
 
-
-def read_summary(path: Path) -> pd.DataFrame:
-    """Read a ``summary.csv`` as text, indexed by what each line is about."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False).set_index(KEYS)
+    Raises
+    ------
+    ConfigurationError
+        The folder holds neither the file nor the scores of which it is made.
+    """
+    found = Artefact(folder / name, name).summary
+    if found is None:
+        raise ConfigurationError(f"{folder / name / 'summary.csv'} is not there: nothing to compare for {name}")
+    return as_text(found).set_index(KEYS)
 
 
 @dataclass(frozen=True)

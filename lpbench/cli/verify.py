@@ -77,12 +77,13 @@ def command(
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
     if level == "conceptual" and not experiments:
         raise ConfigurationError("name an experiment whose methods are to be compared: histoftree/table1, say")
-    chosen = list(catalogue.experiments(naming.matching(experiments)).values())
-    if not experiments:
-        chosen = [e for e in chosen if e.kind in ("table", "figure") and (against / e.name / "summary.csv").is_file()]
     from lpbench.cli import levels
     from lpbench.experiments.job import job_of
+    from lpbench.experiments.results import Artefact
 
+    chosen = list(catalogue.experiments(naming.matching(experiments)).values())
+    if not experiments:
+        chosen = [e for e in chosen if e.kind in ("table", "figure") and Artefact(against / e.name, e.name).was_run]
     results = results or (results_folder() / "verify" / level).resolve()
     seed = SEED if same_seed else SEED + 1 if seed is None else seed
     jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]

@@ -23,7 +23,7 @@ from typing import Any
 import pandas as pd
 from pyarrow import ArrowException
 
-from lpbench.analysis import SUMMARY_COLUMNS, Summary, read_csv
+from lpbench.analysis import SUMMARY_COLUMNS, Summary, as_text, from_text, read_csv
 from lpbench.analysis.scores import CELL
 from lpbench.errors import NotRunError, StoreError
 from lpbench.experiments import catalogue, committed
@@ -145,8 +145,10 @@ class Artefact:
 
     @cached_property
     def summary(self) -> pd.DataFrame | None:
-        """The summary with seven significant digits; None without a run."""
-        return self._csv(self.summary_file)
+        """The summary with seven significant digits, from its file or the committed scores; None without a run."""
+        if self.summary_file.is_file() or self.full is None:
+            return self._csv(self.summary_file)
+        return from_text(as_text(self.full.table))
 
     @cached_property
     def comparison(self) -> pd.DataFrame | None:

@@ -118,7 +118,7 @@ def test_a_sample_has_every_method_of_every_experiment_and_does_not_depend_on_th
 
 def test_statistical_another_seed_gives_comparable_numbers(home, capsys):
     assert verify(home, "statistical", "other", "--all") == 0
-    ours, theirs = (rows.read_summary(home / f / "own" / "small" / "summary.csv") for f in ("other", "published"))
+    ours, theirs = (rows.read_summary(home / f, "own/small") for f in ("other", "published"))
     compared = rows.compare_means(ours, theirs)
     assert len(compared) == len(theirs) and (compared["ours"] != compared["theirs"]).all()
     out = capsys.readouterr().out

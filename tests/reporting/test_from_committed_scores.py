@@ -3,12 +3,15 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from lpbench.analysis import read_csv
 from lpbench.cli.main import main
 from lpbench.experiments.committed import SCORES
-from lpbench.experiments.results import Results
+from lpbench.experiments.results import Artefact, Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
 from lpbench.reporting.publish import _render_one
@@ -37,6 +40,23 @@ def test_every_experiment_of_the_papers_has_scores(paper):
     results = Results(COMMITTED)
     names = [p.parent.relative_to(COMMITTED).as_posix() for p in (COMMITTED / paper).rglob("summary.csv")]
     assert names and all(results.artefact(name).chosen is not None for name in names)
+
+
+@pytest.mark.parametrize("name", ["lpct/figure10", "label_dp/classes"])
+def test_a_summary_that_is_not_committed_is_read_from_the_scores(name, tmp_path):
+    shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
+    found = Artefact(tmp_path / name, name)
+    assert found.was_run and not found.summary_file.is_file()
+    pd.testing.assert_frame_equal(found.summary, read_csv(COMMITTED / name / "summary.csv"))
+
+
+def test_explain_answers_from_scores_alone(capsys):
+    assert Path("lpct/causes_tables/summary.csv") not in tracked(COMMITTED)
+    row = Results(COMMITTED).artefact("lpct/causes_tables").rows().dropna(subset="mean").iloc[0]
+    words = [row["dataset"], row["method"], f"{row['epsilon']:g}", "--experiment", "lpct/causes_tables"]
+    assert main(["explain", *words, "--results", str(ROOT / "results")]) == 0
+    out = capsys.readouterr().out
+    assert f"mean {row['mean']:.6g}" in out and "  replications 0." in out
 
 
 def test_what_is_committed_is_small():
