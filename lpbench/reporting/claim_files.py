@@ -135,6 +135,15 @@ def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _rounded(arguments: Any) -> Any:
+    """Arguments of a statistic in 12 digits: the last bits of a logarithm are the processor's."""
+    if isinstance(arguments, dict):
+        return {name: _rounded(value) for name, value in arguments.items()}
+    if isinstance(arguments, list):
+        return [_rounded(value) for value in arguments]
+    return float(f"{arguments:.12g}") if isinstance(arguments, float) else arguments
+
+
 def _instance_rows(
     decision: Decision, check: Check, source: str, judged: Judged, cells: _Numbered
 ) -> Iterator[dict[str, Any]]:
@@ -149,7 +158,7 @@ def _instance_rows(
             "high": found.high,
             "outcome": outcome,
             "statistic": instance.statistic,
-            "arguments": json.dumps(instance.arguments, separators=(",", ":")),
+            "arguments": json.dumps(_rounded(instance.arguments), separators=(",", ":")),
             "cells": cells.numbers(instance, source),
         }
     whole = judged.whole

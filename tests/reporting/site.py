@@ -53,4 +53,7 @@ def write_site(results: Path) -> Path:
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
     write_report(*content)
     write_pages(*content, CARDS)
+    study = (*content[:-1], results)
+    write_report(*study)
+    write_pages(*study, CARDS, study="Two papers")
     return folder

@@ -198,8 +198,10 @@ def _settle(figure: Figure) -> None:
     The last bits of what the layout's solver finds depend on where its objects lie in memory, and names inside an SVG
     file are made from all bits.
     """
-    for _ in range(2):  # axes of a fixed aspect find their place only in a second pass
-        figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        for _ in range(2):  # axes of a fixed aspect find their place only in a second pass
+            engine.execute(figure)
     figure.set_layout_engine("none")
     for ax in figure.axes:
         ax.set_position(tuple(np.round(ax.get_position(original=True).bounds, 9)))

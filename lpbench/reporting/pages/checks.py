@@ -33,17 +33,15 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: 
         if stem == "audit" and place.audited:
             # it has a page of its own
             continue
-        table = csv_table(place.report / f"{stem}.csv")
+        table = csv_table(place.folder / f"{stem}.csv")
         if table is None:
             absent.append(f"{stem}.csv")
             continue
         if table[0][0] == "artefact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
-        file = f"{stem}.csv", f"{place.data}{stem}.csv"
-        picture = f"{stem}.svg" if (place.report / f"{stem}.svg").is_file() else ""
+        picture = f"{stem}.svg" if (place.folder / f"{stem}.svg").is_file() else ""
         shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
-        picture = place.data + picture if picture else ""
-        found.append(shown | {"command": COMMANDS.get(stem, ""), "file": file, "picture": picture})
+        found.append(shown | {"command": COMMANDS.get(stem, ""), "picture": picture})
     return {
         "title": "About",
         "found": found,

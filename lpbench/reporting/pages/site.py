@@ -60,9 +60,8 @@ def write_pages(
 ) -> list[Path]:
     """Write ``index.html``, a page a paper, ``checks.html`` (About) and ``audit.html`` (if ``audit.json`` is there).
 
-    They are written twice: the pages in ``folder`` stand on their own, those in ``results_dir`` lie next to the scores
-    and link to every replication. Those of a study are next to the scores and nowhere else; where it has one page, that
-    is its ``index.html``.
+    Those of a study lie next to the scores and link to every replication; where it has one page, that is its
+    ``index.html``.
 
     Parameters
     ----------
@@ -85,12 +84,9 @@ def write_pages(
     """
     results_dir, folder = Path(results_dir), Path(folder)
     entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
-    places = [Place(folder, folder, stored=bool(study))]
-    if not study and folder.resolve() != results_dir.resolve():
-        places.append(Place(results_dir, folder, stored=True))
     causes = None if study else causes_page(results_dir, folder, cards)
     site = Site(entries, folder, missing, environment, cards, causes, study)
-    return [path for place in places for path in site.write(place)]
+    return site.write(Place(folder, stored=bool(study)))
 
 
 def write_experiment_page(
@@ -108,11 +104,11 @@ def write_experiment_page(
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
         site = Site([Entry(experiment, results_dir)], Path(folder), [], environment, cards)
-        return site.write_alone(Place(results_dir, results_dir, stored=True))
+        return site.write_alone(Place(results_dir, stored=True))
 
 
 class Site:
-    """Content of all pages, computed once for both places they are written to."""
+    """Content of all pages."""
 
     def __init__(
         self,
@@ -151,7 +147,7 @@ class Site:
         return shown | set_apart(shown)
 
     def write(self, place: Place) -> list[Path]:
-        """Write all pages of one place."""
+        """Write all pages."""
         further = [("explorer.html", "Explorer")] if self.explored else []
         further += [("causes.html", CAUSES)] if self.causes else []
         if not self._is_one_page:
@@ -168,11 +164,12 @@ class Site:
             "pages": [(file, label) for file, label, there in menu if there],
             "selections": SELECTIONS,
             "stored": place.stored,
+            "audited": place.audited and audit_verdict(place.folder),
         }
         contents = [("paper", self._file(p), self._paper_page(p, place)) for p in self.papers]
         if place.audited:
-            names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.report / n).is_file()]
-            content = audit_page(place.report) | {"files": [(n, place.data + n) for n in names]}
+            names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
+            content = audit_page(place.folder) | {"files": names}
             contents.append(("audit", "audit.html", content))
         pictured = None if place.stored or self.study else below_the_floor(self.wins, PICTURE)
         if pictured is not None:
@@ -184,7 +181,7 @@ class Site:
             contents.append(("use", "use.html", {"title": USE, "choices": self.choices}))
         if self.explored:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
-            content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES, "data": place.data}
+            content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES}
             contents.append(("explorer", "explorer.html", content))
         if self.causes:
             contents.append(("causes", "causes.html", self.causes))
@@ -280,11 +277,9 @@ class Site:
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
             "top": in_view(self.lines, self.view)[:5],
             "view": self.view,
-            "audited": audit_verdict(place.report) if place.audited else "",
             "cards": [self._card(p) for p in self.papers],
             "not_run": not_run(self.entries, self.missing),
             "not_run_in_short": not_run_in_short(self.entries, self.missing),
-            "data": place.data,
         }
 
     def _leaderboard(self) -> dict:

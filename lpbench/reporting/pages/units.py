@@ -47,26 +47,18 @@ class Place:
     Attributes
     ----------
     folder : Path
-        The pages' folder; it holds the artefacts under their entries' addresses.
-    report : Path
-        Folder of ``claims.csv``, ``report.md``, ``timing.csv`` and so on.
+        Holds ``claims.csv``, ``report.md``, ``timing.csv`` and so on, and the artefacts under their entries' addresses.
     stored : bool
         Whether the scores lie next to the artefacts.
     """
 
     folder: Path
-    report: Path
     stored: bool = False
 
     @property
     def audited(self) -> bool:
         """Whether there are findings of a privacy audit."""
-        return (self.report / AUDIT).is_file()
-
-    @property
-    def data(self) -> str:
-        """Path from the pages to the files of the report."""
-        return "" if self.folder == self.report else f"{self.report.relative_to(self.folder).as_posix()}/"
+        return (self.folder / AUDIT).is_file()
 
 
 def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Sequence[Mapping], errata: Sequence) -> dict:

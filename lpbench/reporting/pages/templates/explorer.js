@@ -13,7 +13,7 @@ function explored(name, content) { EXPLORED[name] = content; dispatchEvent(new C
   const load = (name) => new Promise((done, fail) => {
     if (EXPLORED[name]) { done(EXPLORED[name]); return; }
     const option = [...form.elements.experiment.options].find((o) => o.value === name), script = document.createElement("script");
-    script.src = form.getAttribute("data-folder") + option.dataset.script;
+    script.src = "explorer/" + option.dataset.script;
     script.onload = () => done(EXPLORED[name]);
     script.onerror = () => fail(new Error(`${script.src} is missing`));
     document.head.append(script);
