@@ -35,6 +35,12 @@ def test_every_page_of_the_documentation_is_linked_from_another():
         assert re.search(rf"\]\((?:docs/)?{page.name}[)#]", others) or page.name in by_table_of_contents, page.name
 
 
+def test_pages_of_the_documentation_link_to_one_another_and_not_out_of_their_folder():
+    for page in (ROOT / "docs").glob("*.md"):
+        links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        assert [link for link in links if link.startswith("..") or not (page.parent / link).is_file()] == [], page.name
+
+
 def shown_method():
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {"__name__": __name__}
