@@ -1,4 +1,4 @@
-"""Randomizers of labels with one mistake each, twins of those of :mod:`lpbench.estimators.any_learner`."""
+"""Randomizers of labels with one mistake each, twins of those of :mod:`lpbench.estimators.privatised_labels`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.world import repeat
-from lpbench.estimators.any_learner.numbers import levels_channel
+from lpbench.estimators.privatised_labels.numbers import levels_channel
 from lpbench.privacy import (
     Channel,
     Hybrid,

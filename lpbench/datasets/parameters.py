@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lpbench.checks import check_choice, check_flag, check_whole
+from lpbench.datasets.corruption import check_corruption
 from lpbench.datasets.manifest import Manifest
-from lpbench.datasets.stress import check_stress
 from lpbench.errors import ConfigurationError, unknown_name
 
 #: Parameter of every real data set -> its default and its meaning; None stands for a default that depends on the set.
@@ -63,7 +63,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             f"data set {manifest.name}: label_range='scale', but its manifest states no scale of measurement; use "
             "label_range=file, or add `scale: [low, high]` to the manifest"
         )
-    check_stress(manifest.name, manifest.task, resolved)
+    check_corruption(manifest.name, manifest.task, resolved)
     resolved["metric"] = _metric(manifest, resolved["metric"])
     return resolved
 

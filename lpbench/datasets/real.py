@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lpbench.datasets import splits
+from lpbench.datasets.corruption import corrupted_labels, corrupted_public
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import load_table
-from lpbench.datasets.stress import stressed_labels, stressed_public
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.problem import Problem
@@ -49,13 +49,13 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
         reference, scaling = table.X[public][:, order], "public sample"
 
     y = table.y if manifest.task == "regression" else table.y.astype(int)
-    y, y_range = stressed_labels(y, manifest.label_range(params["label_range"]), params["labels"], streams)
+    y, y_range = corrupted_labels(y, manifest.label_range(params["label_range"]), params["labels"], streams)
     parts = {"train": train, "test": test} | ({"public": public} if public.size else {})
     arrays = {f"X_{part}": splits.min_max_scale(table.X[rows][:, order], reference) for part, rows in parts.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
     if public.size:
         sample = arrays["X_public"], arrays["y_public"]
-        arrays["X_public"], arrays["y_public"] = stressed_public(*sample, params["public_sample"], streams)
+        arrays["X_public"], arrays["y_public"] = corrupted_public(*sample, params["public_sample"], streams)
     return Problem(
         **arrays,
         y_range=y_range,

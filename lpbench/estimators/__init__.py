@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lpbench.estimators.any_learner import PrivateLabelsClassifier, PrivateLabelsRegressor
     from lpbench.estimators.baselines import (
         CT,
         DT,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     )
     from lpbench.estimators.lpct import LPCT, LPCTPrune
     from lpbench.estimators.private_selection import PrivateSelectionClassifier, PrivateSelectionRegressor
+    from lpbench.estimators.privatised_labels import PrivateLabelsClassifier, PrivateLabelsRegressor
     from lpbench.estimators.psgd import PSGD
     from lpbench.estimators.public_sample import (
         LPDTRegressor,
@@ -89,7 +89,7 @@ __all__ = [
 
 #: The families and their names, as above.
 _FAMILIES = {
-    "any_learner": "PrivateLabelsClassifier PrivateLabelsRegressor",
+    "privatised_labels": "PrivateLabelsClassifier PrivateLabelsRegressor",
     "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateMajority PrivateMean",
     "histoftree": "AdHistOfTree HistOfTree",
     "intervals": "PrivateIntervals PrivateSets",

@@ -1,7 +1,9 @@
-"""Why numbers differ: how far from a paper's numbers each reading lies, all on the same replications (``causes.csv``),
-and each number that stays outside, with its cause (``causes_cells.csv``).
+"""Why numbers differ: the distance of each interpretation from a paper's numbers, and causes of the rest.
 
-The readings are :class:`lpbench.reporting.ladders.Ladder`; papers state them as data.
+``causes.csv`` compares the interpretations on the same replications; ``causes_cells.csv`` has a cause for each number
+that none of them meets.
+
+Papers state them as data: :class:`lpbench.reporting.interpretations.Candidates`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from lpbench.analysis.variants import bare_name
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
-from lpbench.reporting.ladders import SUPPORT, Ladder, Step, Total
+from lpbench.reporting.interpretations import SUPPORT, Candidates, Step, Total
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -35,7 +37,7 @@ CELL_COLUMNS = [
 ]
 
 
-def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
+def distances(candidates: Candidates, results: Results) -> pd.DataFrame:
     """Distance of every step from the published numbers: a row each, in the order of the steps.
 
     All steps are compared on the published numbers and the replications that every one of them has.
@@ -45,24 +47,24 @@ def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
     NotRunError
         A step was not run, or its scores by replication are not at hand.
     """
-    cells, ours, replications = _by_step(ladder, results)
+    cells, ours, replications = _by_step(candidates, results)
     rows = []
-    for number, (step, values) in enumerate(zip(ladder.steps, ours, strict=True)):
-        apart = _apart(ladder, cells, values)
+    for number, (step, values) in enumerate(zip(candidates.steps, ours, strict=True)):
+        apart = _apart(candidates, cells, values)
         rows.append(
             {
-                "what": ladder.what,
-                "artefact": " ".join(ladder.artefacts),
-                "mask": ladder.mask,
+                "what": candidates.what,
+                "artefact": " ".join(candidates.artefacts),
+                "mask": candidates.mask,
                 "method": step.method,
                 "step": number,
                 "reading": step.reading,
                 "support": step.support,
                 "replications": replications,
                 "cells": len(apart),
-                "within": float(np.mean(np.abs(apart) <= ladder.tolerance)) if len(apart) else np.nan,
-                "tolerance": ladder.tolerance,
-                "relative": ladder.relative,
+                "within": float(np.mean(np.abs(apart) <= candidates.tolerance)) if len(apart) else np.nan,
+                "tolerance": candidates.tolerance,
+                "relative": candidates.relative,
                 "median": float(np.median(apart)) if len(apart) else np.nan,
                 "median_size": float(np.median(np.abs(apart))) if len(apart) else np.nan,
             }
@@ -70,31 +72,36 @@ def distances(ladder: Ladder, results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _by_step(ladder: Ladder, results: Results) -> tuple[pd.DataFrame, np.ndarray, int]:
+def _by_step(candidates: Candidates, results: Results) -> tuple[pd.DataFrame, np.ndarray, int]:
     """The published numbers that all steps have, the value of each step for them, and the replications behind it."""
-    cells = pd.concat([published_cells(name).assign(experiment=name) for name in ladder.artefacts], ignore_index=True)
-    cells = cells[(cells["method"].map(bare_name) == ladder.method) & cells["published"].notna()]
-    cells = cells[cells["mask"] == ladder.mask] if ladder.mask else cells
-    found = [_chosen(ladder, step, results) for step in ladder.steps]
+    cells = pd.concat(
+        [published_cells(name).assign(experiment=name) for name in candidates.artefacts], ignore_index=True
+    )
+    cells = cells[(cells["method"].map(bare_name) == candidates.method) & cells["published"].notna()]
+    cells = cells[cells["mask"] == candidates.mask] if candidates.mask else cells
+    found = [_chosen(candidates, step, results) for step in candidates.steps]
     replications = min(int(rows["replication"].max()) + 1 for rows in found)
-    means = [_means(ladder, step, rows, replications, results) for step, rows in zip(ladder.steps, found, strict=True)]
+    means = [
+        _means(candidates, step, rows, replications, results)
+        for step, rows in zip(candidates.steps, found, strict=True)
+    ]
     ours = np.array([[_look_up(cell, table) for cell in cells.to_dict("records")] for table in means])
     common = np.isfinite(ours).all(axis=0)
     return cells[common], ours[:, common], replications
 
 
-def _apart(ladder: Ladder, cells: pd.DataFrame, values: np.ndarray) -> np.ndarray:
+def _apart(candidates: Candidates, cells: pd.DataFrame, values: np.ndarray) -> np.ndarray:
     printed = cells["published"].to_numpy(dtype=float)
-    return (values - printed) / np.abs(printed) if ladder.relative else values - printed
+    return (values - printed) / np.abs(printed) if candidates.relative else values - printed
 
 
 def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
     """Write ``causes.csv``: the candidate interpretations whose experiments were run."""
     results, parts = Results(results_dir), []
     for paper in papers:
-        for ladder in paper.ladders:
+        for candidates in paper.interpretations:
             try:
-                parts.append(distances(ladder, results).assign(paper=paper.name))
+                parts.append(distances(candidates, results).assign(paper=paper.name))
             except NotRunError:
                 continue
     table = pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
@@ -151,12 +158,12 @@ def _variant(method: str) -> Any:
 def write_cells(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
     """Write ``causes_cells.csv``: each number that the last configuration of a total leaves outside, with its cause.
 
-    The cause is a proof that the number cannot be, else a known error of the print, else the best supported reading
-    that meets it, else "none found".
+    The cause is a proof that our data rule the number out, else a known error of the print, else the best supported
+    interpretation that meets it, else "none found".
     """
     results, rows = Results(results_dir), {}
     for paper in papers:
-        met = _met_by_readings(paper, results)
+        met = _met_by_interpretations(paper, results)
         for total in paper.totals:
             configuration = list(total.configurations)[-1]
             one = _standing(total, configuration, results)
@@ -176,39 +183,39 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["experiment"], row["dataset"], row["mask"], row["method"], *numbers)
 
 
-def _cause(paper: Paper, row: dict[str, Any], reading: tuple[str, str] | None) -> tuple[str, str]:
+def _cause(paper: Paper, row: dict[str, Any], met: tuple[str, str] | None) -> tuple[str, str]:
     for bound in paper.bounds:
         if any(all(row[key] == value for key, value in cell.items()) for cell in bound.cells):
             return "bound", bound.why
     if isinstance(row["note"], str) and row["note"]:
         return "print", row["note"]
-    return reading or ("", "none found")
+    return met or ("", "none found")
 
 
-def _met_by_readings(paper: Paper, results: Results) -> dict[tuple[Any, ...], tuple[str, str]]:
-    """Published number -> support and words of the best supported reading that meets it."""
+def _met_by_interpretations(paper: Paper, results: Results) -> dict[tuple[Any, ...], tuple[str, str]]:
+    """Published number -> support and words of the best supported interpretation that meets it."""
     order, best = list(SUPPORT), dict[tuple[Any, ...], tuple[str, str]]()
-    for ladder in paper.ladders:
+    for candidates in paper.interpretations:
         try:
-            cells, ours, _ = _by_step(ladder, results)
+            cells, ours, _ = _by_step(candidates, results)
         except NotRunError:
             continue
         records = cells.to_dict("records")
-        for step, values in zip(ladder.steps, ours, strict=True):
+        for step, values in zip(candidates.steps, ours, strict=True):
             if step.support in ("tried", "refuted"):
                 continue
-            for cell, apart in zip(records, _apart(ladder, cells, values), strict=True):
+            for cell, apart in zip(records, _apart(candidates, cells, values), strict=True):
                 key = _key(cell | {"method": bare_name(cell["method"])})
                 known = best.get(key)
-                if abs(apart) <= ladder.tolerance and (
+                if abs(apart) <= candidates.tolerance and (
                     known is None or order.index(step.support) < order.index(known[0])
                 ):
                     best[key] = step.support, step.reading
     return best
 
 
-def best_readings(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Numbers met if every method takes the reading that meets most of them: a dictionary for each set of tables.
+def best_interpretations(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Numbers met if every method takes its nearest interpretation: a dictionary for each set of tables.
 
     Chosen by their distance, so that they say what is out of reach and nothing else. ``table`` is ``causes.csv``.
     """
@@ -264,19 +271,21 @@ def bounds(papers: Sequence[Paper], results_dir: Path) -> list[dict[str, str]]:
     return found
 
 
-def readings_tried(papers: Sequence[Paper]) -> dict[str, int]:
-    """Count, for each paper, the readings beside the defaults that were run."""
+def interpretations_tried(papers: Sequence[Paper]) -> dict[str, int]:
+    """Count, for each paper, the interpretations beside the defaults that were run."""
     return {
-        p.name: len({(s.reading, s.method.partition("[")[2]) for ladder in p.ladders for s in ladder.steps[1:]})
+        p.name: len(
+            {(s.reading, s.method.partition("[")[2]) for candidates in p.interpretations for s in candidates.steps[1:]}
+        )
         for p in papers
-        if p.ladders
+        if p.interpretations
     }
 
 
-def _chosen(ladder: Ladder, step: Step, results: Results) -> pd.DataFrame:
+def _chosen(candidates: Candidates, step: Step, results: Results) -> pd.DataFrame:
     """Scores of the best grid points of a step, one row a replication."""
     parts = []
-    for name in (step.experiment,) if step.experiment else ladder.artefacts:
+    for name in (step.experiment,) if step.experiment else candidates.artefacts:
         rows = results.artefact(name).chosen
         if rows is None:
             raise NotRunError(f"{name}: scores by replication are not at hand")
@@ -284,19 +293,19 @@ def _chosen(ladder: Ladder, step: Step, results: Results) -> pd.DataFrame:
         parts.append(rows[rows["panel"] == step.panel] if step.panel else rows)
     rows = pd.concat(parts, ignore_index=True)
     if rows.empty:
-        raise NotRunError(f"{step.method} was not run in {step.experiment or ', '.join(ladder.artefacts)}")
+        raise NotRunError(f"{step.method} was not run in {step.experiment or ', '.join(candidates.artefacts)}")
     return rows
 
 
-def _means(ladder: Ladder, step: Step, rows: pd.DataFrame, replications: int, results: Results) -> pd.DataFrame:
+def _means(candidates: Candidates, step: Step, rows: pd.DataFrame, replications: int, results: Results) -> pd.DataFrame:
     """Mean of each cell over the first replications, in the unit of the paper, under the published budget."""
     rows = rows[rows["replication"] < replications]
     keys = ["panel", "dataset", "mask", "epsilon", "x"]
     if " or " in step.method:  # of errors the least is the best
         rows = rows.groupby([*keys, "replication"], dropna=False, sort=False)["value"].min().reset_index()
     table = rows.groupby(keys, dropna=False, sort=False)["value"].mean().rename("ours").reset_index()
-    if ladder.relative:
-        base = _baseline(ladder, step, replications, results)
+    if candidates.relative:
+        base = _baseline(candidates, step, replications, results)
         table["ours"] /= table["dataset"].map(base)
     return table.assign(
         epsilon=table["epsilon"] * step.budget,
@@ -305,9 +314,9 @@ def _means(ladder: Ladder, step: Step, rows: pd.DataFrame, replications: int, re
     )
 
 
-def _baseline(ladder: Ladder, step: Step, replications: int, results: Results) -> dict[str, float]:
+def _baseline(candidates: Candidates, step: Step, replications: int, results: Results) -> dict[str, float]:
     """Mean of the non-private tree by data set, on the same splits: the artefacts', and the step's own where run."""
-    names = [*ladder.artefacts, *([step.experiment] if step.experiment else [])]
+    names = [*candidates.artefacts, *([step.experiment] if step.experiment else [])]
     found: dict[str, float] = {}
     for name in names:
         rows = results.artefact(name).chosen

@@ -22,7 +22,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.cards import card_of, in_print, method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS
+from lpbench.reporting.figures.comparisons import CONSTANT_METHODS
 from lpbench.reporting.paper import paper_of, papers
 
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
@@ -186,7 +186,7 @@ def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.
 
 def published_methods(entry: Entry) -> list[str]:
     """Columns of an experiment that are methods of the papers."""
-    published = {m for p in papers() if p.claims for m in p.methods} - {*FLOORS, *REFERENCES}
+    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANT_METHODS, *REFERENCES}
     methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
     return [m for m in methods if bare_name(m) in published]
 
@@ -260,13 +260,13 @@ def table_of(found: Sequence[Headline]) -> pd.DataFrame:
 
 
 def in_groups(claims: Iterable[tuple[str, str]]) -> str:
-    """Count claims by status and dependence: reproduced against print, held without a print, dependent on a reading."""
+    """Count claims by status and dependence: reproduced, held without a print, dependent on an interpretation."""
     found = list(claims)
     firm = [status for status, depends in found if depends != "yes"]
     unknown = sum(depends == "unknown" for _, depends in found)
     return (
         f"{firm.count(REPRODUCED)} reproduced against print, {firm.count(SUPPORTED)} hold here where the paper prints "
-        f"no number to compare, {len(found) - len(firm)} depend on a reading that the paper leaves open"
+        f"no number to compare, {len(found) - len(firm)} depend on how an open point of the paper is interpreted"
         + f" (not known for {unknown}: other configurations have no scores by replication)"
         * (unknown > 0)
     )

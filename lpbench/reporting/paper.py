@@ -21,7 +21,7 @@ from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.paths import own_folders
-from lpbench.reporting.ladders import Bound, Ladder, Total
+from lpbench.reporting.interpretations import Bound, Candidates, Total
 from lpbench.reporting.plain_table import PlainTable, RateGrid
 
 
@@ -199,7 +199,7 @@ class Paper:
         Printed name of the variant that a method without a named variant is, in figures that show several.
     causes : tuple of Cause
         Known causes of differences from the published numbers.
-    ladders : tuple of Ladder
+    interpretations : tuple of Candidates
         Interpretations of unspecified settings, from the default to those that were only tried.
     bounds : tuple of Bound
         Printed numbers that cannot be.
@@ -221,7 +221,7 @@ class Paper:
     choices : mapping of str to callable
         Experiment -> function(folder) that lays the same out for the page "What should I use?": what is public, number
         of users, budget, method, loss, command; its legend heads the table.
-    floors : tuple of str
+    baselines : tuple of str
         Experiments that ran the feature-free baselines beside everything else.
     leaderboard : tuple of str
         Experiments whose scores enter the leaderboard; where several have a score, the first counts, and
@@ -256,7 +256,7 @@ class Paper:
     proposed: tuple[str, ...] = ()
     default_variant: str = "default"
     causes: tuple[Cause, ...] = ()
-    ladders: tuple[Ladder, ...] = ()
+    interpretations: tuple[Candidates, ...] = ()
     bounds: tuple[Bound, ...] = ()
     uncounted: tuple[str, ...] = ()
     totals: tuple[Total, ...] = ()
@@ -265,7 +265,7 @@ class Paper:
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     advice: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     choices: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
-    floors: tuple[str, ...] = ()
+    baselines: tuple[str, ...] = ()
     leaderboard: tuple[str, ...] = ()
     grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)
     pages: tuple[Page, ...] = ()

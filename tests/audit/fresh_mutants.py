@@ -127,7 +127,7 @@ def last_block_without_noise() -> contextlib.AbstractContextManager[Any]:
 def rounded_number_noise() -> contextlib.AbstractContextManager[Any]:
     """The noise, not the report, is rounded to three digits "to save bandwidth"; the digits beyond are those of the
     private label."""
-    from lpbench.estimators.any_learner.numbers import NumberDevice
+    from lpbench.estimators.privatised_labels.numbers import NumberDevice
     from lpbench.privacy import Laplace
 
     def report(self, records, question, draws):

@@ -18,11 +18,11 @@ from lpbench.estimators import (
     PrivateLabelsRegressor,
     ResidualGP,
 )
-from lpbench.estimators.any_learner.numbers import NUMBER
 from lpbench.estimators.histoftree.cell_device import CELL
 from lpbench.estimators.lpct.votes import SLOW_VOTE, VOTE
 from lpbench.estimators.private_classes import CLASS
 from lpbench.estimators.private_labels import LABEL
+from lpbench.estimators.privatised_labels.numbers import NUMBER
 from lpbench.estimators.tuning_free.interview import RESIDUAL
 from lpbench.estimators.tuning_free.subset_device import SUBSET
 from lpbench.privacy import Device as UserDevice

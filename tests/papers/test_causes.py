@@ -213,10 +213,12 @@ def test_the_two_wrong_explanations_are_gone():
 
 def test_every_method_of_a_ladder_is_registered_and_published():
     for paper in papers():
-        for ladder in paper.ladders:
-            cells = pd.concat([published_cells(name) for name in ladder.artefacts])
-            assert (cells["method"].str.partition("[")[0] == ladder.method).any(), ladder.what
-            assert all(step.method.partition(" or ")[0].partition("[")[0] == ladder.method for step in ladder.steps)
+        for candidates in paper.interpretations:
+            cells = pd.concat([published_cells(name) for name in candidates.artefacts])
+            assert (cells["method"].str.partition("[")[0] == candidates.method).any(), candidates.what
+            assert all(
+                step.method.partition(" or ")[0].partition("[")[0] == candidates.method for step in candidates.steps
+            )
 
 
 def test_a_cell_is_explained_by_what_concerns_its_method():

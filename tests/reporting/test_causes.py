@@ -13,15 +13,15 @@ from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
 from lpbench.reporting.causes import (
     COLUMNS,
-    best_readings,
+    best_interpretations,
     bounds,
     distances,
-    readings_tried,
+    interpretations_tried,
     totals,
     write_causes,
     write_cells,
 )
-from lpbench.reporting.ladders import SUPPORT, Bound, Ladder, Step
+from lpbench.reporting.interpretations import SUPPORT, Bound, Candidates, Step
 from lpbench.reporting.pages import causes as pages_causes
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.render import render
@@ -30,7 +30,7 @@ from tests.reporting.store import put
 
 NAME, TRIED = "histoftree/table1", "histoftree/causes"
 PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["published"]
-LADDER = Ladder(
+CANDIDATES = Candidates(
     "KRR", (NAME,), "krr", 0.15,
     (
         Step("equal parts", "krr[variant=text]", "silent"),
@@ -61,7 +61,7 @@ def results(tmp_path_factory):
 
 
 def test_steps_are_compared_on_the_same_cells_and_replications(results):
-    table = distances(LADDER, Results(results))
+    table = distances(CANDIDATES, Results(results))
     # music and building were not run for the third step; the table has epsilon = 2
     assert table["cells"].tolist() == [8, 8, 8] and table["replications"].tolist() == [4, 4, 4]
     assert table["within"].tolist() == [0, 1, 0]
@@ -70,7 +70,7 @@ def test_steps_are_compared_on_the_same_cells_and_replications(results):
 
 def test_a_budget_that_was_divided_is_compared_with_the_whole(results):
     halved = Step("half of the budget", "par_dt[variant=text]", "tried", TRIED, "half_budget", budget=2.0)
-    ladder = Ladder(
+    candidates = Candidates(
         "ParDT",
         (NAME,),
         "par_dt",
@@ -79,19 +79,19 @@ def test_a_budget_that_was_divided_is_compared_with_the_whole(results):
         "aligned",
         relative=True,
     )
-    assert distances(ladder, Results(results))["cells"].tolist() == [8, 8]
+    assert distances(candidates, Results(results))["cells"].tolist() == [8, 8]
 
 
 def test_what_was_not_run_is_left_out(results, tmp_path):
-    missing = dataclasses.replace(LADDER, steps=(LADDER.steps[0], Step("none", "krr[bins=9]", "tried")))
+    missing = dataclasses.replace(CANDIDATES, steps=(CANDIDATES.steps[0], Step("none", "krr[bins=9]", "tried")))
     with pytest.raises(NotRunError, match="bins=9"):
         distances(missing, Results(results))
     never = Bound("x", "y", lambda results: results.artefact("extensions/floor").rows().to_string())
-    paper = dataclasses.replace(PAPER, ladders=(LADDER, missing), bounds=(never,))
+    paper = dataclasses.replace(PAPER, interpretations=(CANDIDATES, missing), bounds=(never,))
     table = write_causes([paper], results, tmp_path)
     assert list(table.columns) == COLUMNS and len(table) == 3
     assert pd.read_csv(tmp_path / "causes.csv")["what"].tolist() == ["KRR"] * 3
-    assert bounds([paper], results) == [] and readings_tried([paper]) == {"histoftree": 3}
+    assert bounds([paper], results) == [] and interpretations_tried([paper]) == {"histoftree": 3}
     assert set(table["support"]) <= set(SUPPORT)
 
 
@@ -123,9 +123,9 @@ def test_each_number_outside_has_the_best_supported_cause_or_none(results, tmp_p
     total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"default": ()})
     never = Bound("x", "cannot be", lambda results: "", ({"data": "building", "base": "hist"},))
     found = dataclasses.replace(
-        LADDER, steps=(*LADDER.steps[:1], dataclasses.replace(LADDER.steps[1], support="found"))
+        CANDIDATES, steps=(*CANDIDATES.steps[:1], dataclasses.replace(CANDIDATES.steps[1], support="found"))
     )
-    paper = dataclasses.replace(PAPER, totals=(total,), ladders=(found,), bounds=(never,))
+    paper = dataclasses.replace(PAPER, totals=(total,), interpretations=(found,), bounds=(never,))
     table = write_cells([paper], results, tmp_path)
     assert len(table) == len(pd.read_csv(tmp_path / "causes_cells.csv")) == 120
     table = table.assign(method=table["method"].map(bare), mask=table["mask"].map(bare))
@@ -139,13 +139,13 @@ def test_each_number_outside_has_the_best_supported_cause_or_none(results, tmp_p
 def test_the_best_reading_of_each_method_is_counted_once():
     rows = [("a", "", 10, 0.5), ("a[k=1]", "", 10, 0.8), ("b", "", 4, 0.25), ("c", "m", 3, 1.0)]
     table = pd.DataFrame(rows, columns=["method", "mask", "cells", "within"]).assign(paper="p", artefact="p/t")
-    assert best_readings(table) == [{"paper": "p", "artefact": "p/t", "methods": 3, "cells": 17, "met": 12}]
+    assert best_interpretations(table) == [{"paper": "p", "artefact": "p/t", "methods": 3, "cells": 17, "met": 12}]
 
 
 def test_the_best_of_several_methods_is_taken_in_each_replication(results):
     one = "krr[variant=text]"
     steps = (Step("one", one, "silent"), Step("either", f"{one} or krr[variant=inferred]", "found"))
-    table = distances(dataclasses.replace(LADDER, steps=steps), Results(results))
+    table = distances(dataclasses.replace(CANDIDATES, steps=steps), Results(results))
     assert table["within"].tolist() == [0, 1]
 
 
@@ -166,7 +166,9 @@ def test_without_results_there_is_no_page(tmp_path):
 
 
 def test_steps_of_a_page_name_what_they_rest_on(results, tmp_path, monkeypatch):
-    paper = dataclasses.replace(PAPER, ladders=(LADDER,), bounds=(Bound("Table 9", "why", lambda results: "evidence"),))
+    paper = dataclasses.replace(
+        PAPER, interpretations=(CANDIDATES,), bounds=(Bound("Table 9", "why", lambda results: "evidence"),)
+    )
     monkeypatch.setattr(pages_causes, "papers", lambda: (paper,))
     write_causes([paper], results, tmp_path)
     text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path, CARDS), here="causes.html", pages=[],

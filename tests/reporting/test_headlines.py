@@ -83,7 +83,7 @@ def test_numbers_in_words(tmp_path):
     )
     assert in_words(tmp_path).splitlines() == [
         "Of the 3 claims that the papers make in words: 1 reproduced against print, 1 hold here where the paper prints "
-        "no number to compare, 1 depend on a reading that the paper leaves open (not known for 1: other "
+        "no number to compare, 1 depend on how an open point of the paper is interpreted (not known for 1: other "
         "configurations have no scores by replication).",
         "By status: 2 reproduced, 1 supported.",
         "",

@@ -13,7 +13,7 @@ from lpbench.experiments.submissions import Submission
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.headlines import gains
-from lpbench.reporting.pages.findings import as_picture, below_the_floor, without_tuning
+from lpbench.reporting.pages.findings import as_picture, below_the_constant, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, board, default_view, in_view, work_per_fit
 from lpbench.reporting.pages.leaderboard_script import as_script
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
@@ -157,15 +157,15 @@ def test_the_floor_sentence_adds_up():
     row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
            "wins_least": 1, "wins_most": 4}  # fmt: skip
     rows = [row | {"epsilon": 1.0, "cells_below": 20}, row | {"epsilon": 2.0, "cells_below": 1}]
-    found = below_the_floor(rows)
+    found = below_the_constant(rows)
     assert "20 of 50 published scores" in found.sentence and "3 of 10 published wins" in found.sentence
-    assert below_the_floor(rows[1:]) is None
+    assert below_the_constant(rows[1:]) is None
 
 
 def test_the_readmes_picture_says_the_finding():
     row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
            "wins_least": 1, "wins_most": 4}  # fmt: skip
-    finding = below_the_floor([row | {"epsilon": 1.0, "cells_below": 20}])
+    finding = below_the_constant([row | {"epsilon": 1.0, "cells_below": 20}])
     picture = as_picture(finding)
     assert ET.fromstring(picture).attrib["aria-label"] == finding.sentence
     text = (ROOT / "README.md").read_text(encoding="utf-8")

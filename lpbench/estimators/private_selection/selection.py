@@ -15,9 +15,9 @@ import numpy as np
 
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.any_learner.numbers import NUMBER, NumberQuestion
 from lpbench.estimators.base import LocalEstimator, check_epsilon
 from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
+from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion
 from lpbench.privacy import Device, Hybrid, Records, Users
 from lpbench.seeds import Streams
 

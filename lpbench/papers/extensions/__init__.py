@@ -1,4 +1,4 @@
-"""Beyond the papers: floors, methods without tuning, ablations and sensitivity, in experiments of our own."""
+"""Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
 from lpbench.papers.extensions.attack import shown_attack, write_attack
 from lpbench.papers.extensions.equivalence import draw_equivalence
@@ -15,7 +15,7 @@ PAPER = Paper(
         *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
         *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
     ),
-    floors=("extensions/floor", "extensions/floor_classification"),
+    baselines=("extensions/floor", "extensions/floor_classification"),
     outputs={
         f"extensions/tuning_free_{name}": Output(draw_equivalence)
         for name in ("figure4", "figure5", "figure6", "simulation")

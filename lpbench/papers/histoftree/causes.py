@@ -8,7 +8,7 @@ import pandas as pd
 
 from lpbench.experiments.results import Results
 from lpbench.papers.histoftree.published import TABLES
-from lpbench.reporting.ladders import Bound, Ladder, Step, Total
+from lpbench.reporting.interpretations import Bound, Candidates, Step, Total
 from lpbench.reporting.paper import Cause
 from lpbench.reporting.published import published_cells
 
@@ -36,9 +36,9 @@ CAUSES = (
 )  # fmt: skip
 
 
-def _ladder(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Ladder:
+def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Candidates:
     words = f"{what}, {MASKS[mask]} masks, Tables 1-3"
-    return Ladder(words, ARTEFACTS, method, TOLERANCE, steps, mask, relative=True, unexplained=unexplained)
+    return Candidates(words, ARTEFACTS, method, TOLERANCE, steps, mask, relative=True, unexplained=unexplained)
 
 
 IMPORTANCE = "the features in the order of a forest's importance, not of the manifest's sensitivity"
@@ -49,7 +49,7 @@ def _by_importance(method: str, reading: str = IMPORTANCE) -> Step:
     return Step(reading, method, "found", TRIED, "importance")
 
 
-def _ladders() -> Iterator[Ladder]:
+def _interpretations() -> Iterator[Candidates]:
     building = "Building (see the bounds)"
     whole = "and the whole budget for the label where an uncut tree without a grid asks nothing else"
     for mask in MASKS:
@@ -67,10 +67,10 @@ def _ladders() -> Iterator[Ladder]:
             else:
                 fixed = "the text's grid with s* features in the grid instead of a search over s"
                 steps.append(Step(fixed, f"{method}[n_grid_features=s*]", "refuted"))
-            yield _ladder(mask, method, f"HistOfTree ({name})", *steps, unexplained=building)
+            yield _candidates(mask, method, f"HistOfTree ({name})", *steps, unexplained=building)
     for rule, name in NAMES.items():
         method = f"adhistoftree_{rule}"
-        yield _ladder(
+        yield _candidates(
             "personalized", method, f"AdHistOfTree ({name})",
             Step("rule (15) from p = 1", method, "text"),
             Step("rule (15) from p = 0", f"{method}[variant=inferred]", "inferred"),
@@ -79,7 +79,7 @@ def _ladders() -> Iterator[Ladder]:
             unexplained=building,
         )  # fmt: skip
     for mask in MASKS:
-        yield _ladder(
+        yield _candidates(
             mask, "krr", "KRR",
             Step("scikit-learn's tree, unclipped; the budget in equal parts for the label and each protected feature",
                  "krr[variant=text]", "text"),
@@ -91,7 +91,7 @@ def _ladders() -> Iterator[Ladder]:
                  "refuted", TRIED, "per_attribute"),
             unexplained="Building, and what the division of the budget decides",
         )  # fmt: skip
-    yield _ladder(
+    yield _candidates(
         "aligned", "hist", "Hist",
         Step("t = 1, 2, 3, 4", "hist", "text"),
         Step("the private mean, which counts nobody, in place of t = 1", "hist or private_mean", "found", TRIED,
@@ -101,7 +101,7 @@ def _ladders() -> Iterator[Ladder]:
         "without a single cell the sets with few features are far off as well",
     )  # fmt: skip
     for mask in MASKS:
-        yield _ladder(
+        yield _candidates(
             mask, "par_dt", "ParDT",
             Step("scikit-learn's tree, unclipped; label noise at the whole budget, 30 % test rows",
                  "par_dt[variant=text]", "text"),
@@ -110,7 +110,7 @@ def _ladders() -> Iterator[Ladder]:
             Step("label noise at half of the budget", "par_dt[variant=text]", "refuted", TRIED, "half_budget", 2.0),
             unexplained="Building",
         )  # fmt: skip
-    yield _ladder(
+    yield _candidates(
         "aligned", "par_dt", "ParDT on four data sets",
         Step("30 % test rows", "par_dt[variant=text]", "silent"),
         Step("50 % test rows", "par_dt[variant=text]", "refuted", TRIED, "half_test"),
@@ -148,7 +148,7 @@ def _printed(dataset: str, *methods: str) -> pd.DataFrame:
     return cells[(cells["dataset"] == dataset) & (cells["mask"] == "aligned") & cells["method"].isin(methods)]
 
 
-LADDERS = tuple(_ladders())
+INTERPRETATIONS = tuple(_interpretations())
 BOUNDS = (
     Bound("Tables 1-3, Building", "the rows at ε = 1 are those of an uncut tree, which predicts a mean: with V-9 as "
           "the label no mean comes near the printed numbers", building_is_no_mean, ({"data": "building"},)),

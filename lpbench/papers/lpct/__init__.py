@@ -1,7 +1,7 @@
 """LPCT (JMLR 2024): locally private classification trees with public data; letter L."""
 
 from lpbench.papers.lpct import claims_figures4_5, claims_figures6_10, claims_tables
-from lpbench.papers.lpct.causes import BOUNDS, CAUSES, LADDERS, TOTALS
+from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
 from lpbench.papers.lpct.dataset_sizes import read_sizes, write_facts
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import (
@@ -51,7 +51,7 @@ PAPER = Paper(
     proposed=("lpct",),
     default_variant="published code",
     causes=CAUSES,
-    ladders=LADDERS,
+    interpretations=INTERPRETATIONS,
     bounds=BOUNDS,
     totals=TOTALS,
     outputs={"lpct/figure5a": Output(draw_public_data_rates)},

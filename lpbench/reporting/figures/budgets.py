@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 
 from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.comparisons import Part, is_floor, is_reference, printed, slug
+from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, printed, slug
 from lpbench.reporting.figures.curves import looks_of
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
@@ -86,11 +86,11 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
 def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
     """Colour and marker by method; the floor and the references in grey, without markers."""
     looks: dict[tuple[str, str], dict[str, Any]] = {}
-    private = [c for c in columns if not is_floor(c) and not is_reference(c)]
+    private = [c for c in columns if not is_constant(c) and not is_reference(c)]
     known = looks_of(parse_selector(c.method)[0] for c in private)
     for column in columns:
         key = column.method, column.mask
-        if is_floor(column):
+        if is_constant(column):
             looks[key] = {"color": style.GREY, "linestyle": "--", "linewidth": 2.2}
         elif is_reference(column):
             looks[key] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}

@@ -19,7 +19,7 @@ from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
 
 #: Names of the methods that learn nothing from the features.
-FLOORS = tuple(CONSTANTS.values())
+CONSTANT_METHODS = tuple(CONSTANTS.values())
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,14 @@ def _budget(epsilon: float) -> str:
     return "" if math.isnan(epsilon) else f"ε = {epsilon:g}"
 
 
-def is_floor(column: Column) -> bool:
+def is_constant(column: Column) -> bool:
     """Whether a column is a method that ignores the features."""
-    return parse_selector(column.method)[0] in FLOORS
+    return parse_selector(column.method)[0] in CONSTANT_METHODS
 
 
 def printed(column: Column) -> str:
-    """Name of a column, with a word for the floor."""
-    return column.label + (" (floor)" if is_floor(column) else "")
+    """Name of a column, marked if it is constant."""
+    return column.label + (" (floor)" if is_constant(column) else "")
 
 
 def is_reference(column: Column) -> bool:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from lpbench.analysis.critical import LEAST_DATASETS, LEAST_METHODS, CriticalDifference, critical_difference
 from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.comparisons import Part, competing, is_floor, printed
+from lpbench.reporting.figures.comparisons import Part, competing, is_constant, printed
 from lpbench.selectors import parse_selector
 
 #: Height of a line of names, and of a bar under the axis, in inches.
@@ -35,8 +35,8 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
         )
         for ax, (part, kept), cd, height in zip(axes[:, 0], shown, found, heights, strict=True):
             names = [printed(part.columns[k]) for k in kept]
-            floors = [is_floor(part.columns[k]) for k in kept]
-            _diagram(ax, cd, names, floors, height)
+            constants = [is_constant(part.columns[k]) for k in kept]
+            _diagram(ax, cd, names, constants, height)
             test = f"Friedman p {_p(cd.p_value)}, {cd.n_datasets} data sets"
             ax.set_title(", ".join(filter(None, [part.title, test])), loc="left", fontsize=9)
         text = f"Average ranks ({CHOSEN[selection]}); bars join what Nemenyi's test does not tell apart (level 0.05)"
@@ -59,7 +59,7 @@ def _height(cd: CriticalDifference) -> float:
     return 0.75 + _BAR * len(cd.groups) + _LINE * -(-len(cd.mean_ranks) // 2)
 
 
-def _diagram(ax: Axes, cd: CriticalDifference, names: Sequence[str], floors: Sequence[bool], height: float) -> None:
+def _diagram(ax: Axes, cd: CriticalDifference, names: Sequence[str], constants: Sequence[bool], height: float) -> None:
     """Draw one diagram; vertical positions are inches below the axis, which runs from rank 1 (left, best) to k."""
     k = len(names)
     ax.set(xlim=(1 - 0.62 * (k - 1), k + 0.62 * (k - 1)), ylim=(height - 0.3, -0.32))
@@ -84,6 +84,6 @@ def _diagram(ax: Axes, cd: CriticalDifference, names: Sequence[str], floors: Seq
         level = place if left else k - 1 - place
         y, rank = first + _LINE * level, float(cd.mean_ranks[column])
         end = 1 - 0.04 * (k - 1) if left else k + 0.04 * (k - 1)
-        ax.plot([rank, rank, end], [0, y, y], color=style.GREY if floors[column] else "black", linewidth=0.8)
+        ax.plot([rank, rank, end], [0, y, y], color=style.GREY if constants[column] else "black", linewidth=0.8)
         text = f"{names[column]}  {rank:.2f}" if left else f"{rank:.2f}  {names[column]}"
         ax.text(end, y, f" {text} ", ha="right" if left else "left", va="center", fontsize=8)

@@ -1,4 +1,4 @@
-"""Content of the page "Why the numbers differ": numbers met, readings of what the papers leave open, bounds."""
+"""Content of the page "Why the numbers differ": numbers met, interpretations of what the papers leave open, bounds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, method_title
-from lpbench.reporting.causes import CELLS, FILE, best_readings, bounds, readings_tried, totals
-from lpbench.reporting.ladders import SUPPORT
+from lpbench.reporting.causes import CELLS, FILE, best_interpretations, bounds, interpretations_tried, totals
+from lpbench.reporting.interpretations import SUPPORT
 from lpbench.reporting.paper import papers
 
 TITLE = "Why the numbers differ"
@@ -21,17 +21,17 @@ def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) ->
     """Collect the page's content from ``causes.csv`` in the folder of the report; None without anything to show."""
     known = papers()
     table = pd.read_csv(report / FILE, keep_default_na=False) if (report / FILE).is_file() else None
-    met, excluded, tried = totals(known, results_dir), bounds(known, results_dir), readings_tried(known)
+    met, excluded, tried = totals(known, results_dir), bounds(known, results_dir), interpretations_tried(known)
     if not met and (table is None or table.empty):
         return None
     rows = [] if table is None else table.to_dict("records")
     outside = pd.read_csv(report / CELLS, keep_default_na=False) if (report / CELLS).is_file() else pd.DataFrame()
-    best = [] if table is None or table.empty else best_readings(table)
-    unexplained = {(p.name, ladder.what): ladder.unexplained for p in known for ladder in p.ladders}
+    best = [] if table is None or table.empty else best_interpretations(table)
+    unexplained = {(p.name, candidates.what): candidates.unexplained for p in known for candidates in p.interpretations}
     found = []
     for paper in known:
         names = dict.fromkeys(r["what"] for r in rows if r["paper"] == paper.name)
-        ladders = [
+        interpretations = [
             {
                 "what": what,
                 "steps": [_step(r) for r in rows if (r["paper"], r["what"]) == (paper.name, what)],
@@ -41,12 +41,12 @@ def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) ->
         ]
         totals_of = [_total(t, cards) for t in met if t["paper"] == paper.name]
         bounds_of = [b for b in excluded if b["paper"] == paper.name]
-        if ladders or totals_of or bounds_of:
+        if interpretations or totals_of or bounds_of:
             count = tried.get(paper.name, 0)
             found.append({"name": paper.name, "title": paper.title, "tried": count, "totals": totals_of,
                           "best": [_best(b) for b in best if b["paper"] == paper.name],
                           "cells": _cells(outside[outside["paper"] == paper.name], cards) if len(outside) else [],
-                          "ladders": ladders, "bounds": bounds_of})  # fmt: skip
+                          "interpretations": interpretations, "bounds": bounds_of})  # fmt: skip
     return {"title": TITLE, "found": found, "file": FILE}
 
 

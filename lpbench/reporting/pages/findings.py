@@ -53,13 +53,13 @@ class Finding:
     source: str
 
 
-def below_the_floor(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Finding | None:
+def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Finding | None:
     """How many published wins a constant beats under strong privacy.
 
     Parameters
     ----------
     wins : sequence of mapping
-        As in ``floors.published_wins``.
+        As in ``baselines.published_wins``.
     width : int
         Of the chart.
     """
@@ -177,5 +177,5 @@ def findings(
     cards: Mapping[str, Method],
 ) -> list[Finding]:
     """The findings that the results at hand allow."""
-    found = [below_the_floor(wins), claims_by_status(claims), without_tuning(entries, cards)]
+    found = [below_the_constant(wins), claims_by_status(claims), without_tuning(entries, cards)]
     return [f for f in found if f is not None]

@@ -1,4 +1,4 @@
-"""The leaderboard: every method's score against the floor and the non-private best, like compared with like.
+"""The leaderboard: every method's score against the constant and the non-private best, like compared with like.
 
 Scores come from the experiments that papers name in :attr:`lpbench.reporting.paper.Paper.leaderboard`. Methods are
 compared within a task, a mask, a budget, a way of selection and, by default, a privacy model.
@@ -24,7 +24,7 @@ from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
 from lpbench.reporting.cards import card_of, dataset_title, in_words, method_title
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS
+from lpbench.reporting.figures.comparisons import CONSTANT_METHODS
 from lpbench.reporting.paper import papers
 from lpbench.selectors import parse_selector
 
@@ -47,7 +47,7 @@ FILTERS = {
     "protects": "Protects",
     "selection": "Selection",
 }
-#: What a user without test rows can have comes first; the other is the best grid point with hindsight.
+#: What a user without test rows can have comes first; the other is oracle selection.
 SELECTIONS = ("fair", "oracle")
 #: Badge of the methods of the package, whose scores `lpbench verify bitwise` runs again.
 PACKAGE = "in the package"
@@ -145,7 +145,7 @@ def board(
         table = by_name[name].summary if name in by_name else None
         if table is None:
             continue
-        competing = competitors(set(table["method"])) | {*FLOORS, *REFERENCES}
+        competing = competitors(set(table["method"])) | {*CONSTANT_METHODS, *REFERENCES}
         metrics = table.set_index(["method", "dataset"])["metric"].to_dict()
         for selection in SELECTIONS:
             for (panel, dataset, mask, method, epsilon), values in _samples(by_name[name], selection).items():
@@ -231,7 +231,7 @@ def _lines(
 def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
     """Privacy model -> the methods that keep it; a constant, which shows no feature, is a row of every one of them."""
     found: dict[str, list[str]] = {}
-    constants = [m for m in methods if parse_selector(m)[0] in FLOORS]
+    constants = [m for m in methods if parse_selector(m)[0] in CONSTANT_METHODS]
     for method in methods:
         card = card_of(method, cards)
         if method not in constants:
@@ -243,7 +243,7 @@ def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, li
 
 def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str, larger: bool) -> np.ndarray | None:
     """Replications of the best private constant of a data set."""
-    found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in FLOORS]
+    found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANT_METHODS]
     return max(found, key=lambda values: values.mean() * (1 if larger else -1), default=None)
 
 
@@ -333,7 +333,7 @@ def _interval(drawn: np.ndarray) -> tuple[float, float, float]:
 
 
 def default_view(lines: Sequence[Line]) -> dict[str, str]:
-    """What the leaderboard shows first: the task, mask, budget and model with the most methods, without hindsight."""
+    """First view of the leaderboard: task, mask, budget and model with the most methods, tuning-free."""
     if not lines:
         return {}
     count: dict[tuple, int] = {}

@@ -14,18 +14,18 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
+from lpbench.reporting.baselines import collect_baselines, published_wins
 from lpbench.reporting.cards import mask_name
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.floors import floors, published_wins
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import TITLE as CAUSES
 from lpbench.reporting.pages.causes import causes_page
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
-from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_floor, findings
+from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_constant, findings
 from lpbench.reporting.pages.late_tables import set_apart
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
@@ -128,9 +128,9 @@ class Site:
         further = {page.name: page for paper in papers() for page in paper.pages}
         self.papers = page_names(e.name for e in entries)
         self.about = {p: further.get(p, Page(p, self._paper(p).title, ())) for p in self.papers}
-        floor = floors(entries)
-        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, floor)]
-        self.units = {e.name: self._unit(e, floor) for e in entries if e.was_run}
+        baselines = collect_baselines(entries)
+        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, baselines)]
+        self.units = {e.name: self._unit(e, baselines) for e in entries if e.was_run}
         self.lines = board(entries, cards, report_bits, work_per_fit(entries), [] if study else submissions())
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
@@ -140,10 +140,10 @@ class Site:
     def _paper(self, name: str) -> Paper:
         return self.known.get(name, Paper(name, name))
 
-    def _unit(self, entry: Entry, floor: Mapping) -> dict:
+    def _unit(self, entry: Entry, baselines: Mapping) -> dict:
         letter = self._paper(entry.paper).letter
         mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
-        shown = unit(entry, self.cards, floor, *mine)
+        shown = unit(entry, self.cards, baselines, *mine)
         return shown | set_apart(shown)
 
     def write(self, place: Place) -> list[Path]:
@@ -171,7 +171,7 @@ class Site:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
             content = audit_page(place.folder) | {"files": names}
             contents.append(("audit", "audit.html", content))
-        pictured = None if place.stored or self.study else below_the_floor(self.wins, PICTURE)
+        pictured = None if place.stored or self.study else below_the_constant(self.wins, PICTURE)
         if pictured is not None:
             write_text(as_picture(pictured), place.folder / "finding-floor.svg")
         if self.lines:
@@ -245,7 +245,9 @@ class Site:
             "counts": counts(c["status"] for c in claims),
             "banner": banner(claims),
             "headline": headline([], mine),
-            "groups": _grouped(shown, {s.experiment for p in papers() for ladder in p.ladders for s in ladder.steps}),
+            "groups": _grouped(
+                shown, {s.experiment for p in papers() for candidates in p.interpretations for s in candidates.steps}
+            ),
             "tried": paper.name if self.causes and paper.name in {p["name"] for p in self.causes["found"]} else "",
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
@@ -335,8 +337,8 @@ def page_names(experiments: Iterable[str]) -> list[str]:
 def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
     """Units in groups: the panels of one figure stand together.
 
-    Last and folded come drawings, which hold no result, and experiments that only tried readings of a text: the page
-    of causes has what came out.
+    Last and folded come drawings, which hold no result, and experiments that only tried interpretations of a text:
+    the page of causes has what came out.
     """
     found: dict[str, dict] = {}
     for shown in units:

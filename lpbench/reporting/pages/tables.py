@@ -14,9 +14,9 @@ from lpbench.analysis import distinct_selections, read_csv
 from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
+from lpbench.reporting.baselines import Baseline, Baselines, baseline_of, baselines_within
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS, is_floor
-from lpbench.reporting.floors import Floor, Floors, floor_of, floors_within
+from lpbench.reporting.figures.comparisons import CONSTANT_METHODS, is_constant
 from lpbench.reporting.paper import mark_words, paper_of
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
@@ -86,13 +86,13 @@ class ShownTable:
     marked: str
 
 
-def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> list[ShownTable]:
+def shown_tables(entry: Entry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
     """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
     further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = differences(entry.comparison)
-    floor = floors_within(summary) or floor
+    baselines = baselines_within(summary) or baselines
     found = []
     distinct = distinct_selections(summary.table)
     for selection in SELECTIONS:
@@ -101,7 +101,9 @@ def shown_tables(entry: Entry, cards: Mapping[str, Method], floor: Floors) -> li
             ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
             for grid in build(entry.name, summary, cards, selection):
                 found.append(
-                    _shown(grid, mark_words(entry.name), selection, ours, apart if selection == "oracle" else {}, floor)
+                    _shown(
+                        grid, mark_words(entry.name), selection, ours, apart if selection == "oracle" else {}, baselines
+                    )
                 )
     return found
 
@@ -127,16 +129,16 @@ def distance(z: float) -> tuple[str, str]:
     return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
 
 
-def _shown(grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping, floor: Floors) -> ShownTable:
+def _shown(grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping, baselines: Baselines) -> ShownTable:
     layout = grid.layout
     cells = [
-        [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon), floor)
+        [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon), baselines)
          for cell, c in zip(row, layout.columns, strict=True)]
         for (_, dataset), row in zip(layout.datasets, grid.cells, strict=True)
     ]  # fmt: skip
     heads = [Head(c.label, method=c.method, mask=c.mask) for c in layout.columns]
     groups, footer = list(_groups(layout.columns)), grid.footer
-    beside = _floor_column(layout, floor)
+    beside = _baseline_column(layout, baselines)
     if beside:
         heads.append(beside[0])
         groups += [("constant", 1)] if groups else []
@@ -173,20 +175,20 @@ def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple, tu
     return ((label, values),), tuple((label, *row) for label, row in footer)
 
 
-def _floor_column(layout: Layout, floor: Floors) -> tuple[Head, list[ShownCell]] | tuple[()]:
+def _baseline_column(layout: Layout, baselines: Baselines) -> tuple[Head, list[ShownCell]] | tuple[()]:
     """The constant baseline beside a table that does not have it among its own columns."""
-    if layout.value == "seconds" or any(is_floor(c) for c in layout.columns):
+    if layout.value == "seconds" or any(is_constant(c) for c in layout.columns):
         return ()
     mask = layout.columns[0].mask if layout.columns else ""
-    found = [floor_of(floor, dataset, mask, layout.epsilon) for _, dataset in layout.datasets]
+    found = [baseline_of(baselines, dataset, mask, layout.epsilon) for _, dataset in layout.datasets]
     known = [f for f in found if f is not None]
     if not known or (layout.value == "ratio" and math.isnan(known[0].ratio)):
         return ()
     head = Head(catalogue.method(known[0].method).title, method=known[0].method, mask=known[0].mask)
-    return head, [_floor_cell(layout, f) for f in found]
+    return head, [_baseline_cell(layout, f) for f in found]
 
 
-def _floor_cell(layout: Layout, found: Floor | None) -> ShownCell:
+def _baseline_cell(layout: Layout, found: Baseline | None) -> ShownCell:
     if found is None:
         return ShownCell(Cell(reproduced="-"))
     value, error = (found.ratio, found.ratio_se) if layout.value == "ratio" else (found.mean, found.se)
@@ -207,14 +209,14 @@ def _groups(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, floor: Floors) -> ShownCell:
+def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, baselines: Baselines) -> ShownCell:
     row = ours.get(key)
     if row is None or math.isnan(row["mean"]):
         return ShownCell(cell)
     level, cue = distance(apart.get(key, math.nan))
     _, dataset, mask, method, epsilon = key
-    known = floor_of(floor, dataset, mask, epsilon)
-    ranked = parse_selector(method)[0] not in (*FLOORS, *REFERENCES)
+    known = baseline_of(baselines, dataset, mask, epsilon)
+    ranked = parse_selector(method)[0] not in (*CONSTANT_METHODS, *REFERENCES)
     below = ranked and known is not None and known.metric == row["metric"] and known.beats(row["mean"])
     info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
     return ShownCell(cell, level, cue, info, below)

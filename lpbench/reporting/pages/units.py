@@ -12,11 +12,11 @@ from lpbench.analysis import Summary
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
+from lpbench.reporting.baselines import Baselines, baselines_within, by_selection, print_cost
 from lpbench.reporting.cards import in_words, mask_name
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
-from lpbench.reporting.floors import Floors, floors_within, hindsight, print_cost
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.tables import points, shown_tables
@@ -61,28 +61,30 @@ class Place:
         return (self.folder / AUDIT).is_file()
 
 
-def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Sequence[Mapping], errata: Sequence) -> dict:
+def unit(
+    entry: Entry, cards: Mapping[str, Method], baselines: Baselines, claims: Sequence[Mapping], errata: Sequence
+) -> dict:
     """Collect what the page shows of one experiment.
 
     Parameters
     ----------
     entry : Entry
-    cards, floor
+    cards, baselines
         Printed names; the score of the method that uses no feature.
     claims, errata : sequence of mapping
         Of the experiment's paper; those that concern it stand beside it.
     """
     # seconds differ from run to run: they stand on the checks page
-    shown = shown_tables(entry, cards, floor) if entry.kind != "timing" else []
+    shown = shown_tables(entry, cards, baselines) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
     advice = paper.advice.get(entry.name)
-    with_hindsight, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
+    oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
     about = [c for c in claims if c["concerns"](entry.leaf)]
-    main = [_picture(entry, f) for f in with_hindsight["main"]]
-    views = [(title, [_picture(entry, f) for f in with_hindsight[kind]]) for kind, title in VIEWS.items()]
+    main = [_picture(entry, f) for f in oracle["main"]]
+    views = [(title, [_picture(entry, f) for f in oracle[kind]]) for kind, title in VIEWS.items()]
     views = [(title, pictures) for title, pictures in views if pictures]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
     narrow = group[0] != anchor_of(entry.name)
@@ -110,7 +112,7 @@ def unit(entry: Entry, cards: Mapping[str, Method], floor: Floors, claims: Seque
         "first_table": bool(tables) and entry.kind != "timing" and (entry.name in paper.tables or not views),
         "development_sets": shown_by_kind(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
-        "hindsight": _hindsight(summary, cards, floor) if summary is not None else [],
+        "selections": _selections(summary, cards, baselines) if summary is not None else [],
         "plain": plain(entry.folder) if plain else None,
         "advice": advice(entry.folder) if advice else None,
         "grid": grid(entry.folder) if grid else None,
@@ -181,9 +183,9 @@ def _picture(entry: Entry, file: str) -> dict:
     return {"href": f"{entry.address}/{file}", "alt": alt, "width": width, "height": height, "broad": broad}
 
 
-def _hindsight(summary: Summary, cards: Mapping[str, Method], floor: Floors) -> list[list[str]]:
+def _selections(summary: Summary, cards: Mapping[str, Method], baselines: Baselines) -> list[list[str]]:
     rows = []
-    for row in hindsight(summary, floors_within(summary) or floor, cards):
+    for row in by_selection(summary, baselines_within(summary) or baselines, cards):
         where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
         wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
         rows.append([row["title"], where, f"{row['epsilon']:g}", str(row["datasets"]), *wins, print_cost(row)])

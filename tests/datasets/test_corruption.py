@@ -1,4 +1,4 @@
-"""Data under stress: labels and public samples are what their names say, and everything else stays."""
+"""Corrupted data: labels and public samples are what their names say, and everything else stays."""
 
 import re
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpbench.datasets import make_problem
-from lpbench.datasets.stress import HEAVY, stressed_labels, stressed_public
+from lpbench.datasets.corruption import HEAVY, corrupted_labels, corrupted_public
 from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
 
@@ -14,13 +14,13 @@ Y = np.random.default_rng(1).integers(0, 5, 400).astype(float)
 
 
 def test_permuted_labels_are_the_same_labels_in_another_order():
-    found, bounds = stressed_labels(Y, (0.0, 4.0), "permuted", Streams(1))
+    found, bounds = corrupted_labels(Y, (0.0, 4.0), "permuted", Streams(1))
     assert sorted(found) == sorted(Y) and (found != Y).any() and bounds == (0.0, 4.0)
 
 
 @pytest.mark.parametrize("labels", HEAVY)
 def test_heavy_tailed_labels_keep_the_order_and_their_range(labels):
-    found, bounds = stressed_labels(Y, (0.0, 4.0), labels, Streams(1))
+    found, bounds = corrupted_labels(Y, (0.0, 4.0), labels, Streams(1))
     low, high = bounds
     assert low <= found.min() and found.max() <= high
     largest = [found[Y == value].max() for value in range(4)]
@@ -29,12 +29,12 @@ def test_heavy_tailed_labels_keep_the_order_and_their_range(labels):
 
 
 def test_ninety_nine_per_cent_are_zero():
-    found, _ = stressed_labels(Y, None, "zeros", Streams(1))
+    found, _ = corrupted_labels(Y, None, "zeros", Streams(1))
     assert (found > 0).sum() == 4
 
 
 def test_half_of_cauchy_labels_lie_within_one():
-    found, _ = stressed_labels(Y, None, "cauchy", Streams(1))
+    found, _ = corrupted_labels(Y, None, "cauchy", Streams(1))
     assert (np.abs(found) < 1).mean() == 0.5
 
 
@@ -47,19 +47,19 @@ def public_sample(n=4000):
 def test_classes_swap_their_shares_under_label_shift():
     """Within six standard errors of a share."""
     X, y = public_sample()
-    _, shifted = stressed_public(X, y, "label_shift", Streams(1))
+    _, shifted = corrupted_public(X, y, "label_shift", Streams(1))
     assert shifted.size == y.size and abs(shifted.mean() - (1 - y.mean())) < 6 * 0.5 / np.sqrt(y.size)
 
 
 def test_labels_are_swapped_above_the_median_under_concept_drift():
     X, y = public_sample()
-    same, drifted = stressed_public(X, y, "concept_drift", Streams(1))
+    same, drifted = corrupted_public(X, y, "concept_drift", Streams(1))
     assert same is X and ((drifted != y) == (X[:, 0] > np.median(X[:, 0]))).all()
 
 
 def test_a_missing_group_is_missing():
     X, y = public_sample()
-    rows, labels = stressed_public(X, y, "missing_group", Streams(1))
+    rows, labels = corrupted_public(X, y, "missing_group", Streams(1))
     assert rows.shape == X.shape and labels.shape == y.shape and (rows[:, 0] <= np.median(X[:, 0])).all()
 
 

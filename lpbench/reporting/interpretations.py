@@ -1,7 +1,7 @@
 """Interpretations of unspecified settings, and bounds on published numbers.
 
-A :class:`Ladder` follows some published numbers from the default through the readings; a :class:`Bound` is a
-computation that no reading can get around.
+:class:`Candidates` are interpretations of a paper, each run, of some published numbers; a :class:`Bound` is a
+computation that holds under every interpretation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lpbench.experiments.results import Results
 
-#: What a reading rests on.
+#: What an interpretation rests on.
 SUPPORT = {
     "text": "the paper's text",
     "silent": "our choice where the text is silent",
@@ -25,7 +25,7 @@ SUPPORT = {
 
 @dataclass(frozen=True)
 class Step:
-    """One reading of what a paper leaves open.
+    """One interpretation of what a paper leaves open.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """Readings of some published numbers, the default first.
+class Candidates:
+    """Candidate interpretations behind some published numbers, the default first.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Ladder:
         Whether it is relative to the published number, and ours the ratio to the non-private tree.
     steps : tuple of Step
     unexplained : str
-        What no reading explains.
+        What no interpretation explains.
     """
 
     what: str
@@ -84,7 +84,7 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Bound:
-    """Printed numbers that cannot be, and the computation that shows it.
+    """Printed numbers that our data rule out, and the computation that shows it.
 
     Attributes
     ----------

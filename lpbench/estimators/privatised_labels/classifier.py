@@ -8,16 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.any_learner.classes import MECHANISMS, class_prior, shown_given_true, soft_labels
-from lpbench.estimators.any_learner.learners import (
+from lpbench.estimators.base import LocalClassifier, check_epsilon
+from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.estimators.privatised_labels.classes import MECHANISMS, class_prior, shown_given_true, soft_labels
+from lpbench.estimators.privatised_labels.learners import (
     CLASSIFIERS,
     REGRESSORS,
     build_learner,
     fit_learner,
     shown_features,
 )
-from lpbench.estimators.base import LocalClassifier, check_epsilon
-from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.privacy import BitVector, Users
 from lpbench.seeds import Streams
 

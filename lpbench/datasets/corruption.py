@@ -1,4 +1,4 @@
-"""Real data under stress: labels of another distribution, and public samples that are not like the private one."""
+"""Corrupted data: labels of another distribution, and public samples unlike the private one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LABELS = ("recorded", "permuted", *HEAVY)
 PUBLIC_SAMPLES = ("recorded", "label_shift", "concept_drift", "missing_group")
 
 
-def check_stress(name: str, task: str, params: Mapping[str, Any]) -> None:
+def check_corruption(name: str, task: str, params: Mapping[str, Any]) -> None:
     """Refuse values that do not exist, or that do not fit the task."""
     labels = check_choice(f"data set {name}: labels", params["labels"], LABELS)
     public = check_choice(f"data set {name}: public_sample", params["public_sample"], PUBLIC_SAMPLES)
@@ -36,7 +36,7 @@ def check_stress(name: str, task: str, params: Mapping[str, Any]) -> None:
         raise ConfigurationError(f"data set {name}: public_sample={public!r} is for classes; leave it out")
 
 
-def stressed_labels(
+def corrupted_labels(
     y: np.ndarray, y_range: tuple[float, float] | None, labels: str, streams: Streams
 ) -> tuple[np.ndarray, tuple[float, float] | None]:
     """Replace the labels of all rows of a table.
@@ -66,7 +66,7 @@ def stressed_labels(
     return np.clip(law((rank - 0.5) / y.size), *bounds), bounds
 
 
-def stressed_public(
+def corrupted_public(
     X: np.ndarray, y: np.ndarray, public_sample: str, streams: Streams
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make a public sample of classes unlike the private one; its size stays.

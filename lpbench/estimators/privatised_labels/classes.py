@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.estimators.any_learner.numbers import on_simplex
 from lpbench.estimators.private_classes import ClassQuestion
+from lpbench.estimators.privatised_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector, Laplace, Mechanism, SubsetSelection
 
 #: Name -> mechanism for a budget and a number of classes. The two that take a prior start with plain responses.

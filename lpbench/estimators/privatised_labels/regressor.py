@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from lpbench.checks import check_choice, check_number
-from lpbench.estimators.any_learner.learners import REGRESSORS, build_learner, fit_learner, shown_features
-from lpbench.estimators.any_learner.numbers import (
+from lpbench.estimators.base import LocalRegressor, check_epsilon
+from lpbench.estimators.privatised_labels.learners import REGRESSORS, build_learner, fit_learner, shown_features
+from lpbench.estimators.privatised_labels.numbers import (
     NUMBER,
     NUMBER_RANDOMIZERS,
     UNBIASED,
@@ -22,7 +23,6 @@ from lpbench.estimators.any_learner.numbers import (
     prior_question,
     report_variance,
 )
-from lpbench.estimators.base import LocalRegressor, check_epsilon
 from lpbench.privacy import Users
 
 #: Share of the users who report for the prior, where a randomizer needs one and the user says nothing.

@@ -14,9 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateLabelsClassifier, PrivateLabelsRegressor
-from lpbench.estimators.any_learner.classes import MECHANISMS, soft_labels
-from lpbench.estimators.any_learner.learners import CLASSIFIERS, REGRESSORS
-from lpbench.estimators.any_learner.numbers import (
+from lpbench.estimators.private_classes import ClassQuestion
+from lpbench.estimators.privatised_labels.classes import MECHANISMS, soft_labels
+from lpbench.estimators.privatised_labels.learners import CLASSIFIERS, REGRESSORS
+from lpbench.estimators.privatised_labels.numbers import (
     GRID,
     NUMBER,
     NUMBER_RANDOMIZERS,
@@ -28,7 +29,6 @@ from lpbench.estimators.any_learner.numbers import (
     posterior_readings,
     prior_question,
 )
-from lpbench.estimators.private_classes import ClassQuestion
 from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 from tests.privacy.laws import assert_mean

@@ -1,10 +1,10 @@
-"""The feature-free floors on tables whose answers are known: published wins below them, and the worth of hindsight."""
+"""Feature-free baselines on tables whose answers are known: published wins, and the worth of oracle selection."""
 
 import numpy as np
 import pytest
 
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.floors import Floor, floor_of, floors_within, hindsight, published_wins
+from lpbench.reporting.baselines import Baseline, baseline_of, baselines_within, by_selection, published_wins
 from lpbench.reporting.published import published_cells
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
@@ -12,7 +12,7 @@ NAME = "histoftree/table1"
 
 
 def _floor(ratio):
-    return Floor("private_mean", "mse", "aligned", ratio, 0.1, ratio, 0.1, 3, np.full(3, ratio))
+    return Baseline("private_mean", "mse", "aligned", ratio, 0.1, ratio, 0.1, 3, np.full(3, ratio))
 
 
 @pytest.mark.parametrize("ratio, share", [(1e-6, 1.0), (1e12, 0.0)])
@@ -38,7 +38,7 @@ def test_one_data_set_between_two_published_values():
 
 def test_a_method_without_private_data_is_no_win():
     cells = published_cells("lpct/table2").query("dataset == 'rice' and epsilon == 0.5")
-    found = Floor("private_majority", "accuracy", "", 0.0, 0.1, np.nan, 0.1, 3, np.zeros(3))
+    found = Baseline("private_majority", "accuracy", "", 0.0, 0.1, np.nan, 0.1, 3, np.zeros(3))
     [row] = published_wins("lpct/table2", {("rice", "all_private", 0.5): found})
     # neither CT-W nor CT-Q
     assert row["cells"] == cells["published"].notna().sum() - 2 and row["wins_below"] == 0
@@ -50,26 +50,26 @@ def test_figures_have_no_wins():
 
 def test_a_floor_stands_for_another_mask_but_not_for_another_budget():
     floor = {("abalone", "aligned", 2.0): _floor(1.0)}
-    assert floor_of(floor, "abalone", "personalized", 2.0) is floor["abalone", "aligned", 2.0]
-    assert floor_of(floor, "abalone", "aligned", 1.0) is None
+    assert baseline_of(floor, "abalone", "personalized", 2.0) is floor["abalone", "aligned", 2.0]
+    assert baseline_of(floor, "abalone", "aligned", 1.0) is None
 
 
-def test_hindsight_counts_what_beats_the_floor():
+def test_selections_count_what_beats_the_constant():
     table = experiment("extensions/floor")
     table = table | {"groups": [table["groups"][0] | {"epsilon": [1]}]}
     cards = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
 
     def mean(key):
-        # with hindsight (depth 1) the max-edge tree beats the floor, the stated setting (depth 2) does not
+        # by oracle selection (depth 1) the max-edge tree beats the constant, the stated setting (depth 2) does not
         if key["method"] == "histoftree_max_edge":
             return 0.5 if key["point"] == {"depth": 1} else 1.5
         return 1.0 if key["method"] == "private_mean" else 2.0
 
     scores = scores_of(table, mean, replications=8)
     summary = summarise_experiment(typed(table), scores, cards)
-    floor = floors_within(summary)
+    floor = baselines_within(summary)
     assert len(floor) == 20
-    found = {(r["method"], r["mask"]): r for r in hindsight(summary, floor, cards)}
+    found = {(r["method"], r["mask"]): r for r in by_selection(summary, floor, cards)}
     row = found["histoftree_max_edge", "aligned"]
     assert (row["datasets"], row["oracle"], row["oracle_significant"], row["tuning_free"]) == (10, 10, 10, 0)
     assert row["cost"] == pytest.approx(3.0)

@@ -17,7 +17,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import FLOORS
+from lpbench.reporting.figures.comparisons import CONSTANT_METHODS
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.published import published_cells
 
@@ -26,8 +26,8 @@ MOVED = 0.05
 
 
 @dataclass(frozen=True)
-class Floor:
-    """The floor of one data set, mask and budget.
+class Baseline:
+    """The better constant of one data set, mask and budget: a private prediction that uses no feature.
 
     Attributes
     ----------
@@ -52,38 +52,38 @@ class Floor:
     samples: np.ndarray
 
     def beats(self, value: float) -> bool:
-        """Whether a score is no better than the floor."""
+        """Whether a score is no better than the constant."""
         return value <= self.mean if LARGER_IS_BETTER[self.metric] else value >= self.mean
 
 
-#: (data set, mask, budget) -> floor.
-Floors = Mapping[tuple[str, str, float], Floor]
+#: (data set, mask, budget) -> constant.
+Baselines = Mapping[tuple[str, str, float], Baseline]
 
 
-def floors(entries: Iterable[Entry]) -> dict[tuple[str, str, float], Floor]:
-    """Collect the floor from the experiments that ran it for all (:attr:`lpbench.reporting.paper.Paper.floors`)."""
-    found: dict[tuple[str, str, float], Floor] = {}
+def collect_baselines(entries: Iterable[Entry]) -> dict[tuple[str, str, float], Baseline]:
+    """Collect the constants from the experiments of :attr:`lpbench.reporting.paper.Paper.baselines`."""
+    found: dict[tuple[str, str, float], Baseline] = {}
     by_name = {e.name: e for e in entries}
-    for name in (experiment for paper in papers() for experiment in paper.floors):
+    for name in (experiment for paper in papers() for experiment in paper.baselines):
         summary = by_name[name].full if name in by_name else None
         if summary is not None:
-            found |= _floors(summary)
+            found |= _baselines(summary)
     return found
 
 
-def floors_within(summary: Summary) -> dict[tuple[str, str, float], Floor]:
-    """The floor of an experiment that ran it among its own columns; empty for others."""
-    return _floors(summary)
+def baselines_within(summary: Summary) -> dict[tuple[str, str, float], Baseline]:
+    """The constant of an experiment that ran it among its own columns; empty for others."""
+    return _baselines(summary)
 
 
-def _floors(summary: Summary) -> dict[tuple[str, str, float], Floor]:
-    rows = summary.table[(summary.table["selection"] == "oracle") & summary.table["method"].isin(FLOORS)]
+def _baselines(summary: Summary) -> dict[tuple[str, str, float], Baseline]:
+    rows = summary.table[(summary.table["selection"] == "oracle") & summary.table["method"].isin(CONSTANT_METHODS)]
     if rows.empty:
         return {}
     rows = rows.assign(ratio_error=ratio_errors(rows, summary.chosen))
     samples = summary.samples("oracle")
     return {
-        (r["dataset"], r["mask"], r["epsilon"]): Floor(
+        (r["dataset"], r["mask"], r["epsilon"]): Baseline(
             r["method"], r["metric"], r["mask"], r["mean"], r["se"], r["ratio"], r["ratio_error"], int(r["n"]),
             samples.get((r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]), np.empty(0)),
         )
@@ -91,11 +91,11 @@ def _floors(summary: Summary) -> dict[tuple[str, str, float], Floor]:
     }  # fmt: skip
 
 
-def published_wins(name: str, floor: Floors) -> list[dict]:
-    """Count published cells that are no better than our floor, for each mask and budget of a table.
+def published_wins(name: str, baselines: Baselines) -> list[dict]:
+    """Count published cells that are no better than our constant, for each mask and budget of a table.
 
     A win is the best published value of a data set among the methods that compete; the paper's marks are its stars
-    or bold numbers. Published errors are relative to the paper's non-private tree, the floor to ours.
+    or bold numbers. Published errors are relative to the paper's non-private tree, the constant's to ours.
     """
     paper = paper_of(name)
     layout = paper.tables.get(name)
@@ -107,13 +107,13 @@ def published_wins(name: str, floor: Floors) -> list[dict]:
     rows = []
     for (mask, epsilon), part in cells.groupby(["mask", "epsilon"]):
         found = {
-            name: [_below(layout.value, r, floor, factor) for r in part.to_dict("records")]
+            name: [_below(layout.value, r, baselines, factor) for r in part.to_dict("records")]
             for name, factor in (("below", 1.0), ("least", 1 + MOVED), ("most", 1 - MOVED))
         }
         part = part.assign(**found).dropna(subset=["below"])
         if part.empty:
             continue
-        known = floor_of(floor, part["dataset"].iloc[0], mask, epsilon)
+        known = baseline_of(baselines, part["dataset"].iloc[0], mask, epsilon)
         larger = known is not None and LARGER_IS_BETTER[known.metric]
         signed = part["published"] * (1 if larger else -1)
         wins = part[signed == signed.groupby(part["dataset"]).transform("max")]
@@ -133,9 +133,9 @@ def _count(what: str, below: pd.Series) -> dict[str, int]:
     return {what: len(below), f"{what}_below": int(below.astype(bool).sum())}
 
 
-def _below(value: str, cell: Mapping, floor: Floors, factor: float = 1.0) -> bool | None:
-    """Whether a published cell is no better than the floor with its error times a factor; None for an unknown floor."""
-    found = floor_of(floor, cell["dataset"], cell["mask"], cell["epsilon"])
+def _below(value: str, cell: Mapping, baselines: Baselines, factor: float = 1.0) -> bool | None:
+    """Whether a published cell is no better than the constant with its error times a factor; None if unknown."""
+    found = baseline_of(baselines, cell["dataset"], cell["mask"], cell["epsilon"])
     if found is None:
         return None
     if value == "ratio":
@@ -144,26 +144,28 @@ def _below(value: str, cell: Mapping, floor: Floors, factor: float = 1.0) -> boo
     return replace(found, mean=1 - error if LARGER_IS_BETTER[found.metric] else error).beats(cell["published"])
 
 
-def floor_of(floor: Floors, dataset: str, mask: str, epsilon: float) -> Floor | None:
-    """The floor of a data set and budget; for another mask where that is the only one (no floor reads a mask)."""
-    exact = floor.get((dataset, mask, epsilon))
+def baseline_of(baselines: Baselines, dataset: str, mask: str, epsilon: float) -> Baseline | None:
+    """The constant of a data set and budget; of another mask where that is the only one (it uses no mask)."""
+    exact = baselines.get((dataset, mask, epsilon))
     if exact is not None:
         return exact
-    return next((f for (d, _, e), f in floor.items() if d == dataset and e == epsilon), None)
+    return next((f for (d, _, e), f in baselines.items() if d == dataset and e == epsilon), None)
 
 
-def hindsight(summary: Summary, floor: Floors, cards: Mapping[str, Method]) -> list[dict]:
-    """Say for each method of a table what it is worth with and without hindsight, against the floor.
+def by_selection(summary: Summary, baselines: Baselines, cards: Mapping[str, Method]) -> list[dict]:
+    """Compare each method of a table with the constant, by oracle and by tuning-free selection.
 
     Returns
     -------
     list of dict
-        ``panel``, ``mask``, ``epsilon``, ``method``, ``title``; ``datasets``: on how many the floor and both
-        selections are known; ``oracle``, ``tuning_free``: on how many it beats the floor, with ``_significant`` of
+        ``panel``, ``mask``, ``epsilon``, ``method``, ``title``; ``datasets``: on how many the constant and both
+        selections are known; ``oracle``, ``tuning_free``: on how many it beats the constant, with ``_significant`` of
         them by the one-sided Wilcoxon test over replications; ``cost``: median over data sets of what is lost without
-        hindsight (ratio of errors, or difference of accuracies).
+        oracle selection (ratio of errors, or difference of accuracies).
     """
-    table = summary.table[~summary.table["method"].isin([*FLOORS, *REFERENCES]) & summary.table["mean"].notna()]
+    table = summary.table[
+        ~summary.table["method"].isin([*CONSTANT_METHODS, *REFERENCES]) & summary.table["mean"].notna()
+    ]
     keys = ["panel", "mask", "epsilon", "method"]
     samples = {s: summary.samples(s) for s in ("oracle", "tuning_free")}
     rows = []
@@ -172,7 +174,7 @@ def hindsight(summary: Summary, floor: Floors, cards: Mapping[str, Method]) -> l
         if "tuning_free" not in means:
             continue
         means = means.dropna()
-        known = {d: f for d in means.index if (f := floor_of(floor, d, mask, epsilon)) is not None}
+        known = {d: f for d in means.index if (f := baseline_of(baselines, d, mask, epsilon)) is not None}
         if not known:
             continue
         means = means.loc[list(known)]
@@ -189,14 +191,14 @@ def hindsight(summary: Summary, floor: Floors, cards: Mapping[str, Method]) -> l
     return rows
 
 
-def _clearly(samples: np.ndarray, floor: Floor) -> bool:
-    if len(samples) != len(floor.samples) or len(samples) < 2:
+def _clearly(samples: np.ndarray, baseline: Baseline) -> bool:
+    if len(samples) != len(baseline.samples) or len(samples) < 2:
         return False
-    return better(samples, floor.samples, larger_is_better=LARGER_IS_BETTER[floor.metric]) < ALPHA
+    return better(samples, baseline.samples, larger_is_better=LARGER_IS_BETTER[baseline.metric]) < ALPHA
 
 
 def print_cost(row: Mapping) -> str:
-    """What is lost without hindsight, in words: a factor of the error, or points of accuracy."""
+    """What is lost without oracle selection, in words: a factor of the error, or points of accuracy."""
     if math.isnan(row["cost"]):
         return ""
     return f"{100 * row['cost']:+.1f} points" if row["larger"] else f"error × {row['cost']:.2f}"
