@@ -1,20 +1,24 @@
-"""Write into docs/reproduction.md, between its marks, the interpretations that were tried."""
+"""Write the tables of docs/reproduction.md from the committed results: interpretations tried, verdicts of another seed.
+
+``python scripts/write_interpretations.py [FOLDER]``: a results folder of the other seed is judged first.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
 
 from lpbench.files import write_text
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.causes import FILE, best_interpretations, totals
 from lpbench.reporting.interpretations import SUPPORT
+from lpbench.reporting.other_seed import changes_in_words, write_other_seed
 from lpbench.reporting.paper import papers
 
-PAGE, RESULTS = ROOT / "docs" / "reproduction.md", ROOT / "results" / "reproduced"
-START, END = "<!-- interpretations -->", "<!-- end of interpretations -->"
+PAGE = ROOT / "docs" / "reproduction.md"
 
 
 def interpretations(folder: Path) -> str:
@@ -42,11 +46,27 @@ def interpretations(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def page(text: str, folder: Path = RESULTS) -> str:
+def other_seed(folder: Path) -> str:
+    """Return the verdicts that another seed changes."""
+    found = changes_in_words(folder)
+    if found is None:
+        return "No run with another seed has been judged by the present rules yet."
+    said, heads, rows = found
+    table = [heads, ["---"] * len(heads), *rows] if rows else []
+    return "\n".join([said, *([""] if table else []), *(f"| {' | '.join(row)} |" for row in table)])
+
+
+def page(text: str, folder: Path = COMMITTED) -> str:
     """Return the page with what the folder's results say between its marks."""
-    pattern = re.compile(f"{START}.*{END}", flags=re.DOTALL)
-    return pattern.sub(lambda _: f"{START}\n{interpretations(folder)}\n{END}", text)
+    for name, write in (("interpretations", interpretations), ("another seed", other_seed)):
+        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        between = re.compile(f"(?<={start}\n).*(?=\n{end})", flags=re.DOTALL)
+        found = write(folder)
+        text = between.sub(lambda _, found=found: found, text)
+    return text
 
 
 if __name__ == "__main__":
+    for results in sys.argv[1:]:
+        print(write_other_seed(Path(results), COMMITTED))
     write_text(page(PAGE.read_text(encoding="utf-8")), PAGE)

@@ -19,7 +19,6 @@ from lpbench.cli.conceptual import print_orders, with_datasets
 from lpbench.cli.rows import (
     LAST_DIGIT,
     OWN,
-    changed_claims,
     compare_lines,
     compare_means,
     line_of,
@@ -32,6 +31,7 @@ from lpbench.experiments.job import Job
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, run_jobs
+from lpbench.reporting.other_seed import changes
 from lpbench.reporting.publish import publish
 from lpbench.selectors import parse_selector
 
@@ -187,6 +187,9 @@ def _statistical(tables: dict[str, tuple[pd.DataFrame, pd.DataFrame]], results: 
             print(f"  {line_of(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
         problems += len(outside)
     for path in [*results.glob("claims.csv"), *results.glob("*/claims.csv")]:
-        for line in changed_claims(path, against / path.relative_to(results)):
-            print(line)
+        if (theirs := against / path.relative_to(results)).is_file():
+            found, said = changes(theirs, path)
+            print(f"claims: {said}")
+            for row in found.itertuples():
+                print(f"  {row.claim}, {row.check}: {row.ours_outcome_other}, published: {row.ours_outcome}")
     return problems

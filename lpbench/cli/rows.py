@@ -11,7 +11,6 @@ import pandas as pd
 from scipy import stats
 
 from lpbench.analysis import as_text
-from lpbench.analysis.claims import NO_VERDICT
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.results import Artefact
 
@@ -111,23 +110,3 @@ def compare_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     equal = ours[0] == theirs[0]  # also where nothing is random
     columns = {"ours": ours[0], "theirs": theirs[0], "z": np.where(equal, 0.0, z)}
     return pd.DataFrame({**columns, "p": np.where(equal, 1.0, np.nan_to_num(p, nan=0.0))}, index=shared[complete])
-
-
-def changed_claims(ours: Path, theirs: Path) -> list[str]:
-    """Say how many claims of the papers have the same status under both seeds, and which have not."""
-    if not theirs.is_file():
-        return []
-    left, right = (_statuses(path) for path in (ours, theirs))
-    both = pd.DataFrame({"ours": left, "theirs": right}).dropna()
-    both = both[(both != NO_VERDICT).all(axis=1)]
-    if both.empty:
-        return []
-    changed = both[both["ours"] != both["theirs"]]
-    lines = [f"claims: {len(both) - len(changed)} of {len(both)} that could be judged have the published status"]
-    return lines + [f"  {claim}: {new}, published: {old}" for (_, claim), new, old in changed.itertuples()]
-
-
-def _statuses(path: Path) -> pd.Series:
-    """Status of each claim in a ``claims.csv``."""
-    keys = ["paper", "claim"]
-    return pd.read_csv(path, dtype=str).drop_duplicates(keys).set_index(keys)["claim_status"]

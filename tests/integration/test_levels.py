@@ -196,18 +196,6 @@ def test_lines_are_compared_as_text():
     assert any("mean 2.0 for 2.5" in f for f in found)
 
 
-def test_changed_verdicts_are_listed(tmp_path):
-    head = "paper,claim,check,claim_status\n"
-    ours = "H,H1,a,reproduced\nH,H1,b,reproduced\nH,H2,a,not reproduced\nL,L1,a,no verdict\n"
-    (tmp_path / "ours.csv").write_text(head + ours)
-    (tmp_path / "theirs.csv").write_text(head + "H,H1,a,reproduced\nH,H2,a,reproduced\nL,L1,a,reproduced\n")
-    lines = rows.changed_claims(tmp_path / "ours.csv", tmp_path / "theirs.csv")
-    assert lines == [
-        "claims: 1 of 2 that could be judged have the published status",
-        "  H2: not reproduced, published: reproduced",
-    ]
-
-
 def test_the_page_names_every_level_and_its_command():
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     for level in ("bitwise", "numeric", "statistical", "conceptual"):

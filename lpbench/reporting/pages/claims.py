@@ -25,7 +25,8 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     -------
     list of dict
         ``paper``, ``claim``, ``artefact``, ``statement``, ``reasons``, ``cause``; ``status``; ``checks``: what was
-        checked, its chart and its lines; ``concerns``: function(leaf) that says whether it is about an artefact.
+        checked, its chart and its lines; ``changed``: rules that were changed after results were known; ``concerns``:
+        function(leaf) that says whether it is about an artefact.
     """
     known = {claim.name: claim for paper in papers() for claim in paper.claims}
     found = []
@@ -36,6 +37,7 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
             "artefact": label_of(row["artefact"]),
             "statement": in_symbols(row["statement"]), "status": STATUSES[row["status"]],
             "checks": [_check(check) for check in row["checks"]],
+            "changed": [check["changed"] for check in row["checks"] if check["changed"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
         })  # fmt: skip
     return found

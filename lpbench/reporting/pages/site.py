@@ -19,6 +19,7 @@ from lpbench.reporting.cards import mask_name
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import TITLE as CAUSES
 from lpbench.reporting.pages.causes import causes_page
@@ -243,6 +244,7 @@ class Site:
             "claims": claims,
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "counts": counts(c["status"] for c in claims),
+            "changed": list(dict.fromkeys((c["claim"], was) for c in claims for was in c["changed"])),
             "banner": banner(claims),
             "headline": headline([], mine),
             "groups": _grouped(
@@ -276,6 +278,7 @@ class Site:
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
             "claims": self.claims,
             "counts": counts(c["status"] for c in self.claims),
+            "other_seed": None if self.study else changes_in_words(place.folder),
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
             "top": in_view(self.lines, self.view)[:5],
             "view": self.view,

@@ -1,0 +1,77 @@
+"""Verdicts of a run with another seed, ``claims_seed2026.csv``, and which of them differ from the committed ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.analysis import write_csv
+from lpbench.analysis.claims import NO_VERDICT
+from lpbench.reporting.claim_files import tabulate
+from lpbench.reporting.claims import decide_all
+from lpbench.reporting.evidence import Evidence
+
+SEED = 2026
+FILE = f"claims_seed{SEED}.csv"
+KEYS = ["paper", "claim", "check"]
+OUTCOMES = ["published_outcome", "ours_outcome"]
+COLUMNS = [
+    *(*KEYS, "counts", "replications", "published", "ours", "ours_low", "ours_high"),
+    *(*OUTCOMES, "stability", "power", "status", "claim_status"),
+]
+
+
+def write_other_seed(results: Path, folder: Path) -> Path:
+    """Judge all claims on a results folder of the other seed and write :data:`FILE`."""
+    write_csv(tabulate(decide_all(Evidence(results))).claims[COLUMNS], folder / FILE)
+    return folder / FILE
+
+
+def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
+    """Compare two files of verdicts.
+
+    Returns
+    -------
+    DataFrame
+        A row for each check that both judged and whose outcome differs on either source; columns of the second file
+        end in ``_other``.
+    str
+        How many checks and claims were compared, and how many changed.
+    """
+    one, other = (pd.read_csv(p, dtype=str, keep_default_na=False).set_index(KEYS) for p in (first, second))
+    both = one.join(other.add_suffix("_other"), how="inner")
+    judged = both[(both["ours_outcome"] != NO_VERDICT) & (both["ours_outcome_other"] != NO_VERDICT)]
+    differ = pd.concat([judged[c] != judged[f"{c}_other"] for c in OUTCOMES], axis=1).any(axis=1)
+    claims = judged.groupby(KEYS[:2], sort=False)[["claim_status", "claim_status_other"]].first()
+    claims = claims[(claims != NO_VERDICT).all(axis=1)]
+    moved = int((claims["claim_status"] != claims["claim_status_other"]).sum())
+    left = len(one) - len(judged)
+    said = (
+        f"{differ.sum()} of {len(judged)} checks have another outcome, {moved} of {len(claims)} claims another status"
+    )
+    return judged[differ].reset_index(), said + (f"; {left} checks were not judged under both seeds" if left else "")
+
+
+def changes_in_words(folder: Path) -> tuple[str, list[str], list[list[str]]] | None:
+    """The committed comparison: a sentence, the heads and the rows of a table; None where no other seed was run."""
+    if not (folder / FILE).is_file():
+        return None
+    found, said = changes(folder / "claims.csv", folder / FILE)
+    rows = [
+        [
+            f"{row.claim}, {row.check}",
+            f"{row.published_outcome} / {row.ours_outcome}",
+            f"{row.published_outcome_other} / {row.ours_outcome_other}",
+            f"{_per_cent(row.stability)}, {_per_cent(row.stability_other)}",
+            row.claim_status,
+            row.claim_status_other,
+        ]
+        for row in found.itertuples()
+    ]
+    heads = ["check", "print / ours", f"with seed {SEED}", "kept by resamples", "claim", f"claim with seed {SEED}"]
+    return f"With seed {SEED}, {said}.", heads, rows
+
+
+def _per_cent(share: str) -> str:
+    return f"{100 * float(share):.0f} %" if share else "–"
