@@ -1,6 +1,6 @@
 """Partitions of the feature space: equal grids, max-edge trees and CART, all as arrays."""
 
-from lpbench.partitions.cart import SortedFeatures, grow_cart, grow_personalized_cart
+from lpbench.partitions.cart import grow_cart, grow_personalized_cart, grow_personalized_carts
 from lpbench.partitions.cells import Cells, GridCells, TreeCells
 from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
 from lpbench.partitions.groups import SampleGroups
@@ -13,7 +13,6 @@ __all__ = [
     "GridCells",
     "KeyIndex",
     "SampleGroups",
-    "SortedFeatures",
     "TreeCells",
     "TreePartition",
     "cell_keys",
@@ -22,4 +21,5 @@ __all__ = [
     "grow_max_edge",
     "grow_max_edges",
     "grow_personalized_cart",
+    "grow_personalized_carts",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -14,6 +16,9 @@ from lpbench.partitions.tree import Box, TreePartition, check_bounds
 #: the law of a tree grown with the smaller limit (without ties it is the same tree); one growth serves all depths.
 GROWN_DEPTH = 8
 
+#: Entries of sorted lists with which trees of several vectors of labels are grown together.
+_TOGETHER = 1 << 15
+
 
 def grow_cart(
     X: np.ndarray,
@@ -25,7 +30,6 @@ def grow_cart(
     min_samples_leaf: int = 1,
     seed: int = 0,
     bounds: Box | None = None,
-    presorted: SortedFeatures | None = None,
 ) -> TreePartition:
     """Grow a CART partition: dimension and threshold with the largest decrease of the impurity.
 
@@ -49,8 +53,6 @@ def grow_cart(
         Tie breaking of scikit-learn.
     bounds : pair, optional
         The box to partition; default the unit cube.
-    presorted : SortedFeatures, optional
-        See :func:`grow_personalized_cart`.
 
     Returns
     -------
@@ -63,9 +65,7 @@ def grow_cart(
     if mask is not None and np.any(mask):
         if criterion != "variance":
             raise ValueError(f"criterion={criterion!r}: protected entries are supported for 'variance' only")
-        return grow_personalized_cart(
-            X, y, max_depth, mask, min_samples_leaf=min_samples_leaf, bounds=bounds, presorted=presorted
-        )
+        return grow_personalized_cart(X, y, max_depth, mask, min_samples_leaf=min_samples_leaf, bounds=bounds)
     X = np.ascontiguousarray(X, dtype=np.float32)
     if max_depth < 1 or X.size == 0:
         return _root(X.shape, bounds)
@@ -94,7 +94,6 @@ def grow_personalized_cart(
     *,
     min_samples_leaf: int = 1,
     bounds: Box | None = None,
-    presorted: SortedFeatures | None = None,
 ) -> TreePartition:
     """Grow a regression tree in which every cut is chosen from the samples that show its feature.
 
@@ -111,58 +110,97 @@ def grow_personalized_cart(
     y : ndarray of shape (n,)
     max_depth, min_samples_leaf, bounds
         See :func:`grow_cart`.
-    presorted : SortedFeatures, optional
-        Those of X and mask, to share among several labels.
 
     Returns
     -------
     TreePartition
     """
+    all_features = np.ones((1, np.shape(X)[1]), dtype=bool)
+    [[tree]] = grow_personalized_carts(
+        X, [y], max_depth, mask, all_features, min_samples_leaf=min_samples_leaf, bounds=bounds
+    )
+    return tree
+
+
+def grow_personalized_carts(
+    X: np.ndarray,
+    labels: Sequence[np.ndarray],
+    max_depth: int,
+    mask: np.ndarray,
+    choices: np.ndarray,
+    *,
+    min_samples_leaf: int = 1,
+    bounds: Box | None = None,
+) -> list[list[TreePartition]]:
+    """Grow the tree of :func:`grow_personalized_cart` from every vector of labels on every choice of features.
+
+    Trees of the same labels share the nodes to which the same cuts lead: the best cut of each feature is sought once,
+    and every choice takes the best of its features.
+
+    Parameters
+    ----------
+    X, max_depth, mask, min_samples_leaf, bounds
+        See :func:`grow_personalized_cart`.
+    labels : sequence of ndarrays of shape (n,)
+    choices : boolean ndarray of shape (k, d)
+        Features that may be cut; each choice is part of the one before.
+
+    Returns
+    -------
+    list of k lists of one tree per vector of labels, over the features of the choice
+    """
     X, mask = np.ascontiguousarray(X, float), np.ascontiguousarray(mask, bool)
     n, d = X.shape
     if n == 0 or d == 0:
-        return _root((n, d), bounds)
-    y = np.asarray(y, float) - np.mean(y)
-    lists = _SortedLists(SortedFeatures(X, mask) if presorted is None else presorted)
-    tolerance = 1e-10 * float(np.mean(y * y))
-    row, node = np.arange(n) * d, np.zeros(n, dtype=np.intp)  # node -1: the sample has stopped
-    features, thresholds, sizes = [], [], []
-    n_nodes = 1
-    for level in range(max_depth + 1):
-        active = np.flatnonzero(node >= 0)
-        here = node.take(active)
-        sizes.append(np.bincount(here, minlength=n_nodes))
-        features.append(np.full(n_nodes, -1))
-        thresholds.append(np.zeros(n_nodes))
-        if level == max_depth:
-            break
-        pure = _variance(y.take(active), here, sizes[-1]) <= tolerance
-        split, cut, at = lists.best_cuts(y, pure, tolerance, min_samples_leaf)
+        return [[_root((n, d), bounds) for _ in labels] for _ in choices]
+    (lower, upper), features = check_bounds(bounds, d), SortedFeatures(X, mask)
+    step = max(1, _TOGETHER // features.sample.size)
+    trees: list[list[TreePartition]] = [[] for _ in choices]
+    for start in range(0, len(labels), step):
+        y = np.array([np.asarray(values, float) - np.mean(values) for values in labels[start : start + step]])
+        levels = _levels(X, mask, _SortedLists(features, y, min_samples_leaf), choices, max_depth)
+        for number in range(len(y) * len(choices)):
+            own, choice = [[part[level[0] == number] for part in level[1:]] for level in levels], number % len(choices)
+            kept = choices[choice]
+            position = np.append(np.cumsum(kept) - 1, -1)  # the last is that of a leaf
+            cuts, thresholds, sizes = zip(*(level for level in own if level[0].size), strict=True)
+            corners = lower[kept], upper[kept]
+            trees[choice].append(TreePartition.from_levels([position[cut] for cut in cuts], thresholds, sizes, corners))
+    return trees
+
+
+def _levels(
+    X: np.ndarray, mask: np.ndarray, lists: _SortedLists, choices: np.ndarray, max_depth: int
+) -> list[tuple[np.ndarray, ...]]:
+    """Nodes of all trees, level by level: tree, feature, threshold and size; trees of the same labels come together."""
+    d, k = X.shape[1], len(choices)
+    tree = np.arange(k * lists.nodes.size)
+    node = tree // k
+    levels: list[tuple[np.ndarray, ...]] = []
+    while True:
+        feature, threshold = np.full(node.size, -1), np.zeros(node.size)
+        levels.append((tree, feature, threshold, lists.sizes[node]))
+        if len(levels) > max_depth:
+            return levels
+        score, highest, tolerance, pure = lists.scores()
+        best = np.where(choices[tree % k], highest[node], -np.inf)
+        least = best.max(axis=1) - tolerance[node]
+        split = np.flatnonzero((least > -np.inf) & ~pure[node])
         if split.size == 0:
-            break
-        features[-1][split], thresholds[-1][split] = cut, at
-        rank = np.full(n_nodes, -1)
-        rank[split] = np.arange(split.size)
-        parent = rank.take(here)
-        place = row.take(active) + cut.take(parent)
-        goes = (parent >= 0) & ~mask.take(place)
-        child = np.where(goes, 2 * parent + (X.take(place) >= at.take(parent)), -1)
-        node[active] = child
-        if level + 1 < max_depth:
-            lists.regroup(active, child, rank)
-        n_nodes = 2 * split.size
-    return TreePartition.from_levels(features, thresholds, sizes, check_bounds(bounds, d))
-
-
-def _variance(y: np.ndarray, node: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Label variance of every node; ``size`` is the number of its samples."""
-    size = np.maximum(size, 1)
-    centred = y - (np.bincount(node, weights=y, minlength=size.size) / size).take(node)
-    return np.bincount(node, weights=centred * centred, minlength=size.size) / size
+            return levels
+        # among equal scores, the first feature
+        feature[split] = (best[split] >= least[split, None]).argmax(axis=1)
+        cut, first, child = np.unique(node[split] * d + feature[split], return_index=True, return_inverse=True)
+        at = lists.thresholds(cut, score, least[split][first])
+        threshold[split] = at[child]
+        tree, node = np.repeat(tree[split], 2), np.repeat(2 * child, 2)
+        node[1::2] += 1
+        deeper = len(levels) < max_depth  # else the numbers of samples are all that is needed
+        lists.divide(X, mask, cut, at, choices[tree[::2][first] % k] & deeper)
 
 
 class SortedFeatures:
-    """For every feature, the samples that show it in the order of its values.
+    """For every feature, the samples that show it in the order of its values; then all samples.
 
     Parameters
     ----------
@@ -171,9 +209,9 @@ class SortedFeatures:
     Attributes
     ----------
     sample, value : ndarrays of equal length
-        The entries, ordered by feature and then by value.
-    length : int ndarray of shape (d,)
-        Number of entries of every feature.
+        The entries, ordered by feature and then by value; the value of the last n, all samples, is 0.
+    length : int ndarray of shape (d + 1,)
+        Number of entries of every feature, and n.
     n : int
     """
 
@@ -181,99 +219,158 @@ class SortedFeatures:
         self.n, d = X.shape
         columns = np.where(mask, np.inf, X).T
         order = np.argsort(np.ascontiguousarray(columns), axis=1, kind="stable")
-        self.length = (~mask).sum(axis=0)
-        shown = (np.arange(self.n) < self.length[:, None]).ravel()
-        self.sample = order.ravel()[shown]
-        self.value = columns[np.repeat(np.arange(d), self.length), self.sample]
+        length = (~mask).sum(axis=0)
+        shown = (np.arange(self.n) < length[:, None]).ravel()
+        sample = order.ravel()[shown]
+        self.sample = np.concatenate([sample, np.arange(self.n)])
+        self.value = np.concatenate([columns[np.repeat(np.arange(d), length), sample], np.zeros(self.n)])
+        self.length = np.append(length, self.n)
+
+
+def _ranges(first: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Ranges of whole numbers, one after the other."""
+    ends = np.cumsum(length)
+    return np.arange(ends[-1]) + np.repeat(first - (ends - length), length)
 
 
 class _SortedLists:
     """For every node and feature, the list of the samples that show the feature, in the order of its values.
 
-    The lists are stored one after the other, those of a node together. A level puts the left children before the right
-    ones instead of siblings side by side: dividing all lists is then two selections and needs no sort. ``nodes`` says
-    which node comes in which place.
+    The lists are stored one after the other, those of a node together, a list of all its samples last. A level puts the
+    left children before the right ones instead of siblings side by side: dividing all lists is then two selections and
+    needs no sort. ``nodes`` says which node comes in which place.
+
+    Parameters
+    ----------
+    features : SortedFeatures
+    y : ndarray of shape (k, n)
+        Vectors of centred labels, each with a root of its own; their samples are numbered through.
+    min_samples_leaf : int
     """
 
-    def __init__(self, features: SortedFeatures):
-        self.nodes, self.d = np.zeros(1, dtype=np.intp), features.length.size
-        self.sample, self.value, self.length = features.sample, features.value, features.length
-        self._side = np.zeros(features.n, dtype=np.uint8)
+    def __init__(self, features: SortedFeatures, y: np.ndarray, min_samples_leaf: int):
+        self.nodes = self._labels = np.arange(len(y))
+        self._y, self._n, self._least = y.ravel(), features.n, min_samples_leaf
+        self._tolerance = 1e-10 * np.array([float(np.mean(values * values)) for values in y])
+        self.sample = (self.nodes[:, None] * self._n + features.sample).ravel()
+        self.value = np.tile(features.value, len(y))
+        self.length = np.tile(features.length, (len(y), 1))
 
-    def regroup(self, active: np.ndarray, child: np.ndarray, rank: np.ndarray) -> None:
-        """Move every entry to its sample's new node, keeping the order of values; drop those that stopped.
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of samples of every node."""
+        return self._by_node(self.length[:, -1])
+
+    def _by_node(self, values: np.ndarray) -> np.ndarray:
+        """Bring values, one for each place, into the order of the nodes."""
+        found = np.empty_like(values)
+        found[self.nodes] = values
+        return found
+
+    @property
+    def _first(self) -> np.ndarray:
+        """Where the lists begin."""
+        length = self.length.ravel()
+        return (np.cumsum(length) - length).reshape(self.length.shape)
+
+    def divide(self, X: np.ndarray, mask: np.ndarray, cut: np.ndarray, at: np.ndarray, wanted: np.ndarray) -> None:
+        """Put the samples of nodes into their children, keeping the order of values; drop those that stop.
 
         Parameters
         ----------
-        active, child : int ndarrays of equal length
-            The samples that were in a node, and their new nodes; -1: the sample has stopped.
-        rank : int ndarray
-            Rank of every old node among those that were split, -1 for the others.
+        X, mask : ndarrays of shape (n, d)
+        cut : int ndarray of shape (c,)
+            Node x d + feature; the children are the nodes 2 i and 2 i + 1.
+        at : ndarray of shape (c,)
+            Thresholds.
+        wanted : boolean ndarray of shape (c, d)
+            Features whose lists are still needed.
         """
-        self._side[:] = 0
-        self._side[active] = np.where(child >= 0, 1 + child % 2, 0)
-        side, ends = self._side.take(self.sample), np.cumsum(self.length)
-        parents = rank[self.nodes]
-        divided = parents >= 0
-        halves = [np.flatnonzero(side == 1), np.flatnonzero(side == 2)]
-        lengths = [np.diff(np.searchsorted(half, ends), prepend=0).reshape(-1, self.d)[divided] for half in halves]
-        self.length = np.concatenate(lengths).ravel()
-        self.nodes = np.concatenate([2 * parents[divided], 2 * parents[divided] + 1])
-        keep = np.concatenate(halves)
-        self.sample, self.value = self.sample.take(keep), self.value.take(keep)
+        n, d = mask.shape
+        node, feature = cut // d, cut % d
+        first, length = self._by_node(self._first)[node], self._by_node(self.length)[node]
+        self._labels = self._labels[node]
+        # which way each sample of a node goes: 0 to neither child, where the feature is protected
+        shift = (np.arange(cut.size) - self._labels) * n
+        of = np.repeat(np.arange(cut.size), length[:, -1])
+        slot = self.sample.take(_ranges(first[:, -1], length[:, -1])) + shift.take(of)
+        place = (slot - of * n) * d + feature.take(of)
+        side = np.zeros(cut.size * n, dtype=np.uint8)
+        side[slot] = np.where(mask.take(place), 0, 1 + (X.take(place) >= at.take(of)))
 
-    def best_cuts(
-        self, y: np.ndarray, pure: np.ndarray, tolerance: float, min_samples_leaf: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the nodes that can be cut, and the feature and threshold of each one's best cut."""
-        first = np.cumsum(self.length) - self.length
-        filled = np.flatnonzero(self.length)
-        score = self._scores(y, first, filled, min_samples_leaf)
-        highest = np.full(self.length.size, -np.inf)
+        length[:, :-1] *= wanted
+        entry, ends = _ranges(first.ravel(), length.ravel()), np.cumsum(length)
+        sides = side.take(self.sample.take(entry) + np.repeat(shift, length.sum(axis=1)))
+        halves = [np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)]
+        self.length = np.concatenate(
+            [np.diff(np.searchsorted(half, ends), prepend=0).reshape(length.shape) for half in halves]
+        )
+        entry = entry.take(np.concatenate(halves))
+        self.sample, self.value = self.sample.take(entry), self.value.take(entry)
+        self.nodes = np.concatenate([2 * np.arange(cut.size), 2 * np.arange(cut.size) + 1])
+        self._labels = np.repeat(self._labels, 2)
+
+    def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Score every cut.
+
+        Returns
+        -------
+        score : ndarray
+            Of the cut after every entry of every list.
+        highest : ndarray of shape (nodes, d)
+            The highest of every list; -inf: no cut is possible.
+        tolerance : ndarray of shape (nodes,)
+            Scores that differ by less are equal.
+        pure : boolean ndarray of shape (nodes,)
+            Whether all labels are equal.
+        """
+        first, length = self._first, self.length
+        filled = np.flatnonzero(length)
+        score, highest, variance = np.empty(0), np.full(length.size, -np.inf), np.zeros(len(length))
         if filled.size:
-            highest[filled] = np.maximum.reduceat(score, first[filled])
-        place = np.argsort(self.nodes)
-        best = highest.reshape(-1, self.d)[place]
-        least = best.max(axis=1) - tolerance
-        split = np.flatnonzero((least > -np.inf) & ~pure)
+            score, variance = self._scores(first, filled)
+            highest[filled] = np.maximum.reduceat(score, first.ravel()[filled])
+        tolerance = self._tolerance[self._labels]
+        highest = self._by_node(highest.reshape(length.shape)[:, :-1])
+        return score, highest, tolerance, self._by_node(variance) <= tolerance
 
-        # Among equal scores, the first feature and in its list the first entry.
-        feature = (best[split] >= least[split, None]).argmax(axis=1)
-        chosen = place[split] * self.d + feature
-        length = self.length[chosen]
-        start = np.cumsum(length) - length
-        entry = np.arange(length.sum()) + np.repeat(first[chosen] - start, length)
-        good = np.flatnonzero(score.take(entry) >= np.repeat(least[split], length))
-        at = entry[good[np.searchsorted(good, start)]]
+    def thresholds(self, cut: np.ndarray, score: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Thresholds of the first cuts (node x d + feature) in their lists whose scores are not below ``least``."""
+        node, feature = np.divmod(cut, self.length.shape[1] - 1)
+        first, length = self._by_node(self._first)[node, feature], self._by_node(self.length)[node, feature]
+        entry = _ranges(first, length)
+        good = np.flatnonzero(score.take(entry) >= np.repeat(least, length))
+        at = entry[good[np.searchsorted(good, np.cumsum(length) - length)]]
         low, high = self.value[at], self.value[at + 1]
         middle = low + (high - low) / 2
-        return split, feature, np.where(middle > low, middle, high)
+        return np.where(middle > low, middle, high)
 
-    def _scores(self, y: np.ndarray, first: np.ndarray, filled: np.ndarray, min_samples_leaf: int) -> np.ndarray:
-        """Score the cut after every entry of every list (-inf: impossible).
+    def _scores(self, first: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of all cuts (-inf: impossible), and the variance of the labels in every place.
 
         With n = n_left + n_right samples whose labels are centred, the variance falls by
         (sum of the left labels)^2 / (n_left n_right) per sample. Because every list sums to zero, one running sum
         serves all lists.
         """
-        labels = y.take(self.sample)
-        if filled.size == 0:
-            return labels
-        size = self.length[filled]
-        labels -= np.repeat(np.add.reduceat(labels, first[filled]) / size, size)
+        labels, begin, size = self._y.take(self.sample), first.ravel()[filled], self.length.ravel()[filled]
+        labels -= np.repeat(np.add.reduceat(labels, begin) / size, size)
+        members = self.length[:, -1]
+        own = labels.take(_ranges(first[:, -1], members))
+        place = np.repeat(np.arange(members.size), members)
+        variance = np.bincount(place, weights=own * own, minlength=members.size) / np.maximum(members, 1)
         deviation = np.cumsum(labels, out=labels)
         n_left = np.arange(1.0, labels.size + 1)
-        n_left -= np.repeat(first[filled].astype(float), size)
+        n_left -= np.repeat(begin.astype(float), size)
         n_right = np.repeat(size.astype(float), size)
         n_right -= n_left
         impossible = np.empty(labels.size, dtype=bool)
         np.less_equal(self.value[1:], self.value[:-1], out=impossible[:-1])
-        impossible[first[filled] + size - 1] = True  # nothing is to the right of the last entry
-        if min_samples_leaf > 1:
-            impossible |= (n_left < min_samples_leaf) | (n_right < min_samples_leaf)
+        impossible[begin + size - 1] = True  # nothing is to the right of the last entry
+        if self._least > 1:
+            impossible |= (n_left < self._least) | (n_right < self._least)
         deviation *= deviation
         n_left *= n_right
         np.maximum(n_left, 1.0, out=n_left)
         deviation /= n_left
         np.putmask(deviation, impossible, -np.inf)
-        return deviation
+        return deviation, variance

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from lpbench.partitions import grow_cart, grow_personalized_cart
+from lpbench.partitions import grow_cart, grow_personalized_cart, grow_personalized_carts
 from lpbench.partitions.cart import GROWN_DEPTH
 
 
@@ -95,6 +95,20 @@ def test_personalised_growth_is_the_stated_rule(n, d, seed, depth, min_samples_l
     tree = grow_personalized_cart(X, y, depth, mask, min_samples_leaf=min_samples_leaf)
     expected = reference(X.tolist(), y.tolist(), mask.tolist(), depth, min_samples_leaf)
     assert as_nested(tree) == expected
+
+
+@pytest.mark.parametrize(("n", "share"), [(40, 0.3), (300, 0.3), (9000, 0.1)])
+def test_trees_that_are_grown_together_are_those_that_are_grown_alone(n, share):
+    rng = np.random.default_rng(n)
+    X, mask = rng.integers(0, 60, (n, 5)) / 60, rng.random((n, 5)) < share
+    labels = [X[:, 4] + scale * rng.laplace(size=n) for scale in (0.1, 1, 10)]
+    choices = np.array([[True] * 5, [True, False, True, True, True], [False, False, True, False, True], [False] * 5])
+    together = grow_personalized_carts(X, labels, 4, mask, choices, min_samples_leaf=2)
+    for kept, trees in zip(choices, together, strict=True):
+        for y, tree in zip(labels, trees, strict=True):
+            alone = grow_personalized_cart(X[:, kept], y, 4, mask[:, kept], min_samples_leaf=2)
+            assert same_tree(tree, alone)
+            assert tree.n_features == alone.n_features
 
 
 def test_shallower_personalised_trees_are_truncations():

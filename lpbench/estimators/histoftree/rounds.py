@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -13,12 +12,11 @@ from lpbench.estimators.histoftree.cell_reports import CategorySums, WrittenSums
 from lpbench.estimators.histoftree.user_cells import Query, UserCells, UserGrid, UserLeaves
 from lpbench.partitions import (
     SampleGroups,
-    SortedFeatures,
     TreePartition,
     grow_cart,
     grow_max_edge,
     grow_max_edges,
-    grow_personalized_cart,
+    grow_personalized_carts,
 )
 from lpbench.privacy import Users
 from lpbench.seeds import Streams
@@ -73,10 +71,6 @@ class Split:
             self._views[depth] = SampleGroups.for_depth(depth, self._X, mask)
         return self._views[depth]
 
-    @cached_property
-    def _sorted(self) -> SortedFeatures:
-        return SortedFeatures(self._X, self._mask)
-
     def trees(
         self, rule: str, score: str, labels: np.ndarray, depths: Sequence[int], least: int = 1
     ) -> list[tuple[TreePartition, list[int]]]:
@@ -109,12 +103,8 @@ class Split:
             )
             return [[(tree, depths)] for tree in trees]
         if self._mask.any():
-            trees = [
-                grow_personalized_cart(
-                    self._X, y, depths[-1], self._mask, min_samples_leaf=least, presorted=self._sorted
-                )
-                for y in labels
-            ]
+            own = np.ones((1, self.tree_columns.size), dtype=bool)
+            [trees] = grow_personalized_carts(self._X, labels, depths[-1], self._mask, own, min_samples_leaf=least)
             return [[(tree, depths)] for tree in trees]
         return [self._truncations(y, depths, least) for y in labels]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
@@ -18,7 +18,7 @@ from lpbench.estimators.histoftree.rounds import Split, public_features
 from lpbench.estimators.histoftree.setting import Setting
 from lpbench.estimators.histoftree.user_cells import Query, UserGrid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.partitions import TreePartition
+from lpbench.partitions import TreePartition, grow_personalized_carts
 from lpbench.privacy import SimulatedUsers
 
 K = TypeVar("K", bound=Hashable)
@@ -69,16 +69,43 @@ def sweep_cells(
     privatised = task.users.sums_of_many(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
     labels = dict(zip(shares, privatised, strict=True))
 
+    carts = _personalized_carts(X, mask, jobs, labels)
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
         split = Split(X, mask.array, mask.order, n_grid_features, task.streams)
         second_rounds = _SecondRounds(task.users, split, X_test)
         for (rule, score, least), in_forest in _group(in_split, _grown):
-            sources = _group(in_forest, lambda j: (j.budget, j.setting.label_share))
-            depths = sorted({j.setting.depth for j in in_forest})
-            forests = split.forests(rule, score, [labels[source] for source, _ in sources], depths, least)
+            sources, depths = _sources(in_forest), sorted({j.setting.depth for j in in_forest})
+            if rule == "cart" and (n_grid_features, least) in carts:
+                forests = [[(tree, depths)] for tree in carts[n_grid_features, least]]
+            else:
+                forests = split.forests(rule, score, [labels[source] for source, _ in sources], depths, least)
             for (source, same), trees in zip(sources, forests, strict=True):
                 for tree, served in trees:
                     yield from second_rounds.predict(tree, served, same, labels[source], shares[source][1])
+
+
+def _personalized_carts(
+    X: np.ndarray, mask: PublicMask, jobs: Sequence[Job], labels: Mapping[tuple[int, float], np.ndarray]
+) -> dict[tuple[int, int], list[TreePartition]]:
+    """Trees under the CART rule where some protect what the tree cuts, by the number of grid features and leaf size.
+
+    Grids of different sizes leave the tree parts of the same features, so that their trees are grown together.
+    """
+    in_cart = [j for j in jobs if j.setting.rule == "cart"]
+    forests = [
+        (s, least, max(j.setting.depth for j in same), [source for source, _ in _sources(same)])
+        for (s, least), same in _group(in_cart, lambda j: (j.setting.n_grid_features, j.setting.min_samples_leaf))
+        if mask.array[:, mask.order[s:]].any()
+    ]
+    carts = {}
+    for (least, deepest, sources), alike in _group(forests, lambda f: (f[1], f[2], tuple(f[3]))):
+        sizes = sorted(s for s, *_ in alike)
+        features = np.array([np.isin(np.arange(X.shape[1]), mask.order[s:]) for s in sizes])
+        grown = grow_personalized_carts(
+            X, [labels[source] for source in sources], deepest, mask.array, features, min_samples_leaf=least
+        )
+        carts.update({(s, least): trees for s, trees in zip(sizes, grown, strict=True)})
+    return carts
 
 
 class _SecondRounds:
@@ -120,6 +147,11 @@ class _SecondRounds:
             family = CellFamily(tree, *levels, *columns, budget, labels, leaves, test_leaves, grids)
             for (_, same), sums in zip(alike, self._users.sums_of_many(CELL, family), strict=True):
                 yield same, predict_cells(sums, test_leaves, means)
+
+
+def _sources(jobs: Sequence[Job]) -> list[tuple[tuple[int, float], list[Job]]]:
+    """Jobs by the labels that they use: budget and label share."""
+    return _group(jobs, lambda j: (j.budget, j.setting.label_share))
 
 
 def _grown(job: Job) -> tuple[str, str, int]:
