@@ -247,6 +247,8 @@ def check_scale(name: str) -> None:
     """Features in [0, 1], labels within the public range or the two classes, and more than one label to learn."""
     manifest, problem = load_manifest(name), make_problem(name, None, "personalized", None, 0, 1)
     y = np.concatenate([problem.y_train, problem.y_test])
+    if manifest.bounds:
+        manifest.feature_bounds(load_table(name).columns)
     assert np.isfinite(problem.X_train).all() and np.isfinite(problem.X_test).all(), "a feature is not finite"
     assert np.unique(problem.y_train).size > 1, "the training rows of replication 0 have one label only"
     if manifest.task == "classification":

@@ -76,6 +76,7 @@ def page() -> str:
         *_mapping("target", keys.TARGET, "the name of a column, or of a classification"),
         *_mapping("features", keys.FEATURE, features),
         *_mapping("sensitivity", keys.SENSITIVITY),
+        *_mapping("bounds", keys.BOUNDS),
         *_mapping("fingerprint", keys.FINGERPRINT, "written by `lpbench new dataset`"),
         "### Parameters: `dataset.params.<key>=...`, or `name[key=value]` in an experiment\n",
         "Synthetic families have those that their manifest lists under `params`.\n",

@@ -133,7 +133,6 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     from lpbench.analysis.summary import summarise
     from lpbench.datasets import Draws
     from lpbench.experiments.config import ROOT_SEED
-    from lpbench.selectors import Selector
 
     table = pd.read_csv(path)
     if missing := [c for c in PREDICTIONS if c not in table]:
@@ -143,7 +142,7 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     for (dataset, mask), part in table.groupby(["dataset", "mask"]):
         if (dataset, mask) not in known:
             raise ConfigurationError(f"{path}: {experiment.name} has no data set {dataset} under mask {mask}")
-        parsed = Selector.parse(str(dataset))
+        parsed = experiment.data_set(str(dataset))
         draws = Draws(parsed.name, dict(parsed.params), None, {}, ROOT_SEED)
         for replication, split in part.groupby("replication"):
             problem = draws.problem(int(replication))
@@ -230,7 +229,7 @@ def _seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
 
     model, seconds = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build(), []
     for dataset in experiment.groups[0].dataset:
-        parsed = Selector.parse(dataset)
+        parsed = experiment.data_set(dataset)
         if describe(parsed.name, dict(parsed.params)).available:
             problem = make_problem(parsed.name, dict(parsed.params), Selector.parse(experiment.groups[0].mask[0]).name)
             own = model.for_problem(problem)

@@ -65,7 +65,7 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
         task=manifest.task,
         metric=manifest.score if manifest.synthetic else params["metric"],
         y_range=manifest.label_range(params.get("label_range", "file")),
-        fingerprint=_identity(manifest, available),
+        fingerprint=_identity(manifest, params, available),
         available=available,
         how_to_get="" if available else how_to_get(manifest),
         **sizes,
@@ -128,7 +128,7 @@ def _source(manifest: Manifest) -> str:
         ) from error
 
 
-def _identity(manifest: Manifest, available: bool) -> str:
+def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
     facts: dict[str, object] = {
         "task": manifest.task,
         "metric": manifest.score,
@@ -148,4 +148,6 @@ def _identity(manifest: Manifest, available: bool) -> str:
             "sensitivity": manifest.sensitivity.get("order"),
         }
         facts |= {key: value for key, value in manifest.sensitivity.items() if key == "importance"}
+        if params["scaling"] == "bounds":
+            facts["bounds"] = manifest.bounds
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from lpbench.datasets.schema import check_content
@@ -67,6 +69,9 @@ class Manifest:
         an assumption of those tables.
     scale : (float, float) or None
         Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
+    bounds : dict
+        Public bounds of the features, for ``scaling=bounds``: ``known`` without the data, with a ``reason``, or of the
+        ``file``, rounded outward, where nothing else is known. Features that the manifest codes need none.
     fingerprint : dict
         Of the table, against which every source is verified.
     synthetic : str
@@ -104,6 +109,7 @@ class Manifest:
     sensitivity: dict = field(default_factory=dict)
     y_range: tuple | None = None
     scale: tuple | None = None
+    bounds: dict = field(default_factory=dict)
     fingerprint: dict = field(default_factory=dict)
     synthetic: str = ""
     params: dict = field(default_factory=dict)
@@ -116,6 +122,27 @@ class Manifest:
         """The public range of the label as a pair of floats, from the ``file`` or from the ``scale``."""
         bounds = self.scale if source == "scale" else self.y_range
         return None if bounds is None else (float(bounds[0]), float(bounds[1]))
+
+    def feature_bounds(self, columns: Sequence[str]) -> np.ndarray:
+        """Stated bounds of the columns of the table: ndarray of shape (2, d).
+
+        Raises
+        ------
+        ConfigurationError
+            A column has none.
+        """
+        known = {**self.bounds.get("file", {}), **self.bounds.get("known", {})}
+        for item in self.features:
+            if isinstance(item, Mapping) and "one_hot" in item:
+                known |= {f"{item['column']}={level}": (0, 1) for level in item["one_hot"]}
+            elif isinstance(item, Mapping) and "map" in item:
+                known |= {item["column"]: (min(item["map"].values()), max(item["map"].values()))}
+        if missing := [column for column in columns if column not in known]:
+            raise ConfigurationError(
+                f"data set {self.name}: scaling='bounds', but its manifest states no bounds of {missing[0]!r}; add "
+                f"`bounds: {{known: {{{missing[0]}: [low, high]}}, reason: ...}}`, or use scaling=rows"
+            )
+        return np.array([known[column] for column in columns], dtype=float).T
 
     @property
     def score(self) -> str:

@@ -63,6 +63,11 @@ SENSITIVITY = {
     "reason": "why",
     "importance": "the same by importance in a forest on all rows, for `sensitivity=importance`",
 }
+BOUNDS = {
+    "known": "feature -> `[low, high]`, known without the data",
+    "reason": "why they are known",
+    "file": "feature -> `[low, high]` of the file, rounded outward, where nothing else is known",
+}
 FINGERPRINT = {
     "rows": "rows of the table",
     "features": "columns of the table",

@@ -19,6 +19,10 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "private_fraction": (1.0, "share of the training rows that is used"),
     "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
     "n_public": (None, "public rows that are used: all"),
+    "scaling": (
+        "rows",
+        "ends of the features without public rows: those of all `rows`, or the manifest's `bounds`",
+    ),
     "label_range": ("file", "public range of the label: that of the file, or of its scale of measurement (`scale`)"),
     "labels": ("recorded", "recorded, or what takes their place: permuted, lognormal, cauchy or zeros"),
     "public_sample": ("recorded", "recorded, or how it differs: label_shift, concept_drift or missing_group"),
@@ -27,6 +31,8 @@ REAL: Mapping[str, tuple[Any, str]] = {
 REAL_PARAMS = {name: default for name, (default, _) in REAL.items()}
 #: Where the public range of the label comes from.
 LABEL_RANGES = ("file", "scale")
+#: What brings the features to [0, 1] where there is no public sample.
+SCALINGS = ("rows", "bounds")
 #: Metrics of classification.
 CLASS_METRICS = ("accuracy", "balanced_accuracy", "auc")
 #: Share of test rows where ``test_size`` is not given: 30 % is ours (HistOfTree is silent), LPCT sec. 7 uses 20 %.
@@ -57,6 +63,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
         return resolved
     if resolved["test_size"] is None:
         resolved["test_size"] = TEST_SIZE[manifest.task]
+    check_choice(f"data set {manifest.name}: scaling", resolved["scaling"], SCALINGS)
     source = check_choice(f"data set {manifest.name}: label_range", resolved["label_range"], LABEL_RANGES)
     if source == "scale" and manifest.scale is None:
         raise ConfigurationError(

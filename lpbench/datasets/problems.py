@@ -45,9 +45,9 @@ def make_problem(
     Returns
     -------
     Problem
-        Regression: features min-max scaled on all rows of the data set (HistOfTree App. C.2), columns in the order of
-        sensitivity. Classification: features scaled by the range of the public sample (LPCT sec. 7.1), so private and
-        test rows may fall outside [0, 1].
+        Columns are in the order of sensitivity. Without public rows, features are scaled by the range of all rows
+        (HistOfTree App. C.2), or by the manifest's bounds (``scaling=bounds``) and clipped; with public rows by their
+        range (LPCT sec. 7.1), so private and test rows may fall outside [0, 1].
 
     Raises
     ------

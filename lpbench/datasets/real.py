@@ -38,7 +38,9 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
         if params["n_public"] is not None:
             raise ConfigurationError(f"data set {manifest.name} has no public rows; leave n_public out")
         train, public = splits.publish_rows(train, params["public_share"])
-        reference, scaling = table.X[private][:, order], "all rows"
+        reference, scaling = table.X[private], "all rows"
+        if params["scaling"] == "bounds":
+            reference, scaling = manifest.feature_bounds(table.columns), "bounds of the manifest"
     else:
         if params["public_share"]:
             raise ConfigurationError(
@@ -46,12 +48,16 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
                 "own; choose their number by n_public"
             )
         public = public[splits.public_rows(public.size, params["n_public"], streams)]
-        reference, scaling = table.X[public][:, order], "public sample"
+        reference, scaling = table.X[public], "public sample"
 
     y = table.y if manifest.task == "regression" else table.y.astype(int)
     y, y_range = corrupted_labels(y, manifest.label_range(params["label_range"]), params["labels"], streams)
     parts = {"train": train, "test": test} | ({"public": public} if public.size else {})
-    arrays = {f"X_{part}": splits.min_max_scale(table.X[rows][:, order], reference) for part, rows in parts.items()}
+    arrays = {
+        f"X_{part}": splits.min_max_scale(table.X[rows][:, order], reference[:, order]) for part, rows in parts.items()
+    }
+    if scaling == "bounds of the manifest":
+        arrays = {part: X.clip(0.0, 1.0) for part, X in arrays.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
     if public.size:
         sample = arrays["X_public"], arrays["y_public"]

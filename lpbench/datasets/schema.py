@@ -234,6 +234,11 @@ _KEYS: Mapping[str, Check] = {
     "sensitivity": _entry({}, {"order": _order, "reason": _TEXT, "importance": _listed(_SCALAR)}),
     "y_range": _or_none(_pair),
     "scale": _or_none(_pair),
+    "bounds": _one_of(
+        _entry({"known": _mapped(_pair, least=1), "reason": _TEXT}, {"file": _mapped(_pair)}),
+        _entry({"file": _mapped(_pair)}),
+        expected="{known: {feature: [low, high]}, reason: text}, {file: {feature: [low, high]}} or both",
+    ),
     "fingerprint": _PROMISED,
     "params": _mapped(_or_none(_SCALAR)),
     "shape": _entry(

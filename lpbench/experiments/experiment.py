@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from lpbench.experiments.frozen import MISSING, Frozen
+from lpbench.selectors import Selector
 
 #: Work that a cell may cost, unless its experiment says otherwise.
 WORK_LIMIT = 3600.0
@@ -67,6 +68,9 @@ class Experiment(Frozen):
     work_limit : float
         Work that a cell (one method on one scenario at one budget, all replications) may cost by
         :mod:`lpbench.experiments.costs`. What costs more is left out by plan, on every machine alike.
+    scaling : {"rows", "bounds"}
+        Ends of the features of data sets without public rows: those of all rows, as in the papers' tables, private and
+        test rows included, or the public bounds that the manifests state.
     groups : tuple of Group
         What is run; needed unless it is a drawing.
     on_request : bool
@@ -85,6 +89,7 @@ class Experiment(Frozen):
     replications: int = 1
     work_limit: float = WORK_LIMIT
     on_request: bool = False
+    scaling: str = "rows"
     groups: tuple[Group, ...] = ()
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -95,6 +100,11 @@ class Experiment(Frozen):
         groups = tuple(Group(**group) for group in record.get("groups", ()))
         known = {f.name for f in fields(cls)}
         return cls(**{key: value for key, value in record.items() if key in known} | {"groups": groups})
+
+    def data_set(self, selector: str) -> Selector:
+        """A data set as the experiment draws it: with its ``scaling``, unless the selector has one."""
+        found = Selector.parse(selector)
+        return found if self.scaling == "rows" else Selector(found.name, {"scaling": self.scaling, **found.params})
 
     @property
     def methods(self) -> list[str]:

@@ -226,7 +226,7 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
     for dataset, mask, method in itertools.product(group.dataset, group.mask, group.method):
         for value in values:
             wanted, missing = _block(
-                Selector.parse(dataset).with_params(**({swept: value} if kind == "dataset" else {})),
+                experiment.data_set(dataset).with_params(**({swept: value} if kind == "dataset" else {})),
                 Selector.parse(mask).with_params(**({swept: value} if kind == "mask" else {})),
                 methods[method],
                 group.grid,

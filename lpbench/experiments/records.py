@@ -75,7 +75,9 @@ def record_of(
         "runner": asdict(runner),
         "blocks": len(plan.blocks),
         "files": sizes,
-        "datasets": {d: _dataset_card(d) for d in dict.fromkeys(e.dataset for e in plan.entries)},
+        "datasets": {
+            d: _dataset_card(job.experiment.data_set(d)) for d in dict.fromkeys(e.dataset for e in plan.entries)
+        },
         "missing": plan.missing,
         "workers": worker_count(runner),
     }
@@ -114,9 +116,8 @@ def _method_card(method: Method) -> dict[str, Any]:
     }
 
 
-def _dataset_card(selector: str) -> dict[str, Any]:
-    parsed = Selector.parse(selector)
-    info = describe(parsed.name, dict(parsed.params))
+def _dataset_card(dataset: Selector) -> dict[str, Any]:
+    info = describe(dataset.name, dataset.params)
     return {"fingerprint": info.fingerprint, "n_features": info.n_features, "n_train": info.n_train}
 
 

@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lpbench.checks import check_number, check_whole
+from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.datasets.manifest import TASKS
+from lpbench.datasets.parameters import SCALINGS
 from lpbench.errors import ConfigurationError, unknown_key
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method
@@ -45,6 +46,7 @@ def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> N
         raise ConfigurationError(f"{name}: paper={experiment.paper!r} must be {folder!r}, the folder of its file")
     check_whole("replications", experiment.replications, least=1)
     check_number(f"{name}: work_limit", experiment.work_limit, above=0, infinite=True)
+    check_choice(f"{name}: scaling", experiment.scaling, SCALINGS)
     if kind == "drawing":
         return
     if not experiment.groups:

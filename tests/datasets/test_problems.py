@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from lpbench.datasets import describe, list_datasets, load_manifest, load_table, make_problem
 from lpbench.datasets.problems import check_scaled
 from lpbench.datasets.splits import first_occurrences, min_max_scale
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError, DataError, MissingDataError
 from tests.datasets.conftest import CSV
 
 FAMILIES = [
@@ -264,6 +264,7 @@ def test_constant_column_is_shifted_to_zero():
         ("diabetes_progression", {"public_share": 1.0}, r"public_share=1.0 must be a number in \[0, 1\)"),
         ("breast_cancer", {"public_share": 0.2}, "public_share=0.2, but it has public rows of its own"),
         ("diabetes_progression", {"label_range": "mine"}, "label_range='mine' must be one of 'file', 'scale'"),
+        ("diabetes_progression", {"scaling": "mine"}, "scaling='mine' must be one of 'rows', 'bounds'"),
         ("sine_sum", {"n": 0}, "n=0 must be a whole number >= 1"),
         ("sine_sum", {"n": 10.5}, "n=10.5 must be a whole number"),
         ("sine_sum", {"size": 10}, "unknown parameter of data set sine_sum"),
@@ -306,10 +307,81 @@ def test_fingerprint_follows_what_decides_the_draws(workshop):
     assert four == one
 
 
-def test_ends_of_regression_features_may_come_from_rows_outside_the_training_sample_and_it_is_named():
+def test_papers_scaling_takes_ends_of_features_from_rows_outside_the_training_sample_and_it_is_named():
     """As in the papers' tables, and as docs/privacy.md says of this data set: no budget pays for these ends."""
     problem, table = make_problem("diabetes_progression"), load_table("diabetes_progression")
     inside = table.X[problem.context["rows"]][:, problem.context["order"]]
     every = table.X[:, problem.context["order"]]
     outside = (inside.min(axis=0) > every.min(axis=0)) | (inside.max(axis=0) < every.max(axis=0))
     assert problem.context["scaling"] == "all rows" and outside.sum() == 3 and outside.size == 10
+
+
+BOUNDS = {"scaling": "bounds"}
+TOY = {
+    "features": [{"column": "kind", "map": {"a": 0, "b": 1, "c": 4}}, "size"],
+    "fingerprint": {"features": 2},
+    "sensitivity": {"order": "columns", "reason": ""},
+    "bounds": {"known": {"size": [0, 8]}, "reason": "a ruler of 8"},
+}
+
+
+def test_stated_bounds_read_no_row(workshop):
+    """Rewriting any one row, private or test, leaves every other row's features as they were, to the last bit."""
+    rows = [f"{'abc'[k % 3]},{k % 7 + 1},{k % 5 + 1}" for k in range(20)]
+    workshop.manifest(**TOY)
+    workshop.manifest("extreme", **TOY, draws_as="toy", sources=[{"kind": "file", "files": {"data": "toy/other.csv"}}])
+    workshop.file("kind,size,label\n" + "\n".join(rows) + "\n")
+    before = make_problem("toy", BOUNDS)
+    assert before.context["scaling"] == "bounds of the manifest"
+    workshop.file("kind,size,label\n" + "\n".join(["a,1000000,1", *rows[1:]]) + "\n", "toy/other.csv")
+    after = make_problem("extreme", BOUNDS)
+    changed = (before.X_train != after.X_train).any(axis=1).sum() + (before.X_test != after.X_test).any(axis=1).sum()
+    assert changed == 1
+    assert max(after.X_train.max(), after.X_test.max()) == 1.0  # outside the bounds: clipped
+    kinds = {0.0, 0.25, 1.0}  # the codes of the map are its bounds, whatever occurs
+    assert set(np.unique(before.X_train[:, 0])) <= kinds
+    np.testing.assert_array_equal(np.unique(before.X_train[:, 1]) * 8 % 1, 0.0)
+    assert (make_problem("toy").X_train != make_problem("extreme").X_train).sum() > 1, "the papers' way reads all rows"
+
+
+def test_features_without_bounds_are_refused_by_name(workshop):
+    workshop.file()
+    workshop.manifest(**TOY | {"bounds": {"file": {"label": [0, 9]}}})
+    with pytest.raises(ConfigurationError, match="scaling='bounds', but its manifest states no bounds of 'size'"):
+        make_problem("toy", BOUNDS)
+
+
+def test_bounds_are_part_of_the_fingerprint_where_they_scale(workshop):
+    workshop.file()
+    workshop.manifest(**TOY)
+    workshop.manifest("wide", **TOY | {"bounds": {"file": {"size": [0, 9]}}}, draws_as="toy")
+    assert describe("toy").fingerprint == describe("wide").fingerprint
+    assert len({describe(n, p).fingerprint for n in ("toy", "wide") for p in ({}, BOUNDS)}) == 3
+
+
+@pytest.mark.parametrize("bounds", [{"size": [0, 1]}, {"known": {"size": [0, 1]}}, {"file": {"size": [1, 1]}}])
+def test_bounds_come_with_a_reason_or_from_the_file(workshop, bounds):
+    workshop.manifest(bounds=bounds)
+    with pytest.raises(DataError, match="bounds"):
+        load_manifest("toy")
+
+
+def test_public_rows_go_before_bounds():
+    one, other = make_problem("breast_cancer"), make_problem("breast_cancer", BOUNDS)
+    np.testing.assert_array_equal(one.X_train, other.X_train)
+    assert other.context["scaling"] == "public sample"
+
+
+@pytest.mark.parametrize("name", [n for n in list_datasets() if load_manifest(n).bounds])
+def test_bounds_of_the_file_hold_its_rows_and_known_ones_nearly_all(name):
+    manifest = load_manifest(name)
+    try:
+        table = load_table(name)
+    except MissingDataError as error:
+        pytest.skip(str(error))
+    low, high = manifest.feature_bounds(table.columns)
+    outside = (table.X < low) | (table.X > high)
+    listed = set(manifest.bounds.get("file", {}))
+    assert not outside[:, [c in listed for c in table.columns]].any()
+    assert outside.mean(axis=0).max() < 0.01
+    assert {*listed, *manifest.bounds.get("known", {})} <= set(table.columns)

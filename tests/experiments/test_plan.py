@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.assemble import assemble
@@ -106,6 +107,32 @@ def test_every_experiment_can_be_planned(name):
     experiment = registry.experiments()[name]
     plan = plan_experiment(replace(experiment, replications=1))
     assert experiment.kind == "drawing" or plan.entries
+
+
+PAPERS_SCALING = {"extensions/floor", "extensions/sensitivity_order"}  # they share the blocks of HistOfTree's tables
+
+
+def test_our_experiments_scale_features_by_public_knowledge():
+    """The papers' tables scale by all rows, and so do those that show the same blocks, which say so in a note."""
+    for name, own in registry.experiments().items():
+        sets = {d for group in own.groups for d in group.dataset} | set(own.settings.get("datasets", ()))
+        real = [d for d in map(own.data_set, sets) if (m := load_manifest(d.name)).sources and m.public is None]
+        by_rows = any(d.params.get("scaling", "rows") == "rows" for d in real)
+        if name in PAPERS_SCALING:
+            assert by_rows and any("all rows" in note for note in own.notes)
+        elif name.startswith(("field/", "extensions/")):
+            assert not by_rows, name
+        else:
+            assert own.scaling == "rows", name
+
+
+def test_scaling_of_an_experiment_is_that_of_its_blocks_and_part_of_their_keys():
+    rows, bounds = experiment(), replace(experiment(), scaling="bounds")
+    (one,), (other,) = plan_experiment(rows).blocks, plan_experiment(bounds).blocks
+    assert (dict(one.dataset_params), dict(other.dataset_params)) == ({}, {"scaling": "bounds"})
+    assert one.key != other.key and one.fingerprint != other.fingerprint
+    with pytest.raises(ConfigurationError, match="scaling='rest' must be one of 'rows', 'bounds'"):
+        plan_experiment(replace(rows, scaling="rest"))
 
 
 def test_single_cell_has_one_entry():

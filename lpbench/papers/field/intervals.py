@@ -28,7 +28,6 @@ from lpbench.problem import Problem
 from lpbench.reporting.cards import dataset_title
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.seeds import Streams
-from lpbench.selectors import parse_selector
 
 FILE = "intervals.csv"
 MEASURED = ("coverage", "width", "exact_coverage", "exact_width")
@@ -43,9 +42,9 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
     rows = []
     for selector in experiment.settings["datasets"]:
         for epsilon in experiment.settings["epsilon"]:
-            runs = []
+            drawn, runs = experiment.data_set(selector), []
             for k in range(experiment.replications):
-                problem = make_problem(*parse_selector(selector), "aligned", {}, k, seed)
+                problem = make_problem(drawn.name, drawn.params, "aligned", {}, k, seed)
                 streams = Streams(seed).child("intervals", dataset=selector, replication=k)
                 runs.append(measured(problem, epsilon, streams))
             n, found = len(problem.y_train), np.array(runs)
