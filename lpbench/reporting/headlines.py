@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 from lpbench.analysis import representatives
 from lpbench.analysis.claims import REPRODUCED, STATUSES, SUPPORTED
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import REFERENCES
+from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
@@ -22,7 +22,6 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.cards import card_of, in_print, method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import CONSTANT_METHODS
 from lpbench.reporting.paper import paper_of, papers
 
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
@@ -159,9 +158,10 @@ GAIN_COLUMNS = [
 
 
 def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.DataFrame:
-    """Gain of every compared method over the best published one by oracle selection, ``headline_gains.csv``.
+    """Gain of every compared method over the best other column by oracle selection, ``headline_gains.csv``.
 
-    A method is compared in the experiment that has the most published methods, all on their papers' full grids.
+    A method is compared in the experiment that has the most published methods, all on their papers' full grids. The
+    constant and other baselines are compared too; methods without privacy are not.
 
     Returns
     -------
@@ -179,14 +179,14 @@ def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.
     rows = [
         {"method": compared, "experiment": entry.name} | row
         for compared, (_, entry) in sorted(found.items(), reverse=True)
-        for row in gains(entry, compared, published_methods(entry))
+        for row in gains(entry, compared)
     ]
     return pd.DataFrame(rows, columns=GAIN_COLUMNS)
 
 
 def published_methods(entry: Entry) -> list[str]:
     """Columns of an experiment that are methods of the papers."""
-    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANT_METHODS, *REFERENCES}
+    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANTS.values(), *REFERENCES}
     methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
     return [m for m in methods if bare_name(m) in published]
 
@@ -202,11 +202,12 @@ def cut_grids(experiment: Experiment, methods: Sequence[str], cards: Mapping[str
     ]
 
 
-def gains(entry: Entry, compared: str, rivals: Sequence[str]) -> list[dict[str, Any]]:
+def gains(entry: Entry, compared: str) -> list[dict[str, Any]]:
     """Gain over the best of the other methods on the same data sets, by kind of data sets, panel, mask and budget."""
     if entry.summary is None:
         return []
     table = entry.summary.dropna(subset=["mean"])
+    rivals = [m for m in sorted(set(table["method"])) if bare_name(m) not in (compared, *REFERENCES)]
     keys = ["panel", "dataset", "mask", "method", "epsilon"]
     means = {s: part.set_index(keys)["mean"].to_dict() for s, part in table.groupby("selection")}
     oracle = means.get("oracle", {})
