@@ -28,8 +28,6 @@ class CT(LocalClassifier):
         ``whole``: no protection, an upper bound. ``public``: nothing is asked of the private users.
     max_depth : int or None
         As in scikit-learn; its other settings stay at their defaults.
-    domain, classes, random_state
-        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------

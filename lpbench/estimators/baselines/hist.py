@@ -174,7 +174,6 @@ class Hist(LocalRegressor):
     ----------
     histogram_ : NoisyGrid
         The curator's noisy histogram: counts and label sums of the cells.
-    guarantee_ : Guarantee
     """
 
     costs = (9400, 0, 31)

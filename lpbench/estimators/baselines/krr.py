@@ -165,13 +165,10 @@ class KRR(TreeRegressor):
     max_depth : int or None
     min_samples_leaf : int
         As in scikit-learn.
-    y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
     tree_ : CutTree
-    guarantee_ : Guarantee
     """
 
     costs = (0, 12, 110)

@@ -228,12 +228,9 @@ class PGLM(BinaryClassifier):
         Failure probability. None: 1 / n^2 (LPCT sec. 7.2).
     version : {"text", "released"}
         ``released``: the authors' public code, which is *not* private; ``guarantee_`` says so. Needs public features.
-    domain, classes, random_state
-        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
     coef_ : ndarray of shape (d + 1,)
         Least-squares coefficients of the scaled rows, the intercept last.
     ridge_ : float
@@ -242,7 +239,6 @@ class PGLM(BinaryClassifier):
         c; 2, the value at vanishing scores, without public features.
     scale_found_ : bool
         Whether ``scale_`` solves the moment equation.
-    guarantee_ : Guarantee
     """
 
     costs = (0, 0.4, 0)

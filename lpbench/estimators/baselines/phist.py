@@ -69,15 +69,11 @@ class PHIST(LocalClassifier):
     version : {"text", "released"}
         ``released``: the authors' public code, which sets its seed inside ``fit`` and is *not* private; ``guarantee_``
         says so. Two classes.
-    domain, classes, random_state
-        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     histogram_ : NoisyGrid or ReleasedHistogram
         The curator's noisy histogram.
-    guarantee_ : Guarantee
     """
 
     costs = (21000, 0.12, 1100)

@@ -20,8 +20,6 @@ class PrivateMajority(LocalClassifier):
     ----------
     epsilon : float
         Budget of one user; inf: no noise.
-    domain, classes, random_state
-        See :class:`~lpbench.estimators.base.LocalClassifier`; no feature is used.
 
     Attributes
     ----------

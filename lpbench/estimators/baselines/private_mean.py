@@ -23,8 +23,6 @@ class PrivateMean(LocalRegressor):
     ----------
     epsilon : float
         Budget of one user; inf: no noise.
-    y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------

@@ -86,13 +86,10 @@ class LabelDT(TreeRegressor):
     max_depth : int or None
     min_samples_leaf : int
         As in scikit-learn.
-    y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
     tree_ : CutTree
-    guarantee_ : Guarantee
     """
 
     costs = (0, 0.79, 3000)
@@ -115,17 +112,11 @@ class ParDT(LabelDT):
     sends the missing to the side that reduces the variance most; test rows are complete (the paper is silent on both).
     Without any unprotected feature the tree is a single leaf.
 
-    Parameters
-    ----------
-    epsilon, max_depth, min_samples_leaf, y_range, clip, domain, random_state
-        See :class:`LabelDT`.
-
     Attributes
     ----------
     features_ : int ndarray
         Columns that at least one user shows.
     tree_ : CutTree
-    guarantee_ : Guarantee
     """
 
     costs = (0, 2.7, 250)
@@ -152,7 +143,6 @@ class DT(TreeRegressor):
     Attributes
     ----------
     tree_ : CutTree
-    guarantee_ : Guarantee
     """
 
     costs = (0, 1, 310)

@@ -168,8 +168,6 @@ class HistOfTree(CellRegressor):
         ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
         feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; the
         paper leaves the rest unspent.
-    y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------

@@ -89,8 +89,6 @@ class BoundedRegressor(LocalRegressor):
         None: labels lie in ``y_range``, T is half its width.
     label_bound : float
         p-th root of the bound M_p of the moment, in units of the label; read only if ``moment`` is given.
-    y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.base.LocalRegressor`.
     """
 
     beta: float = field(default=1.0, kw_only=True)

@@ -34,8 +34,6 @@ class LDPVote(CubeClassifier):
     bins : int, optional
         Bins per axis. None: h ~ (N eps^2)^(-1 / (2 beta + 2 d)), the width at which the noise of the gap equals
         L h^beta, or that of the non-private rule if it is larger.
-    beta, holder, domain, classes, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
 
     Attributes
     ----------
@@ -85,8 +83,6 @@ class LDPMean(BoundedRegressor):
     bins : int, optional
         Bins per axis. None: the width at which the noise equals L h^beta, of order (N eps^2)^(-1 / (2 beta + 2 d)) for
         bounded labels, or that of the non-private rule if it is larger.
-    beta, holder, moment, label_bound, y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
 
     Attributes
     ----------

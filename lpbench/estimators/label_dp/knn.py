@@ -25,8 +25,6 @@ class KNNMean(BoundedRegressor):
     ----------
     k : int, optional
         Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`.
-    beta, holder, moment, label_bound, y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
 
     Attributes
     ----------
@@ -93,13 +91,6 @@ class LabelLDPKNN(KNNMean):
     k : int, optional
         Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
         k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
-    beta, holder, moment, label_bound, y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
-
-    Attributes
-    ----------
-    k_, truncation_, reports_
-        See :class:`KNNMean`.
     """
 
     costs = (0, 0.21, 1100)

@@ -30,8 +30,6 @@ class CubeMean(BoundedRegressor):
     ----------
     bins : int, optional
         Bins per axis; None: h = (B^2 / (L^2 N))^(1 / (2 beta + d)).
-    beta, holder, moment, label_bound, y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
 
     Attributes
     ----------
@@ -96,13 +94,6 @@ class LabelCDPMean(CubeMean):
         Bins per axis. None: h = (B^2 / (L^2 N))^(1 / (2 beta + d)) or the width at which the noise equals L h^beta,
         whichever is larger (Theorem 8; for ``moment`` p Theorem 12, whose printed exponent of eps N in h lacks a
         factor p - 1).
-    beta, holder, moment, label_bound, y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.BoundedRegressor`.
-
-    Attributes
-    ----------
-    cubes_, truncation_, values_
-        See :class:`CubeMean`.
     """
 
     costs = (4000, 0.071, 85)
@@ -134,13 +125,6 @@ class CDPMean(LabelCDPMean):
         :func:`~lpbench.estimators.label_dp.rules.mean_sensitivity`) over eps. The paper's spends less than 2 eps / 3.
     density : float
         Public lower bound c of the density of the features on [0, 1]^d.
-    bins, beta, holder, moment, label_bound, y_range, clip, domain, random_state
-        See :class:`LabelCDPMean`.
-
-    Attributes
-    ----------
-    cubes_, truncation_, values_
-        See :class:`CubeMean`.
     """
 
     costs = (3100, 0.083, 120)

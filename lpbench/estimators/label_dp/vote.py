@@ -29,8 +29,6 @@ class CubeVote(CubeClassifier):
     ----------
     bins : int, optional
         Bins per axis; None: those of :class:`LabelLDPVote` at epsilon = inf.
-    beta, holder, domain, classes, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
 
     Attributes
     ----------
@@ -81,8 +79,6 @@ class LabelLDPVote(CubeVote):
         Bins per axis. None: h = (v ln K / (L^2 N))^(1 / (2 beta + d)) of Theorem 2, where v = 1 + 2 p q / (p - q)^2
         (bit vector; (p + q) / (p - q)^2 for krr) bounds the variance of one user's unbiased difference of two classes:
         v is of order (eps^2 ∧ 1)^-1.
-    beta, holder, domain, classes, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
 
     Attributes
     ----------
@@ -130,8 +126,6 @@ class LabelCDPVote(CubeClassifier):
     bins : int, optional
         Bins per axis. None: h = (ln K / (L^2 N))^(1 / (2 beta + d)) or (ln K / (c L N))^(1 / (beta + d)), whichever is
         larger, where c is the factor of n_lj in the exponent (Theorem 4; the sum there is at most twice the larger).
-    beta, holder, domain, classes, random_state
-        See :class:`~lpbench.estimators.label_dp.cubes.CubeClassifier`.
 
     Attributes
     ----------
@@ -187,13 +181,6 @@ class CDPVote(LabelCDPVote):
     constants : {"paper", "tight"}
         c = eps / 4 as printed, or c = eps / 2, which spends epsilon exactly (full CDP then costs no more than label
         CDP).
-    bins, beta, holder, domain, classes, random_state
-        See :class:`LabelCDPVote`.
-
-    Attributes
-    ----------
-    cubes_, choice_, scores_
-        See :class:`LabelCDPVote`.
     """
 
     costs = (2600, 0.077, 840)

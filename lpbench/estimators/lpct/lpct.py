@@ -76,7 +76,6 @@ class LPCT(LPCTBase):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     guarantee_ : Guarantee
         ``ldp`` for the private users; public rows are not protected.
     tree_ : TreePartition

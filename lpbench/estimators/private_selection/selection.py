@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.base import LocalEstimator, check_epsilon
+from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
 from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
 from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion
 from lpbench.privacy import Device, Hybrid, Records, Users
@@ -208,7 +209,35 @@ def note_of(fitted: Sequence[Any], division: Division) -> str:
 
 @dataclass(eq=False, repr=False)
 class PrivateSelection(LocalEstimator):
-    """Base of the estimators whose setting is chosen by privatised reports alone."""
+    """Base of the two estimators that fit candidate settings on some users and choose by the reports of others.
+
+    No user is asked twice: training users are divided among the settings that need reports of their own, and a
+    validating user sends one report at the whole budget. A method that reads the public sample alone trains no private
+    user, and all of them validate.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    estimator : str or LocalEstimator
+        A name of :data:`lpbench.estimators.private_selection.candidates.CANDIDATES`, or an estimator, which is cloned.
+    candidates : sequence of dict or None
+        Settings to choose from, the stated one first. None: those listed for the name.
+    shared : sequence of str
+        Parameters of the estimator that act on reports which users have sent; candidates that differ in them alone are
+        trained on the same users.
+    validation_share : float
+        Share of the users who validate, in [0, 1).
+
+    Attributes
+    ----------
+    estimator_ : LocalEstimator
+        The chosen one, fitted (of classes: to class numbers).
+    point_ : dict
+        Its setting.
+    differences_ : ndarray of shape (n_candidates,)
+        Estimated risk of each candidate minus that of the first; the smallest is chosen, of equal ones the first.
+    """
 
     uses_public = True
 
@@ -239,3 +268,63 @@ class PrivateSelection(LocalEstimator):
     @abstractmethod
     def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
         """Estimated risk of each candidate minus that of the first."""
+
+
+@dataclass(eq=False, repr=False)
+class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
+    """A regressor whose setting is chosen by privatised reports alone.
+
+    Where no validating user protects a feature that the models read, the report is the label, and every report compares
+    all candidates; else it is the clipped difference of the squared errors of one candidate and the first.
+    """
+
+    costs = (0, 10, 80000)
+    rounding = "sums as wide as the processor's vectors"
+    uses_mask = True
+
+    estimator: Any = "par_dt"
+
+    def _known(self) -> dict[str, Any]:
+        return {"y_range": self.y_range_, "domain": (0.0, 1.0)}
+
+    def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
+        if reads_what_is_shown(fitted, users.mask[validating]):
+            return compare_by_labels(fitted, users, validating, self.y_range_, epsilon)
+        reach = partial(squared_reach, y_range=self.y_range_, n_features=users.n_features)
+        return compare_by_differences(fitted, users, validating, epsilon, "squared", reach)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict labels for complete X of shape (m, d), as the chosen candidate does: ndarray of shape (m,)."""
+        X = self._check_predict(X)
+        predictions: np.ndarray = self.estimator_.predict(X)
+        return predictions
+
+
+@dataclass(eq=False, repr=False)
+class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
+    """A classifier whose setting is chosen by privatised reports alone.
+
+    A report says whether one candidate is wrong on the own record minus whether the first is.
+    """
+
+    costs = (0, 0.2, 50000)
+
+    estimator: Any = "lpct_max_edge"
+
+    def _known(self) -> dict[str, Any]:
+        return {"domain": None, "classes": np.arange(self.classes_.size)}
+
+    def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
+        return compare_by_differences(fitted, users, validating, epsilon, "wrong", lambda model, first: 1.0)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
+        X = self._check_predict(X)
+        probability = np.zeros((X.shape[0], self.classes_.size))
+        probability[:, self.estimator_.classes_] = self.estimator_.predict_proba(X)
+        return probability
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict class labels for X of shape (m, d), as the chosen candidate does."""
+        X = self._check_predict(X)
+        return self.classes_[self.estimator_.predict(X)]

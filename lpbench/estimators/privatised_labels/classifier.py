@@ -94,7 +94,6 @@ class PrivateLabelsClassifier(LocalClassifier):
     model_ : Model
     features_ : int ndarray
         Columns that at least one user shows; entries that the others protect are replaced by the column's mean.
-    guarantee_ : Guarantee
     """
 
     costs = (0, 0.1, 17000)

@@ -49,8 +49,6 @@ class PrivateLabelsRegressor(LocalRegressor):
     prior_share : float or None
         Share of the users who report for the prior, in [0, 1). None: 0.1 for ``rr_on_bins``, and 0, a prior that is
         a bell over the public range, for ``optimal_unbiased``; the others take none.
-    y_range, clip, domain, random_state
-        See :class:`~lpbench.estimators.base.LocalRegressor`.
 
     Attributes
     ----------
@@ -60,7 +58,6 @@ class PrivateLabelsRegressor(LocalRegressor):
         Columns that at least one user shows; entries that the others protect are replaced by the column's mean.
     mean_ : float
         Mean reading.
-    guarantee_ : Guarantee
     """
 
     costs = (0, 0.1, 16000)

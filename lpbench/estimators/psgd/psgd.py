@@ -55,15 +55,11 @@ class PSGD(BinaryClassifier):
     budget : {"user", "tensor"}
         ``tensor``: epsilon for each tensor of weights (the linear model has two, a network four), as in the authors'
         code: 2 epsilon or 4 epsilon, which ``guarantee_`` states.
-    domain, classes, random_state
-        See :class:`~lpbench.estimators.base.LocalClassifier`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
     model_ : Linear or Layers
         Final weights; the last input is the constant.
-    guarantee_ : Guarantee
     """
 
     costs = (0, 0.36, 3900)
