@@ -125,6 +125,7 @@ def published_wins(name: str, baselines: Baselines) -> list[dict]:
             | _count("proposed", proposed.groupby("dataset")["below"].max())
             | _count("marks", part.loc[part["starred"], "below"])
             | _count("cells", part["below"])
+            | {"by_set": {d: (len(b), int(b.sum())) for d, b in part.groupby("dataset")["below"]}}
         )
     return rows
 

@@ -34,6 +34,8 @@ UNITS = {
 KINDS = {"table": "tables", "figure": "curves", "timing": "times", "drawing": "sizes"}
 #: How many methods that have no number are named for a data set that has others.
 NAMED = 4
+#: Draws of the bootstrap over data sets.
+DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Headline:
         Half of the compared numbers are within it; of sizes, how many differ.
     absent : tuple of str
         What has no counterpart: data sets, and methods on a data set.
+    low, high : float
+        95 % bootstrap interval of ``distance`` over data sets; NaN where there is one or none.
     """
 
     paper: str
@@ -61,6 +65,8 @@ class Headline:
     compared: int
     distance: float
     absent: tuple[str, ...]
+    low: float = np.nan
+    high: float = np.nan
 
     @property
     def title(self) -> str:
@@ -77,6 +83,8 @@ class Headline:
             if self.unit == "sizes"
             else f"half of {count} are within {amount}"
         )
+        if self.low == self.low:
+            near += f" (95 % interval over data sets: {self.low:.1f} to {self.high:.1f})"
         return near + (f"; not run: {', '.join(self.absent)}" if self.absent else "")
 
 
@@ -125,7 +133,19 @@ def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.Da
     apart = distances(met, unit)
     distance = float((apart > 0).sum() if unit == "sizes" else apart.median()) if len(met) else float("nan")
     absent = dict.fromkeys(text for table in tables for text in _absent(table))
-    return Headline(paper, kind, unit, names, len(rows), len(met), distance, tuple(absent))
+    low, high = _over_sets(apart, met["dataset"].map(bare_name)) if kind == "tables" else (np.nan, np.nan)
+    return Headline(paper, kind, unit, names, len(rows), len(met), distance, tuple(absent), low, high)
+
+
+def _over_sets(apart: pd.Series, datasets: pd.Series) -> tuple[float, float]:
+    """Percentile bootstrap interval of the median distance: data sets are drawn with all their cells."""
+    parts = [part.to_numpy() for _, part in apart.groupby(datasets)]
+    if len(parts) < 2:
+        return np.nan, np.nan
+    drawn = np.random.default_rng(0).integers(len(parts), size=(DRAWS, len(parts)))
+    medians = [np.median(np.concatenate([parts[k] for k in row])) for row in drawn]
+    low, high = np.quantile(medians, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def distances(rows: pd.DataFrame, unit: str) -> pd.Series:
@@ -251,12 +271,14 @@ def table_of(found: Sequence[Headline]) -> pd.DataFrame:
             "cells": h.cells,
             "compared": h.compared,
             "distance": h.distance,
+            "low": h.low,
+            "high": h.high,
             "absent": "; ".join(h.absent),
             "sentence": str(h),
         }
         for h in found
     ]
-    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "distance", "absent", "sentence"]
+    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "distance", "low", "high", "absent", "sentence"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -7,11 +7,13 @@ from scipy import stats
 
 from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments import catalogue
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, PUBLISHED, ROOT
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.headlines import Headline, cut_grids, distances, headlines, in_words, one_row_each, table_of
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
+
+KEYS = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
 
 
 def rows(*values) -> pd.DataFrame:
@@ -119,6 +121,59 @@ def test_headline_gains_follow_from_the_committed_scores():
         ends = gain.mean() + np.array([0, -half, half])
         ends = ends if row.unit == "points" else 100 * (1 - np.exp(-ends))
         np.testing.assert_allclose([row.gain, row.low, row.high], ends, rtol=1e-5, atol=1e-6)
+
+
+def committed_means(paper) -> pd.Series:
+    """Mean scores of the best grid points, straight from the file."""
+    scores = pd.read_parquet(COMMITTED / "scores" / f"{paper}.parquet")
+    best = scores[scores["selections"].str.contains("oracle") & (scores["status"] == "ok")]
+    return best.groupby(KEYS, dropna=False)["value"].mean()
+
+
+def test_distances_follow_from_the_committed_scores():
+    for row in pd.read_csv(COMMITTED / "headlines.csv").query("unit != 'sizes'").itertuples():
+        means = committed_means(row.paper)
+        tables = [
+            pd.read_csv(COMMITTED / name / "comparison.csv", dtype={"panel": str}) for name in row.experiments.split()
+        ]
+        cells = pd.concat(tables).fillna({"panel": "", "mask": ""}).dropna(subset=["published"])
+        cells["ours"] = means.reindex(pd.MultiIndex.from_frame(cells[KEYS])).to_numpy()
+        if row.unit == "ratio":
+            trees = means.xs("dt", level="method").groupby("dataset").mean()
+            cells["ours"] /= cells["dataset"].map(trees)
+        # one number a cell: the bare method or its variant text where a cell was run in several
+        cells["other"] = cells["method"].str.contains("[", regex=False) & ~cells["method"].str.contains("=text]")
+        cells["method"] = cells["method"].str.partition("[")[0]
+        cells = cells.sort_values("other", kind="stable").drop_duplicates(KEYS).dropna(subset=["ours"])
+        apart = 100 * (cells["ours"] - cells["published"]).abs()
+        apart = apart / cells["published"] if row.unit == "ratio" else apart
+        assert (row.compared, row.distance) == (len(apart), pytest.approx(apart.median(), rel=1e-4))
+        assert np.isnan(row.low) if row.kind == "curves" else row.low < row.distance < row.high
+
+
+def test_the_constant_against_published_scores_follows_from_the_committed_scores():
+    names = pd.read_csv(PUBLISHED / "names.csv").query("kind == 'dataset'").set_index("published")["ours"]
+    means = committed_means("extensions").reset_index()
+    means = means.assign(set=means["dataset"].str.partition("[")[0], kind=means["mask"].str.partition("[")[0])
+    means = means.set_index(["method", "kind", "epsilon", "set"])["value"]
+    means = means.groupby(level=[0, 1, 2, 3]).mean()
+    ratio = means["private_mean", "aligned", 1.0] / means["dt", "aligned", 1.0]
+    trees = pd.read_csv(PUBLISHED / "histoftree_tables.csv").query("epsilon == 1 and dataset != 'BUI'")
+    classes = pd.read_csv(PUBLISHED / "lpct_table2.csv").query("epsilon == 0.5 and method not in ('CT-W', 'CT-Q')")
+    classes = classes.dropna(subset=["accuracy"])
+    majority = classes["dataset"].map(names).map(means["private_majority", "all_private", 0.5])
+    cells, wins = np.zeros(2, dtype=int), np.zeros(2, dtype=int)
+    for value, constant, group in (
+        (trees["mse_ratio"], trees["dataset"].map(names).map(ratio), trees["paradigm"] + trees["dataset"]),
+        (-classes["accuracy"], -majority, classes["dataset"]),
+    ):
+        below = pd.DataFrame({"below": value >= constant, "best": value == value.groupby(group).transform("min")})
+        below = below[constant.notna()]
+        cells += [below["below"].sum(), len(below)]
+        best = below[below["best"]].groupby(group)["below"].max()
+        wins += [best.sum(), len(best)]
+    text = (COMMITTED / "index.html").read_text(encoding="utf-8")
+    assert f"{cells[0]} of {cells[1]} published scores" in text and f"{wins[0]} of {wins[1]} published wins" in text
 
 
 def test_no_rival_of_a_headline_has_less_than_its_papers_grid():

@@ -158,16 +158,18 @@ def test_a_sentence_follows_the_summary(tmp_path):
 
 def test_the_floor_sentence_adds_up():
     row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
-           "wins_least": 1, "wins_most": 4}  # fmt: skip
+           "wins_least": 1, "wins_most": 4, "by_set": {"abalone": (25, 5), "red_wine": (25, 15)}}  # fmt: skip
     rows = [row | {"epsilon": 1.0, "cells_below": 20}, row | {"epsilon": 2.0, "cells_below": 1}]
     found = below_the_constant(rows)
     assert "20 of 50 published scores" in found.sentence and "3 of 10 published wins" in found.sentence
+    # shares 0.2 and 0.6: a mean of 0.4 with a standard error of 0.2 and one degree of freedom
+    assert "The share of scores is 40 %, with a 95 % interval over 2 data sets of [-214, 294]." in found.measured
     assert below_the_constant(rows[1:]) is None
 
 
 def test_the_readmes_picture_says_the_finding():
     row = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
-           "wins_least": 1, "wins_most": 4}  # fmt: skip
+           "wins_least": 1, "wins_most": 4, "by_set": {"abalone": (25, 5), "red_wine": (25, 15)}}  # fmt: skip
     finding = below_the_constant([row | {"epsilon": 1.0, "cells_below": 20}])
     picture = as_picture(finding)
     assert ET.fromstring(picture).attrib["aria-label"] == finding.sentence
