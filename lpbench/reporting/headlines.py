@@ -262,24 +262,13 @@ def gains(entry: Entry, compared: str) -> list[dict[str, Any]]:
 
 def table_of(found: Sequence[Headline]) -> pd.DataFrame:
     """Headlines as a table, ``headlines.csv``."""
-    rows: list[dict[str, Any]] = [
-        {
-            "paper": h.paper,
-            "kind": h.kind,
-            "unit": h.unit,
-            "experiments": " ".join(h.experiments),
-            "cells": h.cells,
-            "compared": h.compared,
-            "distance": h.distance,
-            "low": h.low,
-            "high": h.high,
-            "absent": "; ".join(h.absent),
-            "sentence": str(h),
-        }
+    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "distance", "low", "high", "absent"]
+    rows = [
+        {column: getattr(h, column) for column in columns}
+        | {"experiments": " ".join(h.experiments), "absent": "; ".join(h.absent), "sentence": str(h)}
         for h in found
     ]
-    columns = ["paper", "kind", "unit", "experiments", "cells", "compared", "distance", "low", "high", "absent", "sentence"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=[*columns, "sentence"])
 
 
 def in_groups(claims: Iterable[tuple[str, str]]) -> str:
