@@ -24,6 +24,6 @@ for epsilon in (2, 4, 8):
 # %%
 # The same for classes: sets that hold the true class.
 classes = np.digitize(y, [0.3, 0.7])
-model = PrivateSets(ResidualScore(4, public=False), classes=[0, 1, 2], random_state=0)
+model = PrivateSets(ResidualScore(4), classes=[0, 1, 2], random_state=0)
 sets = model.fit(X[:3000], classes[:3000], mask=none).predict_interval(new)
 print(f"{sets[np.arange(1000), classes[3000:]].mean():.0%} covered, {sets.sum(axis=1).mean():.2f} classes a set")

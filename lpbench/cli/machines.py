@@ -127,10 +127,8 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
 
 
 def tried_methods() -> list[str]:
-    """Every registered method, and its version 2 where it has one."""
-    methods = catalogue.methods()
-    second = [f"{n}[variant={v}]" for n, m in methods.items() for v in m.variants if v.startswith("second")]
-    return [*methods, *second]
+    """Every registered method."""
+    return list(catalogue.methods())
 
 
 def tried_on(method: Method) -> tuple[str, ...]:

@@ -169,7 +169,6 @@ Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits
     epsilon = answer.least_epsilon(error=goal)["epsilon"].iloc[-1]
     epsilon = hi if math.isinf(epsilon) else epsilon
     public = "" if pilot.y_range is None else f", y_range=({pilot.y_range[0]:g}, {pilot.y_range[1]:g})"
-    public += "" if pilot.y_range is not None else ", public=False"
     print(f"""
 Run it: lpbench.estimators.{model}(epsilon={epsilon:.3g}{public}).fit(X, y, mask=mask)
         lpbench dataset=NAME method={"residual_gp" if pilot.y_range else "residual_score"} epsilon={epsilon:.3g}""")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Hist,
         LabelDT,
         ParDT,
+        PrivateConstant,
         PrivateMajority,
         PrivateMean,
     )
@@ -38,11 +39,9 @@ if TYPE_CHECKING:
     from lpbench.estimators.public_sample import (
         LPDTRegressor,
         PublicForestRegressor,
-        PublicResidualGP,
         PublicTreeClassifier,
-        ResidualScore,
     )
-    from lpbench.estimators.tuning_free import CalibratedScore, PublicForest, ResidualGP
+    from lpbench.estimators.tuning_free import PublicForest, ResidualGP, ResidualScore
 
 __all__ = [
     "CT",
@@ -55,7 +54,6 @@ __all__ = [
     "AdHistOfTree",
     "CDPMean",
     "CDPVote",
-    "CalibratedScore",
     "CubeMean",
     "CubeVote",
     "Hist",
@@ -71,6 +69,7 @@ __all__ = [
     "LabelLDPKNN",
     "LabelLDPVote",
     "ParDT",
+    "PrivateConstant",
     "PrivateIntervals",
     "PrivateLabelsClassifier",
     "PrivateLabelsRegressor",
@@ -81,7 +80,6 @@ __all__ = [
     "PrivateSets",
     "PublicForest",
     "PublicForestRegressor",
-    "PublicResidualGP",
     "PublicTreeClassifier",
     "ResidualGP",
     "ResidualScore",
@@ -90,7 +88,7 @@ __all__ = [
 #: The families and their names, as above.
 _FAMILIES = {
     "privatised_labels": "PrivateLabelsClassifier PrivateLabelsRegressor",
-    "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateMajority PrivateMean",
+    "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateConstant PrivateMajority PrivateMean",
     "histoftree": "AdHistOfTree HistOfTree",
     "intervals": "PrivateIntervals PrivateSets",
     "label_dp": "CDPMean CDPVote CubeMean CubeVote KNNMean LabelCDPMean LabelCDPVote LabelLDPKNN LabelLDPVote LDPMean "
@@ -98,8 +96,8 @@ _FAMILIES = {
     "lpct": "LPCT LPCTPrune",
     "private_selection": "PrivateSelectionClassifier PrivateSelectionRegressor",
     "psgd": "PSGD",
-    "public_sample": "LPDTRegressor PublicForestRegressor PublicResidualGP PublicTreeClassifier ResidualScore",
-    "tuning_free": "CalibratedScore PublicForest ResidualGP",
+    "public_sample": "LPDTRegressor PublicForestRegressor PublicTreeClassifier",
+    "tuning_free": "PublicForest ResidualGP ResidualScore",
 }
 
 

@@ -43,7 +43,8 @@ class Method(Frozen):
     selection : {"tuning_free", "private"}
         Under which selection that setting is shown; ``private``: it was chosen by reports that are paid for.
     variants : dict
-        Name -> mapping of ``params``, ``grid`` and ``tuning_free``, selected as ``method[variant=name]``.
+        Name -> mapping of ``estimator``, ``params``, ``grid`` and ``tuning_free``, selected as
+        ``method[variant=name]``.
     privacy : {"ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none"}
         Privacy model; empty where it is not stated.
     reference : str
@@ -82,7 +83,7 @@ class Method(Frozen):
         A fixed parameter leaves the grid.
         """
         changed = dict(overrides)
-        params, grid, tuning_free = self.params, self.grid, self.tuning_free
+        params, grid, tuning_free, estimator = self.params, self.grid, self.tuning_free, self.estimator
         variant = changed.pop("variant", None)
         if variant is not None:
             if variant not in self.variants:
@@ -91,6 +92,7 @@ class Method(Frozen):
             params = {**params, **preset.get("params", {})}
             grid = _without({**grid, **preset.get("grid", {})}, preset.get("params", {}))
             tuning_free = preset.get("tuning_free", tuning_free)
+            estimator = preset.get("estimator", estimator)
         known = inspect.signature(self.estimator_class).parameters
         for key in changed:
             if key not in known:
@@ -98,6 +100,7 @@ class Method(Frozen):
         return replace(
             self,
             name=format_selector(self.name, overrides),
+            estimator=estimator,
             params={**params, **changed},
             grid=_without(grid, changed),
             grid_by_mask={mask: _without(grid, changed) for mask, grid in self.grid_by_mask.items()},

@@ -18,7 +18,7 @@ from lpbench.selectors import Selector
 #: What an experiment makes. ``single`` is the cell of the command line.
 KINDS = ("table", "figure", "drawing", "timing", "single")
 #: What a method's variant replaces.
-VARIANT_KEYS = ("params", "grid", "tuning_free")
+VARIANT_KEYS = ("estimator", "params", "grid", "tuning_free")
 #: Under which selections a method's stated setting is shown.
 STATED = ("tuning_free", "private")
 

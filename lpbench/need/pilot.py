@@ -62,7 +62,7 @@ class Pilot:
         if self.y_range is not None:
             return {"method": ResidualGP(y_range=self.y_range), "constant": PrivateMean(y_range=self.y_range)}
         known = np.arange(self.classes.size)
-        return {"method": ResidualScore(public=False, classes=known), "constant": PrivateMajority(classes=known)}
+        return {"method": ResidualScore(classes=known), "constant": PrivateMajority(classes=known)}
 
 
 def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int) -> Pilot:

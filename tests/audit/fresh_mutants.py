@@ -25,10 +25,10 @@ from lpbench.estimators.private_labels import LabelDevice, LabelQuestion
 from lpbench.estimators.private_selection.selection import LOSSES, DifferenceDevice
 from lpbench.estimators.psgd.passes import Visits
 from lpbench.estimators.psgd.psgd import PSGD
-from lpbench.estimators.public_sample.indicators import IndicatorClassifier
-from lpbench.estimators.public_sample.public_residual_gp import LabelResidual
+from lpbench.estimators.public_sample import PublicTreeClassifier
 from lpbench.estimators.tuning_free import subset_device
-from lpbench.estimators.tuning_free.interview import ResidualDevice
+from lpbench.estimators.tuning_free.residual_gp import LabelResidual
+from lpbench.estimators.tuning_free.rounds import ResidualDevice
 from lpbench.partitions import grid_digits
 from lpbench.privacy import cell_noise, grr_reports
 
@@ -435,7 +435,7 @@ def one_uniform_for_two() -> contextlib.AbstractContextManager[Any]:
 
     def draws(self, streams, n, question):
         found = honest(self, streams, n, question)
-        return found if found.ndim == 1 else found[[0, 0, 2]]
+        return found[[0, 0, 2]]
 
     return patched(ResidualDevice, "draws", draws)
 
@@ -455,7 +455,7 @@ def residuals_fill_the_interval() -> contextlib.AbstractContextManager[Any]:
 def everybody_answers_for_every_class() -> contextlib.AbstractContextManager[Any]:
     """Of three classes and more every user, not a group of them, is asked about each class at the whole budget; a user
     spends epsilon times the number of classes."""
-    honest = IndicatorClassifier._asked
+    honest = PublicTreeClassifier._asked
 
     def asked(self, users, public, streams):
         n_classes = self.classes_.size
@@ -463,14 +463,12 @@ def everybody_answers_for_every_class() -> contextlib.AbstractContextManager[Any
             return honest(self, users, public, streams)
         self.public_, everybody = public, np.arange(users.n)
         self.models_ = [
-            self._regress(users.take(everybody, "class", number=k), k, public, streams.child("class", number=k))
+            self._regress(users.take(everybody, "class", number=k), k, streams.child("class", number=k))
             for k in range(n_classes)
         ]
-        for model in self.models_:
-            model.set_params(random_state=None)
         return self
 
-    return patched(IndicatorClassifier, "_asked", asked)
+    return patched(PublicTreeClassifier, "_asked", asked)
 
 
 def losses_kept_in_model() -> contextlib.AbstractContextManager[Any]:
@@ -515,6 +513,6 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     "noise_over_own_count": ("cdp_mean[bins=2,constants=tight]", noise_over_own_count),
     "one_uniform_for_two": ("residual_gp", one_uniform_for_two),
     "residuals_fill_the_interval": ("public_residual_gp", residuals_fill_the_interval),
-    "everybody_answers_for_every_class": ("residual_score", everybody_answers_for_every_class),
+    "everybody_answers_for_every_class": ("public_tree_classifier", everybody_answers_for_every_class),
     "losses_kept_in_model": ("private_selection_classifier", losses_kept_in_model),
 }

@@ -12,18 +12,18 @@ from lpbench.deployment.curator import RemoteUsers, learn_remotely
 from lpbench.deployment.wire import user_token
 from lpbench.estimators import (
     LPCT,
-    CalibratedScore,
     HistOfTree,
     PrivateLabelsClassifier,
     PrivateLabelsRegressor,
     ResidualGP,
+    ResidualScore,
 )
 from lpbench.estimators.histoftree.cell_device import CELL
 from lpbench.estimators.lpct.votes import SLOW_VOTE, VOTE
 from lpbench.estimators.private_classes import CLASS
 from lpbench.estimators.private_labels import LABEL
 from lpbench.estimators.privatised_labels.numbers import NUMBER
-from lpbench.estimators.tuning_free.interview import RESIDUAL
+from lpbench.estimators.tuning_free.rounds import RESIDUAL
 from lpbench.estimators.tuning_free.subset_device import SUBSET
 from lpbench.privacy import Device as UserDevice
 from lpbench.privacy import PublicSample, SimulatedUsers
@@ -202,8 +202,8 @@ def broadcasts(model, make, changes=None, d=3, public=None):
 
 def joint_question(users):
     """A residual together with the bin of the protected feature, after effects of two features."""
-    from lpbench.estimators.tuning_free.interview import Question
     from lpbench.estimators.tuning_free.level_reports import LevelReport
+    from lpbench.estimators.tuning_free.rounds import Question
 
     assert users.mask.shape == (N_USERS, 3)
     n = users.n
@@ -240,11 +240,11 @@ DEVICES = {
         regression_client,
         cache(lambda: broadcasts(ResidualGP(LIMIT, y_range=Y_RANGE), regression_client, joint_question)),
     ),
-    "CalibratedScore": Device(
+    "ResidualScore": Device(
         classification_client,
         cache(
             lambda: broadcasts(
-                CalibratedScore(LIMIT, random_state=0, classes=CLASSES), classification_client, public=public_rows(3)
+                ResidualScore(LIMIT, random_state=0, classes=CLASSES), classification_client, public=public_rows(3)
             )
         ),
     ),

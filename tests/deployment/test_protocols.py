@@ -17,12 +17,13 @@ from lpbench.errors import ConfigurationError, PrivacyError
 from lpbench.estimators import (
     LPCT,
     AdHistOfTree,
-    CalibratedScore,
     HistOfTree,
     PrivateLabelsClassifier,
     PrivateLabelsRegressor,
     ResidualGP,
+    ResidualScore,
 )
+from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomisedResponse, RecordScore
 from lpbench.ledger import PrivacyLedger
 from lpbench.seeds import Streams
 from tests.deployment.devices import RUN, SECRET, Wire, simulated
@@ -72,10 +73,6 @@ def tree_model(kind=HistOfTree, epsilon=2.0, **options):
     return kind(epsilon, noise="discrete", y_range=Y_RANGE, **options)
 
 
-def score_model(epsilon, classes, **options):
-    return CalibratedScore(epsilon, classes=classes, **options)
-
-
 METHODS = {
     "HistOfTree, aligned grr": (tree_model(bins=2, depth=2), lambda: regression(150, personal=False)),
     "HistOfTree, personal grr": (tree_model(bins=3, depth=2), lambda: regression(150)),
@@ -111,18 +108,27 @@ METHODS = {
     "LPCT, depth of the sample": (LPCT(2.0, mechanism="rr", classes=[0, 1]), lambda: classification(120, [0, 1])),
     "ResidualGP, small budget": (ResidualGP(1.0, y_range=Y_RANGE), lambda: regression(260)),
     "ResidualGP, joint reports": (ResidualGP(8.0, y_range=Y_RANGE), lambda: regression(260)),
-    "ResidualGP, asked once": (ResidualGP(2.0, adaptive=False, y_range=Y_RANGE), lambda: regression(260)),
-    "ResidualGP, one learner": (ResidualGP(4.0, learner="gp", y_range=Y_RANGE), lambda: regression(260)),
-    "CalibratedScore, two classes": (score_model(1.0, [0, 1]), lambda: classification(240, [0, 1])),
-    "CalibratedScore, subsets": (score_model(0.5, list("abcde")), lambda: classification(240, list("abcde"))),
-    "CalibratedScore, many cells": (score_model(6.0, [0, 1], learner="forest"), lambda: classification(240, [0, 1])),
-    "CalibratedScore, three classes, grr": (
-        score_model(3.0, [1, 2, 5], report="grr"),
+    "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
+    "ResidualScore, subsets": (
+        ResidualScore(0.5, classes=list("abcde")),
+        lambda: classification(240, list("abcde")),
+    ),
+    "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
+    "ResidualScore, three classes, grr": (
+        RandomisedResponse(3.0, classes=[1, 2, 5]),
         lambda: classification(240, [1, 2, 5]),
     ),
-    "CalibratedScore, labels alone": (
-        score_model(1.0, [False, True], cells="none", learner="shares"),
+    "ResidualScore, labels alone": (
+        LabelsAlone(1.0, classes=[False, True]),
         lambda: classification(240, [False, True]),
+    ),
+    "ResidualScore, features": (
+        ResidualScore(1.0, classes=[0, 1]),
+        lambda: classification(120, [0, 1], public=0, shows=True),
+    ),
+    "ResidualScore, features and sample, three classes": (
+        ResidualScore(2.0, classes=[0, 1, 2]),
+        lambda: classification(120, [0, 1, 2], shows=True),
     ),
     "PrivateLabelsRegressor, levels": (
         PrivateLabelsRegressor(2.0, randomizer="levels", y_range=Y_RANGE),
@@ -174,13 +180,13 @@ def test_same_draws_give_the_same_model_to_the_last_bit(name):
     assert max(client.spent for client in wire.clients) == pytest.approx(received.guarantee_.epsilon, rel=1e-12)
     assert all(client.spent <= model.epsilon * (1 + 1e-12) for client in wire.clients)
     assert not wire.users.rejected
-    assert (name == "ResidualGP, joint reports") <= bool(getattr(received, "effects_", None))
-    assert (name == "CalibratedScore, many cells") <= (getattr(received, "n_cells_", 0) > 4)
+    assert (name == "ResidualGP, joint reports") <= bool(getattr(getattr(received, "fitted_", None), "effects", None))
+    assert (name == "ResidualScore, many cells") <= (getattr(getattr(received, "models_", None), "n_cells", 0) > 4)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["HistOfTree, personal grr", "LPCT, discrete", pytest.param("CalibratedScore, subsets", marks=pytest.mark.slow)],
+    ["HistOfTree, personal grr", "LPCT, discrete", pytest.param("ResidualScore, subsets", marks=pytest.mark.slow)],
 )
 def test_order_and_collectors_change_nothing(name):
     (model, make), streams = METHODS[name], Streams(5)
@@ -266,7 +272,7 @@ def test_users_who_send_no_residual_are_left_out():
     assert [client.spent for client in wire.clients] == [0.0] * 20 + [4.0] * 40
 
 
-@pytest.mark.parametrize("name", ["LPCT, rr", "CalibratedScore, two classes"])
+@pytest.mark.parametrize("name", ["LPCT, rr", "ResidualScore, two classes"])
 def test_sums_and_counts_are_of_those_who_answer(name):
     model, make = METHODS[name]
     wire = Wire(model.set_params(random_state=0), **make(), silent=lambda number: range(20))
@@ -376,7 +382,6 @@ def test_the_device_keeps_to_its_limit_and_its_order():
     ("model", "named"),
     [
         (HistOfTree(y_range=Y_RANGE), "continuous noise"),
-        (ResidualGP(report="laplace", y_range=Y_RANGE), "continuous noise"),
         (PrivateLabelsRegressor(y_range=Y_RANGE), "continuous noise"),
         (PrivateLabelsRegressor(randomizer="staircase", y_range=Y_RANGE), "continuous noise"),
         (tree_model(epsilon=np.inf), "finite|continuous"),

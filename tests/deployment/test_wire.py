@@ -13,8 +13,8 @@ from lpbench.deployment.codec import from_json, to_json
 from lpbench.deployment.collector import ProtocolError
 from lpbench.deployment.wire import HEADER_BYTES, TAG_BYTES, open_envelope, seal, user_token
 from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion
-from lpbench.estimators.tuning_free.interview import RESIDUAL, Question
 from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.estimators.tuning_free.rounds import RESIDUAL, Question
 from lpbench.partitions import TreeCells, grow_max_edge
 from lpbench.privacy import DiscreteLaplace
 from lpbench.privacy.payload import (

@@ -1,4 +1,4 @@
-"""CalibratedScore: the public mixture, the cells that a budget affords, the posterior of the drift, and the whole."""
+"""ResidualScore where users show nothing: public mixture, affordable cells, posterior of the drift, and the whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from lpbench.estimators import CalibratedScore, PrivateMajority, PublicForest
+from lpbench.estimators import PrivateMajority, PublicForest
+from lpbench.estimators.tuning_free.ablations import ClassShares, RecordScore
 from lpbench.estimators.tuning_free.drift_posterior import cell_shares, drifted_means, fit_drift
 from lpbench.estimators.tuning_free.public_score import PublicScore, mixture_weights
 from lpbench.estimators.tuning_free.score_cells import ScoreCells, affordable_cells, principal_axes
@@ -63,7 +64,7 @@ def test_without_forests_the_public_score_is_one_number_for_all():
     X, codes = sample(300, 6)
     score = PublicScore(X, codes, 2, seed=0, leaf_sizes=())
     np.testing.assert_allclose(score.out_of_bag, np.tile([1 - codes.mean(), codes.mean()], (300, 1)), atol=2e-3)
-    model = CalibratedScore(8.0, learner="shares", random_state=0).fit(*sample(4000, 7), X_public=X, y_public=codes)
+    model = ClassShares(8.0, random_state=0).fit(*sample(4000, 7), X_public=X, y_public=codes)
     assert model.score(*sample(500, 8)) > 0.7  # the tree's cells and the reports alone
 
 
@@ -148,10 +149,10 @@ def test_a_large_budget_repairs_a_public_sample_of_another_mixture(classes):
     public = {"X_public": X_public, "y_public": y_public}
     accuracy = {
         type(model).__name__: (model.fit(X, y, **public).predict(test) == truth).mean()
-        for model in (CalibratedScore(8.0, random_state=0), PublicForest(random_state=0), PrivateMajority(8.0))
+        for model in (RecordScore(8.0, random_state=0), PublicForest(random_state=0), PrivateMajority(8.0))
     }
     floor = max(accuracy["PublicForest"], accuracy["PrivateMajority"])
-    assert accuracy["CalibratedScore"] > (floor + 0.03 if classes == 2 else floor - 0.01)
+    assert accuracy["RecordScore"] > (floor + 0.03 if classes == 2 else floor - 0.01)
 
 
 def test_a_small_budget_leaves_a_good_public_score_alone():
@@ -159,7 +160,7 @@ def test_a_small_budget_leaves_a_good_public_score_alone():
     test, truth = sample(2000, 10)
     X_public, y_public = sample(400, 11)
     accuracy = [
-        (CalibratedScore(0.1, random_state=seed).fit(X, y, X_public=X_public, y_public=y_public).predict(test) == truth)
+        (RecordScore(0.1, random_state=seed).fit(X, y, X_public=X_public, y_public=y_public).predict(test) == truth)
         for seed in range(10)
     ]
     alone = PublicForest(random_state=0).fit(X, y, X_public=X_public, y_public=y_public).predict(test) == truth
@@ -168,26 +169,17 @@ def test_a_small_budget_leaves_a_good_public_score_alone():
 
 def test_without_a_public_sample_the_class_shares_are_predicted():
     X, y = sample(3000, 12, shift=2.0)
-    model = CalibratedScore(4.0, random_state=0).fit(X, y)
+    model = RecordScore(4.0, random_state=0).fit(X, y)
     probability = model.predict_proba(X[:3])
-    assert model.n_cells_ == 1 and np.ptp(probability[:, 1]) == 0
+    assert model.models_.n_cells == 1 and np.ptp(probability[:, 1]) == 0
     assert probability[0, 1] == pytest.approx(y.mean(), abs=0.05)
 
 
 def test_the_budget_is_spent_exactly():
     X, y = sample(500, 13)
     X_public, y_public = sample(100, 14)
-    model = CalibratedScore(1.3, random_state=0).fit(X, y, X_public=X_public, y_public=y_public)
-    categories = model.n_cells_ * 2
+    model = RecordScore(1.3, random_state=0).fit(X, y, X_public=X_public, y_public=y_public)
+    categories = model.models_.n_cells * 2
     mechanism = SubsetSelection.least_variance(1.3, categories)
     assert model.guarantee_.epsilon == 1.3 == mechanism.epsilon and model.guarantee_.bits_up == mechanism.bits
-    assert CalibratedScore(1.3).fit(X, np.zeros(500)).guarantee_.epsilon == 0.0
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"cells": "many"}, {"learner": "net"}, {"report": "laplace"}, {"trust": 1.0}, {"trust": True}]
-)
-def test_wrong_parameters_are_named(wrong):
-    X, y = sample(50, 15)
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        CalibratedScore(**wrong).fit(X, y)
+    assert RecordScore(1.3).fit(X, np.zeros(500)).guarantee_.epsilon == 0.0

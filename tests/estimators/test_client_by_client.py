@@ -7,13 +7,15 @@ import pytest
 
 from lpbench import estimators as models
 from lpbench.estimators.relabelled import Indicator, RelabelledDevice, RelabelledQuestion, RelabelledUsers
-from lpbench.estimators.tuning_free.interview import RESIDUAL, Question
+from lpbench.estimators.tuning_free.ablations import RecordScore
 from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.estimators.tuning_free.rounds import RESIDUAL, Question
 from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.device import question_of
 from lpbench.privacy.spending import numeric_bits
 from lpbench.privacy.users import taken
 from lpbench.seeds import Streams
+from tests.deployment.devices import one_of
 
 Y_RANGE = (-1.0, 2.0)
 
@@ -43,7 +45,10 @@ class Apart(Users):
         draws = device.draws(self._streams, self.n, question)
         answers = []
         for place, user in enumerate(who):
-            own = taken(draws, [user]) if device.draws_for_all else (taken(draws[0], [user]), draws[1])
+            if isinstance(draws, np.random.Generator):
+                own = one_of(device.draws(self._streams, self.n, question), self.n, user)
+            else:
+                own = taken(draws, [user]) if device.draws_for_all else (taken(draws[0], [user]), draws[1])
             answers.append(device.report(self._alone[user], question_of(question, [place]), own))
         self.reports += len(who)
         return np.concatenate(answers)
@@ -80,16 +85,13 @@ def sample(n=150, q=40, d=3, classes=0):
 
 METHODS = [
     (models.ResidualGP(4.0), 0),
-    (models.ResidualGP(4.0, reading="placed"), 0),
-    (models.ResidualGP(2.0, "laplace"), 0),
-    (models.PublicResidualGP(4.0), 0),
     (models.PublicForestRegressor(), 0),
     (models.LPDTRegressor(4.0, mechanism="grr"), 0),
     (models.LPDTRegressor(4.0, mechanism="rr"), 0),
     (models.ResidualScore(4.0), 2),
     (models.ResidualScore(4.0), 3),
     (models.PublicTreeClassifier(4.0), 3),
-    (models.CalibratedScore(4.0), 2),
+    (RecordScore(4.0), 2),
     (models.PublicForest(), 2),
 ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lpbench import estimators
+from lpbench.estimators.tuning_free import ablations
 from lpbench.experiments.costs import Size
 from lpbench.experiments.estimate import Costs, seconds_to_write
 
@@ -29,7 +30,7 @@ def blocks_of(name: str) -> list[tuple[Size, float]]:
     found = []
     for row in rows_of(name):
         numbers = [int(row[k]) for k in ("replications", "numbers", "fits")]
-        costs = getattr(estimators, row["estimator"]).costs
+        costs = getattr(ablations if row["estimator"] == "RecordScore" else estimators, row["estimator"]).costs
         size = Size(row["estimator"], *numbers, float(row.get("weights", 0)), costs)
         found.append((size, float(row["seconds"])))
     return found

@@ -5,8 +5,10 @@ from lpbench.estimators.baselines.hist import Hist
 from lpbench.estimators.baselines.krr import KRR
 from lpbench.estimators.baselines.pglm import PGLM
 from lpbench.estimators.baselines.phist import PHIST
+from lpbench.estimators.baselines.private_constant import PrivateConstant
 from lpbench.estimators.baselines.private_majority import PrivateMajority
 from lpbench.estimators.baselines.private_mean import PrivateMean
 from lpbench.estimators.baselines.trees import DT, LabelDT, ParDT
 
-__all__ = ["CT", "DT", "KRR", "PGLM", "PHIST", "Hist", "LabelDT", "ParDT", "PrivateMajority", "PrivateMean"]
+__all__ = ["CT", "DT", "KRR", "PGLM", "PHIST", "Hist", "LabelDT", "ParDT", "PrivateConstant", "PrivateMajority",
+           "PrivateMean"]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpbench.estimators.base import LocalClassifier
 from lpbench.estimators.intervals.calibrated import Calibrated
-from lpbench.estimators.public_sample import ResidualScore
+from lpbench.estimators.tuning_free import ResidualScore
 from lpbench.privacy import Users
 
 

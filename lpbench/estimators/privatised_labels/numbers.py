@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from lpbench.privacy import (
     optimal_unbiased,
     rr_on_bins,
 )
-from lpbench.privacy.number_channel import N_INPUTS, typical_unbiased
+from lpbench.privacy.number_channel import N_INPUTS, typical_prior, typical_unbiased
 from lpbench.seeds import Streams
 
 #: Points of the label's grid, on which priors are known and RR-on-bins divides.
@@ -89,6 +90,15 @@ def levels_channel(epsilon: float) -> NumberChannel:
     report = LevelReport(epsilon, best_levels(epsilon, RANGE_WIDTH))
     outputs = report.residuals(np.arange(report.levels))
     return NumberChannel.of(report.grid, outputs, report.response.log_channel())
+
+
+@lru_cache(maxsize=64)
+def best_unbiased(epsilon: float) -> NumberChannel:
+    """Return the unbiased randomizer of least variance for a typical label."""
+    points = np.linspace(-1.0, 1.0, 201)
+    prior = typical_prior(points)
+    found: Any = [levels_channel(epsilon), typical_unbiased(epsilon)]
+    return min(found, key=lambda channel: float(prior @ channel.noise_variance(points)))
 
 
 #: Name -> mechanism on [-1, 1] for a budget; all of them are unbiased.

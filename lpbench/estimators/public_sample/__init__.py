@@ -2,8 +2,6 @@
 
 from lpbench.estimators.public_sample.lpdt import LPDTRegressor
 from lpbench.estimators.public_sample.public_forest_regressor import PublicForestRegressor
-from lpbench.estimators.public_sample.public_residual_gp import PublicResidualGP
 from lpbench.estimators.public_sample.public_tree_classifier import PublicTreeClassifier
-from lpbench.estimators.public_sample.residual_score import ResidualScore
 
-__all__ = ["LPDTRegressor", "PublicForestRegressor", "PublicResidualGP", "PublicTreeClassifier", "ResidualScore"]
+__all__ = ["LPDTRegressor", "PublicForestRegressor", "PublicTreeClassifier"]

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from lpbench.estimators.base import LocalRegressor
-from lpbench.estimators.public_sample.public_mean import PublicMean
+from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.privacy import Users
 
 
@@ -16,8 +16,8 @@ from lpbench.privacy import Users
 class PublicForestRegressor(LocalRegressor):
     """Forests on the public sample; see :class:`PublicMean`.
 
-    The predictions from which :class:`lpbench.estimators.PublicResidualGP` starts, and the floor that asking private
-    users has to beat.
+    The predictions from which :class:`lpbench.estimators.ResidualGP` starts where there is a public sample, and the
+    baseline that asking private users has to beat.
 
     Parameters
     ----------

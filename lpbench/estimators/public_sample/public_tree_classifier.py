@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from lpbench.estimators.base import LocalRegressor
-from lpbench.estimators.public_sample.indicators import IndicatorClassifier
 from lpbench.estimators.public_sample.lpdt import LPDTRegressor
 from lpbench.estimators.relabelled import Indicator, RelabelledUsers
+from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
+from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.privacy import PublicSample, Users
 from lpbench.seeds import Streams
 
@@ -50,11 +50,30 @@ class PublicTreeClassifier(IndicatorClassifier):
 
     _cheap = _TREE
 
-    def _regress(self, users: Users, k: int, public: None, streams: Streams) -> LocalRegressor:
+    def _asked(self, users: Users, public: None, streams: Streams) -> Self:
+        self.public_, n_classes = public, self.classes_.size
+        if self._reads(users):
+            users.note(NOTE)
+        if n_classes == 2:
+            self.models_ = [self._regress(users, 1, streams)]
+            return self
+        # Of more classes the users are divided evenly at random, so that each answers for one at the whole budget.
+        order = streams.generator("class groups").permutation(users.n)
+        groups = np.array_split(order, n_classes) if n_classes > 2 else []
+        self.models_ = [
+            self._regress(users.take(group, "class", number=k), k, streams.child("class", number=k))
+            for k, group in enumerate(groups)
+        ]
+        return self
+
+    def _regress(self, users: Users, k: int, streams: Streams) -> LPDTRegressor:
+        """Return a regressor that has learned users' indicators of class k; ``streams`` is the curator's."""
         model = LPDTRegressor(**{name: getattr(self, name) for name in _TREE}, random_state=streams)
         rows = users.public
         labels = None if rows is None else PublicSample(rows.X, (rows.y == k).astype(float))
-        return model.learn_from(RelabelledUsers(users, Indicator(k), (0.0, 1.0), labels))
+        model.learn_from(RelabelledUsers(users, Indicator(k), (0.0, 1.0), labels))
+        # The seed of the curator's choices is that of the users' noise in a simulation.
+        return model.set_params(random_state=None)
 
-    def _estimate(self, k: int, X: np.ndarray, model: LocalRegressor, public: None) -> np.ndarray:
+    def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor, public: None) -> np.ndarray:
         return model.predict(X)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -13,6 +15,26 @@ _NO_EFFECT = 0.8
 _LINEAR = 0.7
 #: Prior variance of the common level of the bins, in variances of the residual: in effect flat.
 _FLAT = 1e4
+#: Fewest users of a bin that has an effect, and how many standard errors their estimated number is above zero.
+_FEWEST, _ERRORS = 10.0, 3.0
+#: Weights of the effects that are averaged.
+_WEIGHTS = np.linspace(0.0, 1.0, 101)
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Estimated effects of a feature's bins.
+
+    Attributes
+    ----------
+    values : ndarray of shape (K,)
+        Effects, whose mean over the users is zero; zero for bins with few users.
+    probability : float
+        Posterior probability that the feature has an effect, times the weight of the effects (:func:`_weight`).
+    """
+
+    values: np.ndarray
+    probability: float
 
 
 def bin_of(values: np.ndarray, bins: int) -> np.ndarray:
@@ -20,12 +42,12 @@ def bin_of(values: np.ndarray, bins: int) -> np.ndarray:
     return np.minimum((np.asarray(values) * bins).astype(np.int64), bins - 1)
 
 
-def estimate_effects(products: np.ndarray, indicators: np.ndarray, residual_variance: float) -> np.ndarray:
+def estimate_effects(
+    products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float = 0.0
+) -> Effects:
     """Estimate the mean residual of each bin, relative to all users, from randomised reports.
 
-    The sums S_j of residual-times-bin obey E S = diag(N) (a + g) with N the users in each bin, g the effects and a
-    their common level; their covariance is estimated from the users' independent contributions. g ~ N(0, tau K) for
-    tau on a grid, averaged by marginal likelihood.
+    The posterior mean of :func:`_posterior`, times the weight that reports give it which it has not seen.
 
     Parameters
     ----------
@@ -35,19 +57,39 @@ def estimate_effects(products: np.ndarray, indicators: np.ndarray, residual_vari
         Unbiased for the one-hot bin.
     residual_variance : float
         Scale of the prior.
-
-    Returns
-    -------
-    ndarray of shape (K,)
-        Effects, whose mean over the users is zero.
+    floor : float
+        Known variance of the product in a bin where nobody is, the least that there can be.
     """
-    n, bins = products.shape
-    total = products.sum(axis=0)
-    users = np.maximum(indicators.sum(axis=0), 0.0) + 1e-9 * n
+    values, probability = _posterior(products, indicators, residual_variance, floor)
+    weight = _weight(products, indicators, residual_variance, floor) if probability > 0.0 else 0.0
+    return Effects(weight * values, weight * probability)
+
+
+def _posterior(
+    products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float
+) -> tuple[np.ndarray, float]:
+    """Posterior means of the effects, and the probability that there are any.
+
+    The sums S_j of residual-times-bin obey E S = diag(N) (a + g) with N the users in each bin, g the effects and a
+    their common level; their covariance is estimated from the users' independent contributions and is no smaller than
+    the mechanism makes it. g ~ N(0, tau K) for tau on a grid, averaged by marginal likelihood. Of bins whose estimated
+    number of users is not clearly above zero nothing is learned.
+    """
+    n, result = len(products), np.zeros(products.shape[1])
+    count, spread = indicators.sum(axis=0), indicators.std(axis=0)
+    # The users' own spread p (1 - p) over bins is no doubt about their number; what exceeds it is.
+    doubt = np.sqrt(np.maximum(n * spread**2 - count * (1.0 - count / n), 0.0))
+    held = count > np.maximum(_FEWEST, _ERRORS * doubt)
+    if held.sum() < 2:
+        return result, 0.0
+    products, users = products[:, held], indicators[:, held].sum(axis=0)
+    total, bins = products.sum(axis=0), int(held.sum())
     centred = products - total / n
     noise = centred.T @ centred
-    noise[np.diag_indices(bins)] += 1e-9 * np.trace(noise) + 1e-300
-    prior = np.diag(users) @ _effect_kernel(users) @ np.diag(users)
+    least = n * floor + users * residual_variance
+    noise[np.diag_indices(bins)] = np.maximum(np.diag(noise), least)
+    kernel = _effect_kernel(users)
+    prior = np.diag(users) @ kernel @ np.diag(users)
     level = _FLAT * residual_variance * np.outer(users, users)
     evidence, effects = [], []
     for share in EFFECT_SHARES:
@@ -55,10 +97,35 @@ def estimate_effects(products: np.ndarray, indicators: np.ndarray, residual_vari
         solved = np.linalg.solve(covariance, total)
         odds = np.log(_NO_EFFECT if share == 0.0 else (1.0 - _NO_EFFECT) / (len(EFFECT_SHARES) - 1))
         evidence.append(odds - 0.5 * np.linalg.slogdet(covariance)[1] - 0.5 * total @ solved)
-        effects.append(share * residual_variance * _effect_kernel(users) @ (users * solved))
+        effects.append(share * residual_variance * kernel @ (users * solved))
     weights = np.exp(np.array(evidence) - logsumexp(evidence))
-    result = weights @ np.array(effects)
-    return result - users @ result / users.sum()
+    found = weights @ np.array(effects)
+    result[held] = found - users @ found / users.sum()
+    return result, float(1.0 - weights[0])
+
+
+def _weight(products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float) -> float:
+    """Posterior mean, under a uniform prior on [0, 1], of the weight that effects deserve.
+
+    Each half of the users' reports is predicted with the effects that the other half gives: the sum of residual times
+    effect is unbiased for the weight times the sum of squared effects, with a variance that the users' contributions
+    show.
+    """
+    n = len(products)
+    level = products.sum() / n
+    deviations = products - level * indicators
+    gain, information, spread = 0.0, 0.0, 0.0
+    for seen, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+        effects, _ = _posterior(products[seen], indicators[seen], residual_variance, floor)
+        contributions = deviations[other] @ effects
+        gain += float(contributions.sum())
+        information += float(np.maximum(indicators[other].sum(axis=0), 0.0) @ effects**2)
+        spread += float(((contributions - contributions.mean()) ** 2).sum())
+    if spread <= 0.0:
+        return 0.5
+    density = -0.5 * (gain - _WEIGHTS * information) ** 2 / spread
+    density = np.exp(density - density.max())
+    return float(density @ _WEIGHTS / density.sum())
 
 
 def _effect_kernel(users: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 #: Shares of the label's variance that the features may explain.
 SHARES = np.array([0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9])
 #: Prior standard deviation of the label's mean, in widths of the range.
-_LEVEL = 0.25
+LEVEL = 0.25
 #: Models with less posterior weight than this are dropped from sums.
 _NEGLIGIBLE = 1e-5
 
@@ -52,6 +52,48 @@ def typical_variance(width: float, spreads: Spreads = USUAL) -> float:
     return float((width / spreads.ratios) ** 2 @ spreads.weights)
 
 
+class Moments:
+    """Weighted sums of reports and features, all that the fit reads: reports are added group by group.
+
+    Parameters
+    ----------
+    y_range : (float, float)
+        Public range of the label.
+    spreads : Spreads
+        Prior of the label's variance.
+
+    Attributes
+    ----------
+    n : int
+        Reports added.
+    typical : float
+        Label variance at which weights are fixed, so that one eigenbasis serves all V and h.
+    """
+
+    def __init__(self, y_range: tuple[float, float], spreads: Spreads = USUAL) -> None:
+        self.y_range, self.spreads, self.n = y_range, spreads, 0
+        self.typical = 0.7 * typical_variance(y_range[1] - y_range[0], spreads)
+        self.middle = (y_range[0] + y_range[1]) / 2.0
+        self.weight = self.first = self.second = 0.0
+        self.kernels: list[list[np.ndarray]] = []
+
+    def weights(self, noise: np.ndarray) -> np.ndarray:
+        """Precision of reports about a prediction, at the typical label variance."""
+        return 1.0 / (self.typical + noise)
+
+    def add(self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray) -> None:
+        """Add reports of shape (m,), their known noise variances, and features (m, m_k) under each kernel."""
+        weight, z = self.weights(noise), reports - self.middle
+        self.n += reports.size
+        self.weight += float(weight.sum())
+        self.first += float(weight @ z)
+        self.second += float(weight @ z**2)
+        parts = [[weight @ F, (F * weight[:, None]).T @ F, (weight * z) @ F] for F in features]
+        if self.kernels:
+            parts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.kernels, parts, strict=True)]
+        self.kernels = parts
+
+
 @dataclass(frozen=True)
 class _Models:
     """Models that share a kernel: their basis and, for each model, the shrinkage of every direction."""
@@ -65,23 +107,12 @@ class _Models:
 
 
 class GaussianAverage:
-    """Fit the average.
-
-    Parameters
-    ----------
-    features : sequence of ndarrays of shape (n, m_k)
-        Features under each kernel.
-    reports : ndarray of shape (n,)
-        Unbiased for the labels.
-    noise : ndarray of shape (n,)
-        Known variances of the reports about the labels.
-    y_range : (float, float)
-        Public range of the label.
-    spreads : Spreads
-        Prior of the label's variance.
+    """Fit the average to the moments of the reports.
 
     Attributes
     ----------
+    mean : float
+        Posterior mean of mu: the mean of the reports, shrunk to the middle of the range by its known noise.
     weights : ndarray of shape (n_models,)
         Posterior weights; the first models are the constant ones.
     label_variance, residual_variance : float
@@ -90,60 +121,51 @@ class GaussianAverage:
         Noise variance of an average report (harmonic, in the weights of the fit).
     """
 
-    def __init__(
-        self,
-        features: Sequence[np.ndarray],
-        reports: np.ndarray,
-        noise: np.ndarray,
-        y_range: tuple[float, float],
-        spreads: Spreads = USUAL,
-    ) -> None:
-        lo, hi = y_range
-        width = hi - lo
-        self._reports, typical = reports, 0.7 * typical_variance(width, spreads)
-        # Weights are fixed at a typical label variance, so that one eigenbasis serves all V and h.
-        self.report_variance = 1.0 / np.mean(1.0 / (typical + noise)) - typical
-        self._omega = (typical + self.report_variance) / (typical + noise)
+    def __init__(self, moments: Moments) -> None:
+        self._moments, spreads = moments, moments.spreads
+        width = moments.y_range[1] - moments.y_range[0]
+        #: Variance of a report of weight one.
+        self._unit = moments.n / moments.weight
+        self.report_variance = self._unit - moments.typical
         # The level mu is normal about the middle of the range: worth so many reports there.
-        middle = (typical + self.report_variance) / (_LEVEL * width) ** 2
-        self._total = self._omega.sum() + middle
-        self._mean = (self._omega @ reports + middle * (lo + hi) / 2.0) / self._total
-        self._root = np.sqrt(self._omega)
-        self._b = self._root * (reports - self._mean)
+        self._total = self._unit * moments.weight + self._unit / (LEVEL * width) ** 2
+        shift = self._unit * moments.first / self._total
+        self.mean = moments.middle + shift
+        square = self._unit * (moments.second - 2.0 * shift * moments.first + shift**2 * moments.weight)
         variances, self._n_constant = (width / spreads.ratios) ** 2, spreads.ratios.size
         log_prior = np.log(spreads.weights)
         self._constant = variances + self.report_variance
-        n = reports.size
         evidence = [
-            np.log(0.5) + log_prior - 0.5 * (n - 1) * np.log(self._constant) - 0.5 * self._b @ self._b / self._constant
+            np.log(0.5) + log_prior - 0.5 * (moments.n - 1) * np.log(self._constant) - 0.5 * square / self._constant
         ]
         self._models: list[_Models] = []
         V, h = (grid.ravel() for grid in np.meshgrid(variances, SHARES, indexing="ij"))
-        prior = np.repeat(log_prior, SHARES.size) - np.log(2.0 * SHARES.size * len(features))
-        for F in features:
-            models, likelihood = self._fit_kernel(F, V, h)
+        prior = np.repeat(log_prior, SHARES.size) - np.log(2.0 * SHARES.size * len(moments.kernels))
+        for sums in moments.kernels:
+            models, likelihood = self._fit_kernel(sums, square, V, h)
             self._models.append(models)
             evidence.append(likelihood + prior)
         log_weights = np.concatenate(evidence)
         self.weights = np.exp(log_weights - logsumexp(log_weights))
-        self.label_variance = float(self.weights @ np.concatenate([variances, np.tile(V, len(features))]))
-        self.residual_variance = float(
-            self.weights @ np.concatenate([variances, np.tile(V * (1.0 - h), len(features))])
-        )
+        kernels = len(moments.kernels)
+        self.label_variance = float(self.weights @ np.concatenate([variances, np.tile(V, kernels)]))
+        self.residual_variance = float(self.weights @ np.concatenate([variances, np.tile(V * (1.0 - h), kernels)]))
 
-    def _fit_kernel(self, F: np.ndarray, V: np.ndarray, h: np.ndarray) -> tuple[_Models, np.ndarray]:
-        centre = np.average(F, axis=0, weights=self._omega)
-        A = (F - centre) * self._root[:, None]
-        values, vectors = np.linalg.eigh(A.T @ A)
+    def _fit_kernel(
+        self, sums: Sequence[np.ndarray], square: float, V: np.ndarray, h: np.ndarray
+    ) -> tuple[_Models, np.ndarray]:
+        first, gram, cross = sums
+        centre = first / self._moments.weight
+        values, vectors = np.linalg.eigh(self._unit * (gram - np.outer(centre, first)))
         values = np.maximum(values, 0.0)
-        response = vectors.T @ (A.T @ self._b)
+        response = vectors.T @ (self._unit * (cross - centre * self._moments.first))
         noise, signal = V * (1.0 - h) + self.report_variance, V * h
         shrinkage = signal / (noise + np.outer(values, signal))
         explained = (response[:, None] ** 2 * shrinkage).sum(axis=0)
         log_likelihood = -0.5 * (
             np.log1p(np.outer(values, signal / noise)).sum(axis=0)
-            + (self._reports.size - 1) * np.log(noise)
-            + (self._b @ self._b - explained) / noise
+            + (self._moments.n - 1) * np.log(noise)
+            + (square - explained) / noise
         )
         return _Models(vectors, centre, shrinkage, response, signal, noise), log_likelihood
 
@@ -158,7 +180,7 @@ class GaussianAverage:
 
     def predict(self, features: Sequence[np.ndarray]) -> np.ndarray:
         """Posterior mean of mu + f at rows with the given features, shape (m,)."""
-        result = np.full(len(features[0]), self._mean)
+        result = np.full(len(features[0]), self.mean)
         for k, models, weights, kept in self._kept():
             coefficients = models.basis @ (models.response * (models.shrinkage[:, kept] @ weights))
             result = result + (features[k] - models.centre) @ coefficients
@@ -167,7 +189,7 @@ class GaussianAverage:
     def variance(self, features: Sequence[np.ndarray]) -> np.ndarray:
         """Posterior variance of mu + f at rows with the given features, doubt about the model included, shape (m,)."""
         constant = self.weights[: self._n_constant]
-        mean = self.predict(features) - self._mean
+        mean = self.predict(features) - self.mean
         second = np.full(mean.shape, constant @ self._constant / self._total)
         for k, models, weights, kept in self._kept():
             G = (features[k] - models.centre) @ models.basis
@@ -176,26 +198,25 @@ class GaussianAverage:
             second += ((G @ (shrinkage * models.response[:, None])) ** 2) @ weights
         return np.maximum(second - mean**2, 0.0)
 
-    def leave_one_out(self, features: Sequence[np.ndarray]) -> np.ndarray:
-        """Predictions of every training report from the others, in closed form; the models' weights are kept.
-
-        Parameters
-        ----------
-        features : sequence of ndarrays of shape (n, m_k)
-            Those of the fit.
+    def leave_one_out(
+        self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predict reports of the fit from the others, in closed form; the models' weights are kept.
 
         Returns
         -------
-        ndarray of shape (n,)
+        constant, average : ndarrays of shape (m,)
+            By the mean of the other reports, and by the average of all models.
         """
-        share = self._omega / self._total
-        deviation = self._reports - self._mean
-        result = self.weights[: self._n_constant].sum() * (-share * deviation / (1.0 - share))
+        omega, deviation = self._unit * self._moments.weights(noise), reports - self.mean
+        share = omega / self._total
+        constant = -share * deviation / (1.0 - share)
+        result = self.weights[: self._n_constant].sum() * constant
         for k, models, weights, kept in self._kept():
             G = (features[k] - models.centre) @ models.basis
             shrinkage = models.shrinkage[:, kept]
             fitted = G @ (shrinkage * models.response[:, None])
-            leverage = share[:, None] + self._omega[:, None] * (G**2 @ shrinkage)
+            leverage = share[:, None] + omega[:, None] * (G**2 @ shrinkage)
             leverage = np.minimum(leverage, 0.999)
             result = result + ((fitted - leverage * deviation[:, None]) / (1.0 - leverage)) @ weights
-        return self._mean + result
+        return self.mean + constant, self.mean + result

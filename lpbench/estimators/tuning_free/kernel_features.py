@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.spatial.distance import cdist
 
-#: Landmarks of the Nystroem approximation, and rows from which the scale of the distances is read.
-N_LANDMARKS, _N_PAIRS = 128, 300
+#: Landmarks of the Nystroem approximation, rows from which the scale of the distances is read, and those from which
+#: the features' means and norms are.
+N_LANDMARKS, _N_PAIRS, _N_ROWS = 128, 300, 4096
 
 
 class ShownFeatures:
@@ -52,10 +51,11 @@ class ShownFeatures:
 class KernelFeatures:
     """Features whose inner products approximate three kernels: linear, Gaussian, and Laplacian plus linear.
 
-    Each has mean zero and mean squared norm one over the training rows, so that the variance of a Gaussian process is
-    on the scale of the label. The Gaussian kernel is exp(-r^2 / m) and the Laplacian one exp(-r / sqrt(m)), where m is
-    the median squared distance. The two are approximated from landmarks drawn among the training rows (Nystroem;
-    Williams & Seeger 2001), and so is the linear one where the columns are more numerous than the landmarks.
+    Each has mean zero and mean squared norm one over training rows (at most 4096 of them), so that the variance of a
+    Gaussian process is on the scale of the label. The Gaussian kernel is exp(-r^2 / m) and the Laplacian one
+    exp(-r / sqrt(m)), where m is the median squared distance. The two are approximated from landmarks drawn among the
+    training rows (Nystroem; Williams & Seeger 2001), and so is the linear one where the columns are more numerous than
+    the landmarks.
 
     Parameters
     ----------
@@ -71,24 +71,22 @@ class KernelFeatures:
         some = Z[order[:_N_PAIRS]]
         squared = cdist(some, some, "sqeuclidean")[np.triu_indices(len(some), 1)]
         self._scale = max(float(np.median(squared)) if squared.size else 1.0, 1e-12)
-        self._maps = [_inverse_root(kernel(self._landmarks)) for kernel in self._kernels()]
+        self._maps = [_inverse_root(gram) for gram in self._grams(self._landmarks)]
         self._centres, self._norms = [], []
-        for F in self._raw(Z):
+        for F in self._raw(Z[order[:_N_ROWS]]):
             centre = F.mean(axis=0)
             self._centres.append(centre)
             norm = np.sqrt(((F - centre) ** 2).sum(axis=1).mean())
             self._norms.append(norm if norm > 1e-9 else 1.0)
 
-    def _kernels(self) -> list[Callable[[np.ndarray], np.ndarray]]:
-        marks, m = self._landmarks, self._scale
-        kernels = [
-            lambda Z: np.exp(-cdist(Z, marks, "sqeuclidean") / m),
-            lambda Z: np.exp(-cdist(Z, marks) / np.sqrt(m)),
-        ]
-        return [*kernels, lambda Z: Z @ marks.T] if marks.shape[1] > N_LANDMARKS else kernels
+    def _grams(self, Z: np.ndarray) -> list[np.ndarray]:
+        """Kernels that are approximated between rows and landmarks."""
+        marks, squared = self._landmarks, cdist(Z, self._landmarks, "sqeuclidean") / self._scale
+        grams = [np.exp(-squared), np.exp(-np.sqrt(squared))]
+        return [*grams, Z @ marks.T] if marks.shape[1] > N_LANDMARKS else grams
 
     def _raw(self, Z: np.ndarray) -> list[np.ndarray]:
-        approximated = [kernel(Z) @ root for kernel, root in zip(self._kernels(), self._maps, strict=True)]
+        approximated = [gram @ root for gram, root in zip(self._grams(Z), self._maps, strict=True)]
         linear = approximated.pop() if len(approximated) > 2 else Z
         return [linear, *approximated]
 

@@ -14,6 +14,7 @@ Jordan & Wainwright (2018); more levels for larger budgets play the part of the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -142,6 +143,12 @@ class LevelReport(Mechanism):
         # The offsets cancel because the levels add up to zero.
         return self.residuals(reports)[:, None] * self._shown(reports)
 
+    @property
+    def empty_variance(self) -> float:
+        """Variance of a product in a bin where the user is not, the least that any user's has."""
+        slope, offset = self._weights
+        return slope * offset * float(self.grid @ self.grid)
+
     def _shown(self, reports: np.ndarray) -> np.ndarray:
         return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
 
@@ -202,10 +209,15 @@ def total_variance(budget: float, width: float, bins: int = 1) -> float:
 def _cost(budget: float, n: int, width: float, bins: int) -> float:
     """Error of the mean of a group at a half-width, in variances of the residual.
 
-    The variance of a mean over n / 8 users and the squared bias e^{-2 (1 + width)} that clipping gives a standardised
-    exponential variable: a narrow interval costs little noise and biases the mean of a skewed residual.
+    The variance of a mean over n / 8 users and the squared :func:`bias_of_clipping`: a narrow interval costs little
+    noise and biases the mean of a skewed residual.
     """
-    return total_variance(budget, width, bins) * _FREEDOM / n + np.exp(-2.0 * (1.0 + width))
+    return total_variance(budget, width, bins) * _FREEDOM / n + bias_of_clipping(width) ** 2
+
+
+def bias_of_clipping(width: float) -> float:
+    """Bias of the mean of a standardised exponential variable that is clipped at ``width`` standard deviations."""
+    return math.exp(-1.0 - width)
 
 
 @lru_cache(maxsize=4096)

@@ -1,6 +1,6 @@
 """Readings of reports whose interval does not lie about the expected label: near an end of the public range.
 
-An interval that would leave the range is moved into it (:meth:`.interview.Curator.question`), so that the label is
+An interval that would leave the range is moved into it (:meth:`.rounds.Curator.question`), so that the label is
 expected away from its middle, is never cut off at the end of the range, and the report is noisier than in the middle.
 Here the label is taken for normal about the current prediction, and clipping and noise are reckoned from there.
 """

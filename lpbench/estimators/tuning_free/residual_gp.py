@@ -3,79 +3,144 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.checks import check_choice
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, check_epsilon, expand_grid
+from lpbench.estimators.relabelled import RelabelledUsers
 from lpbench.estimators.stable import settled
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import HalfForest
-from lpbench.estimators.tuning_free.interview import READINGS, REPORTS, RESIDUAL, Answers, Curator, effects_at
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.privacy import Users
-from lpbench.seeds import Streams
+from lpbench.estimators.tuning_free.mixture import mixture_weights
+from lpbench.estimators.tuning_free.public_mean import PublicMean
+from lpbench.estimators.tuning_free.public_score import NOTE
+from lpbench.estimators.tuning_free.rounds import BLOCK, RESIDUAL, Curator, Enrolled, effects_at
+from lpbench.privacy import Records, Users
 
-LEARNERS = ("both", "gp", "forest")
-#: Parameters beside the budget that may change without the sample being prepared anew.
-_SETTINGS = ("report", "adaptive", "ask_hidden", "learner", "reading", "clip")
 #: Smallest share of the label's variance that the forest is built to find.
 _LEAST_SIGNAL = 0.03
 #: Fewer users than this make no forest.
 _FEWEST_FOR_FOREST = 20
+#: Most reports that the weights of the mixture are read from.
+_MOST_COMPARED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Enrolled:
-    """What the curator makes of the features that users show, whatever the budget.
+class LabelResidual:
+    """What a public model leaves of the label at the complete record, clipped to [-half, half]."""
+
+    model: PublicMean
+    half: float
+
+    def labels(self, records: Records) -> np.ndarray:
+        """Clipped residuals."""
+        return np.clip(records.y - records.by_row(self.model, self.model.predict), -self.half, self.half)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features.
 
     Attributes
     ----------
     shown : ShownFeatures
-    Z : ndarray of shape (n, k)
-        Standardised features.
     kernels : KernelFeatures
-    features : list of ndarrays of shape (n, m_k)
-        Their kernels' features.
-    order : int ndarray of shape (n,)
-        Random order of the users.
-    streams : Streams
-        The curator's randomness.
+    model : GaussianAverage
+    forest : HalfForest or None
+    weights : ndarray of shape (4,)
+        Of constant, processes, forest and the constant without the public model; they sum to one.
+    effects : mapping of int to ndarray
+    alone : float
+        The constant that is predicted without the public model.
     """
 
     shown: ShownFeatures
-    Z: np.ndarray
     kernels: KernelFeatures
-    features: list[np.ndarray]
-    order: np.ndarray
-    streams: Streams
+    model: GaussianAverage
+    forest: HalfForest | None
+    weights: np.ndarray
+    effects: Mapping[int, np.ndarray]
+    alone: float = 0.0
 
     @classmethod
-    def of(cls, users: Users, streams: Streams) -> Enrolled:
-        """Read what users show; landmarks and order are drawn from the curator's streams."""
-        shown = ShownFeatures(users.shown)
-        Z = shown.transform(users.shown)
-        kernels = KernelFeatures(Z, streams.generator("landmarks"))
-        order = streams.generator("order").permutation(users.n)
-        return cls(shown, Z, kernels, kernels.transform(Z), order, streams)
+    def to(cls, reported: Any, parts: Sequence[str]) -> Fitted:
+        """Fit forest and mixture to what a curator has learned: targets, noise, seen, effects."""
+        enrolled, model, seen = reported.enrolled, reported.result(), reported.seen
+        # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
+        spread = model.residual_variance + model.report_variance
+        signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
+        leaf, forest = math.ceil(settled(2.0 * spread / signal)), None
+        weight = 1.0 / (model.residual_variance + reported.noise[seen])
+        weight /= weight.mean()
+        enough = seen.size >= max(2 * leaf, _FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
+        if "forest" in parts and enough:
+            leaf = min(leaf, seen.size // 8)
+            targets = reported.targets[seen]
+            forest = HalfForest(enrolled.Z[seen], targets, weight, leaf, enrolled.streams.generator("tree"))
+        some = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
+        left_out, targets, weight = [], reported.targets[seen[some]], weight[some]
+        for users, features in enrolled.blocks(seen[some]):
+            pair = model.leave_one_out(features, reported.targets[users], reported.noise[users])
+            left_out.append(np.column_stack(pair))
+        columns, alone = list(np.concatenate(left_out).T), 0.0
+        kept = [0, 1] if "gp" in parts else [0]
+        if forest is not None:
+            columns.append(forest.left_out[some])
+            kept.append(2)
+        if reported.known is not None:
+            # The constant of an indicator, with one more report of a half: the other reports may be none.
+            public = reported.known[seen[some]]
+            labels = weight * (targets + public)
+            total, size = labels.sum() + 0.5, weight.sum() + 1.0
+            alone = float(total / size)
+            columns.append((total - labels) / (size - weight) - public)
+            kept.append(3)
+        weights, predictions = np.zeros(4), np.column_stack([columns[min(k, len(columns) - 1)] for k in kept])
+        weights[kept] = mixture_weights(predictions, targets, weight, float(spread))
+        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, reported.effects, alone)
+
+    def at(self, X: np.ndarray, public: np.ndarray | float | None = None) -> np.ndarray:
+        """Predict rows X (m, d) in the unit cube, of which the public model predicts ``public``, shape (m,)."""
+        Z, result = self.shown.transform(X), np.empty(len(X))
+        constant, process, forest, alone = self.weights
+        for start in range(0, len(X), BLOCK):
+            rows = slice(start, start + BLOCK)
+            result[rows] = process * self.model.predict(self.kernels.transform(Z[rows]))
+        result += constant * self.model.mean
+        if self.forest is not None:
+            result += forest * self.forest.predict(Z)
+        if public is not None:
+            result += (1.0 - alone) * public + alone * self.alone
+        return result + effects_at(X, self.effects)
+
+    def deviation(self, X: np.ndarray) -> np.ndarray:
+        """Standard deviation of a label about its prediction, as the processes state it, shape (m,)."""
+        features = self.kernels.transform(self.shown.transform(X))
+        return np.sqrt(self.model.variance(features) + self.model.residual_variance)
 
 
 @dataclass(eq=False, repr=False)
 class ResidualGP(LocalRegressor):
-    """Semi-feature LDP regression without a parameter to tune.
+    """Private regression with masks, a public sample, both or neither, without a parameter to tune.
 
-    Users are asked in groups (:mod:`.interview`). The first quarter reports the label over its whole
+    Users are asked in groups (:mod:`.rounds`). The first quarter reports the label over its whole
     range. Every later group reports the residual of the current model, clipped to an interval of public width and
     randomised at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of
-    the residual and not on that of the label's range. Where the budget is large enough that it costs little, the
-    last groups send along the bin of one protected feature each, and the effects of the bins are estimated
-    (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian processes on
-    the features that are shown are fitted and averaged (:mod:`.gaussian_average`), and beside them
-    a forest is grown (:mod:`.half_forest`); its weight is the posterior mean under a uniform prior,
-    from predictions of the reports by models that did not see them.
+    the residual and not on that of the label's range. Where the budget is large enough that it costs little, a quarter
+    of the users sends along the bin of one protected feature each, and the rest are asked for those features whose
+    effects these reports support (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian
+    processes on the features that are shown are fitted and averaged (:mod:`.gaussian_average`), and beside them a
+    forest is grown (:mod:`.half_forest`). The prediction is a mixture of the private constant, the processes and the
+    forest, weighted by reports that they have not seen (:mod:`.mixture`).
+
+    Forests on a public sample (:class:`.public_mean.PublicMean`) are broadcast. Every device subtracts their prediction
+    at its own complete record from its label and is asked for what is left, clipped to the largest residual of a public
+    row that was left out.
 
     Everything after the reports is post-processing, and every choice is a function of reports, the features that are
     shown, the mask, n and the budget.
@@ -84,17 +149,6 @@ class ResidualGP(LocalRegressor):
     ----------
     epsilon : float
         Budget of one user; inf: no randomisation beyond rounding to 64 levels.
-    report : {"levels", "laplace"}
-        ``laplace``: Laplace noise on the clipped residual instead (for comparison).
-    adaptive : bool
-        False: everybody reports the label over its whole range (for comparison).
-    ask_hidden : bool
-        False: protected features are never asked for (for comparison).
-    learner : {"both", "gp", "forest"}
-        Model fitted to the reports in the end (single learners: for comparison).
-    reading : {"symmetric", "placed"}
-        ``placed``: reports of an interval that was moved into the range are read with regard to where in it the label
-        is expected (:mod:`.placed_readings`). The second build: labels near an end of their range are no longer biased.
     y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.base.LocalRegressor`.
 
@@ -102,81 +156,49 @@ class ResidualGP(LocalRegressor):
     ----------
     guarantee_ : Guarantee
         ``semi_feature_ldp``: epsilon of the one report that a user sends.
-    effects_ : dict of int to ndarray
-        Estimated effect of each bin of the protected features that were asked for.
-    forest_weight_ : float
-        Share of the forest in the prediction.
-    label_variance_, report_variance_ : float
-        Estimated variance of the label, and noise variance of an average report.
+    public_ : PublicMean or None
+    fitted_ : Fitted
+        The private model of the label, or of what the public model leaves.
 
     Notes
     -----
-    Public are: the features that are shown, the mask, n, ``y_range``, ``domain``.
+    Public are: the features that are shown, the mask, n, ``y_range``, ``domain``, and the public sample.
     """
 
     costs = (0, 18, 60000)
     rounding = "linear algebra of the BLAS"
     uses_mask = True
+    uses_public = True
 
     epsilon: float = 1.0
-    report: str = "levels"
-    adaptive: bool = True
-    ask_hidden: bool = True
-    learner: str = "both"
-    reading: str = "symmetric"
+
+    #: Ablations change these.
+    _in_rounds: ClassVar[bool] = True
+    _ask_protected: ClassVar[bool] = True
+    _parts: ClassVar[tuple[str, ...]] = ("gp", "forest")
 
     def learn(self, users: Users) -> Self:
         """Ask the users in groups, and fit their reports."""
-        return self._interviewed(users, Enrolled.of(users, self._streams()))
+        streams = self._streams()
+        return self._asked(users, PublicMean.of(users, streams), Enrolled.of(users, streams))
 
-    def _interviewed(self, users: Users, enrolled: Enrolled) -> Self:
+    def _asked(self, users: Users, public: PublicMean | None, enrolled: Enrolled) -> Self:
         check_epsilon(self.epsilon)
-        check_choice("report", self.report, REPORTS)
-        check_choice("learner", self.learner, LEARNERS)
-        check_choice("reading", self.reading, READINGS)
-        curator = Curator(
-            enrolled.features, enrolled.shown.hidden, enrolled.order, self._width_of_range(), self.epsilon,
-            self.report, self.adaptive, self.ask_hidden, self.reading,
-        )  # fmt: skip
+        self.public_, (lo, hi) = public, self.y_range_
+        # A range of a single value, taken from constant labels, is widened to have a width.
+        y_range = (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
+        if public is not None:
+            half = public.half_width(self.y_range_)
+            y_range = (-half, half)
+            users.note(NOTE)
+            users = RelabelledUsers(users, LabelResidual(public, half), y_range)
+        curator = Curator(enrolled, y_range, self.epsilon, self._in_rounds, self._ask_protected)
         for question in curator.questions():
             here, reports = users.ask_present(RESIDUAL, question, question.users)
             if here.size:
                 curator.learn(question if here.size == question.users.size else question.take(here), reports)
-        return self._learned(enrolled, curator)
-
-    def _learned(self, enrolled: Enrolled, curator: Answers) -> Self:
-        """Keep what the curator has learned from the answers, and add the forest."""
-        self._shown, self._kernels, self._model = enrolled.shown, enrolled.kernels, curator.result()
-        self.effects_ = curator.effects
-        self.label_variance_, self.report_variance_ = self._model.label_variance, self._model.report_variance
-        self._fit_forest(enrolled, curator)
+        self.fitted_ = Fitted.to(curator, self._parts)
         return self
-
-    def _width_of_range(self) -> tuple[float, float]:
-        """The public range; a range of a single value, taken from constant labels, is widened to have a width."""
-        lo, hi = self.y_range_
-        return (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
-
-    def _fit_forest(self, enrolled: Enrolled, curator: Answers) -> None:
-        """Grow the forest on all reports and weigh it against the Gaussian processes."""
-        self._forest, self.forest_weight_ = None, 0.0
-        seen, model = curator.seen, self._model
-        # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
-        spread = model.residual_variance + model.report_variance
-        signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
-        leaf = math.ceil(settled(2.0 * spread / signal))
-        if self.learner == "gp" or seen.size < max(2 * leaf, _FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
-            return
-        targets, noise = curator.targets[seen], curator.noise[seen]
-        weight = 1.0 / (model.residual_variance + noise)
-        weight /= weight.mean()
-        leaf = min(leaf, seen.size // 8)
-        self._forest = HalfForest(enrolled.Z[seen], targets, weight, leaf, enrolled.streams.generator("tree"))
-        smooth = model.leave_one_out([F[seen] for F in enrolled.features])
-        gain = self._forest.left_out - smooth
-        self.forest_weight_ = _stacking_weight(weight, targets - smooth, gain, float(spread))
-        if self.learner == "forest":
-            self.forest_weight_ = 1.0
 
     def predict(self, X: np.ndarray, return_std: bool = False) -> Any:
         """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,).
@@ -185,65 +207,30 @@ class ResidualGP(LocalRegressor):
         processes state it: doubt about the mean, and the label's own spread. It is no calibrated interval:
         :class:`lpbench.estimators.PrivateIntervals` makes one.
         """
-        rows = self._located(self._check_predict(X))
-        mean = self._predict(*rows)
-        if not return_std:
-            return mean
-        return mean, np.sqrt(self._model.variance(rows[2]) + self._model.residual_variance)
+        X = self._check_predict(X)
+        mean = self._added(self._public_at(X), X)
+        return (mean, self.fitted_.deviation(X)) if return_std else mean
 
-    def _located(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        """Rows in the unit cube, their standardised columns that are shown, and the kernels' features of these."""
-        Z = self._shown.transform(X)
-        return X, Z, self._kernels.transform(Z)
+    def _public_at(self, X: np.ndarray) -> np.ndarray | None:
+        return None if self.public_ is None else self.public_.predict(X)
 
-    def _predict(self, X: np.ndarray, Z: np.ndarray, features: list[np.ndarray]) -> np.ndarray:
-        result = self._model.predict(features)
-        if self._forest is not None:
-            result = result + self.forest_weight_ * (self._forest.predict(Z) - result)
-        return self._finish(result + effects_at(X, self.effects_))
+    def _added(self, public: np.ndarray | None, X: np.ndarray) -> np.ndarray:
+        return self._finish(self.fitted_.at(X, public))
 
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
-        """Score all budgets and points; kernels and the users' randomness are shared."""
+        """Score all budgets; public forests, kernels and the users' randomness are shared."""
         points = expand_grid(grid)
-        if set().union(*points) - set(_SETTINGS):
+        if any(points):
             return super().learn_grid(tasks, budgets, points)
-        return [self._scored(task, budgets, points) for task in tasks]
+        return [self._scored(task, budgets, len(points)) for task in tasks]
 
-    def _scored(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> SweepResult:
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        model, rows = clone(self).set_params(random_state=task.streams), None
+    def _scored(self, task: Task, budgets: Sequence[float], n_points: int) -> SweepResult:
+        model, scores = clone(self).set_params(random_state=task.streams), []
         model._meet(task.users)
-        enrolled, values = Enrolled.of(task.users, task.streams), np.empty((len(budgets), len(points)))
-        for b, epsilon in enumerate(budgets):
-            for g, point in enumerate(points):
-                model.set_params(epsilon=epsilon, **{**settings, **point})
-                model._interviewed(task.users.fresh(), enrolled)
-                # The kernels are those of the sample, so that the test rows' features are the same for all.
-                rows = rows or model._located(model._to_unit_cube(task.X_test))
-                values[b, g] = task.score(model._predict(*rows))
-        return SweepResult(values)
-
-
-def _stacking_weight(weight: np.ndarray, residual: np.ndarray, gain: np.ndarray, spread: float) -> float:
-    """Posterior mean of the weight w in [0, 1] of the second learner, under a uniform prior.
-
-    The reports' expected squared error is that of the labels plus the known noise, so that the least-squares estimate
-    from out-of-sample predictions of the *reports* is unbiased for the best weight on the labels.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-        Weights of the reports, mean one.
-    residual, gain : ndarrays of shape (n,)
-        Report minus first prediction, second minus first prediction.
-    spread : float
-        Variance of a residual of weight one.
-    """
-    information = float(weight @ gain**2) / spread
-    if information <= 0.0:
-        return 0.5
-    estimate = float(weight @ (gain * residual)) / spread / information
-    grid = np.linspace(0.0, 1.0, 201)
-    density = -0.5 * information * (grid - estimate) ** 2
-    density = np.exp(density - density.max())
-    return float(density @ grid / density.sum())
+        model.public_ = PublicMean.of(task.users, task.streams)
+        enrolled, X = Enrolled.of(task.users, task.streams), model._to_unit_cube(task.X_test)
+        public = model._public_at(X)
+        for epsilon in budgets:
+            model.set_params(epsilon=epsilon)._asked(task.users.fresh(), model.public_, enrolled)
+            scores.append(task.score(model._added(public, X)))
+        return SweepResult(np.repeat(np.array(scores)[:, None], n_points, axis=1))

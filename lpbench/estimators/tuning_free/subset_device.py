@@ -1,4 +1,4 @@
-"""Device of CalibratedScore: it finds its cell of the public score and hides (cell, class) in a subset of pairs."""
+"""Device of a calibrated score: it finds its cell of the public score and hides (cell, class) in a subset of pairs."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class SubsetQuestion:
     def from_broadcast(cls, recipe: ScoreRecipe | None, n_classes: int, mechanism: SubsetSelection) -> SubsetQuestion:
         """Inverse of :meth:`as_broadcast`; errors if nothing can be made of it."""
         if not isinstance(mechanism, SubsetSelection) or not isinstance(recipe, (ScoreRecipe, type(None))):
-            raise ConfigurationError("the question to CalibratedScore's device has other parts than it knows")
+            raise ConfigurationError("the question about a cell and a class has other parts than it knows")
         check_whole("n_classes", n_classes, least=1, most=mechanism.n_categories)
         if recipe is None:
             return cls(None, None, n_classes, mechanism).checked()

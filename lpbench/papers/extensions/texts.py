@@ -8,7 +8,7 @@ WITHOUT_TUNING = (
     "reports so far, and where it pays the protected features are asked for too. The curator averages a Gaussian "
     "process and a forest by how well each predicts reports it has not seen. Nobody chooses a parameter, and "
     "nothing but reports is read.",
-    "CalibratedScore (classification with a public sample, everything of a private user protected): the public "
+    "ResidualScore (classification; CalibratedScore where everything of a private user is protected): the public "
     "sample makes a score and cells; each user sends one randomised category of cell and class. The curator "
     "corrects the score where the reports say that private users differ from public ones, as much as the noise "
     "allows.",

@@ -9,31 +9,28 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalClassifier, LocalRegressor, SweepResult, Task, expand_grid, grouped
-from lpbench.estimators.tuning_free.public_score import NOTE
+from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, expand_grid, grouped
 from lpbench.privacy import Users
 from lpbench.seeds import Streams
 
 
 class IndicatorClassifier(LocalClassifier):
-    """Base of classifiers that regress indicators of classes.
-
-    Of two classes the second's indicator is regressed on all users. Of more, the users are divided evenly at random,
-    and each group is asked about one class, so that every user answers for one class at the whole budget.
-    """
+    """Base of classifiers that regress indicators of classes: of two the second's, else each."""
 
     uses_mask = True
     uses_public = True
+
+    models_: Any
 
     #: Parameters that points of a sweep may vary without the public sample being read anew.
     _cheap: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def _regress(self, users: Users, k: int, public: Any, streams: Streams) -> LocalRegressor:
-        """Return a regressor that has learned users' indicators of class k; ``streams`` is the curator's."""
+    def _asked(self, users: Users, public: Any, streams: Streams) -> Self:
+        """Ask the users and keep a model of the second of two classes, else of each, in ``models_``."""
 
     @abstractmethod
-    def _estimate(self, k: int, X: np.ndarray, model: LocalRegressor, public: Any) -> np.ndarray:
+    def _estimate(self, k: int, X: np.ndarray, model: Any, public: Any) -> np.ndarray:
         """Probability of class k at rows X, before it is bounded."""
 
     def _learn_public(self, users: Users, streams: Streams) -> Any:
@@ -52,24 +49,6 @@ class IndicatorClassifier(LocalClassifier):
         """Learn from the public sample and ask the users."""
         streams = self._streams()
         return self._asked(users, self._learn_public(users, streams), streams)
-
-    def _asked(self, users: Users, public: Any, streams: Streams) -> Self:
-        self.public_, n_classes = public, self.classes_.size
-        if self._reads(users):
-            users.note(NOTE)
-        if n_classes == 2:
-            self.models_ = [self._regress(users, 1, public, streams)]
-        else:
-            order = streams.generator("class groups").permutation(users.n)
-            groups = np.array_split(order, n_classes) if n_classes > 2 else []
-            self.models_ = [
-                self._regress(users.take(group, "class", number=k), k, public, streams.child("class", number=k))
-                for k, group in enumerate(groups)
-            ]
-        for model in self.models_:
-            # The seed of the curator's choices is that of the users' noise in a simulation.
-            model.set_params(random_state=None)
-        return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""

@@ -1,0 +1,308 @@
+"""Sequentially interactive rounds: groups of users are asked in turn, each about the error of the current model.
+
+Every user belongs to one group and sends one report at the whole budget. The question to a group (centres and widths of
+the intervals, which protected feature goes along) depends on public data and on the reports of the groups before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.tuning_free import level_reports as levels
+from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
+from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
+from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.estimators.tuning_free.placed_readings import Placed
+from lpbench.privacy import Channel, Device, Records, Users
+from lpbench.privacy.users import REAL_BITS
+from lpbench.seeds import Streams
+
+#: Shares of the users in the first groups, and of those who are asked for protected features before it is known
+#: whether that pays; the rest are asked last.
+SHARES, PILOT = (0.25, 0.25), 0.25
+#: Fewer users than this are asked all at once.
+_FEWEST_IN_ROUNDS = 12
+#: Smallest group that is asked about a protected feature, and its smallest number of users per bin.
+_FEWEST_PER_FEATURE, _FEWEST_PER_BIN = 60, 20
+#: Least probability of an effect at which more users are asked for the feature.
+_PAYS = 0.5
+#: Numbers of bins of a protected feature.
+BINS = (2, 3, 4, 6, 8)
+#: Rows whose kernel features are held at a time.
+BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Enrolled:
+    """What the curator makes of the features that users show, whatever the budget.
+
+    Attributes
+    ----------
+    shown : ShownFeatures
+    Z : ndarray of shape (n, k)
+        Standardised features.
+    kernels : KernelFeatures
+    order : int ndarray of shape (n,)
+        Random order of the users.
+    streams : Streams
+        The curator's randomness.
+    """
+
+    shown: ShownFeatures
+    Z: np.ndarray
+    kernels: KernelFeatures
+    order: np.ndarray
+    streams: Streams
+
+    @classmethod
+    def of(cls, users: Users, streams: Streams) -> Enrolled:
+        """Read what users show; landmarks and order are drawn from the curator's streams."""
+        shown = ShownFeatures(users.shown)
+        Z = shown.transform(users.shown)
+        order = streams.generator("order").permutation(users.n)
+        return cls(shown, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams)
+
+    def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+        """Users, some at a time, and their features under each kernel."""
+        for start in range(0, users.size, BLOCK):
+            some = users[start : start + BLOCK]
+            yield some, self.kernels.transform(self.Z[some])
+
+
+@dataclass(frozen=True)
+class Question:
+    """Broadcast of the curator to one group of users.
+
+    Attributes
+    ----------
+    users : int ndarray of shape (m,)
+    centre, half_width : ndarrays of shape (m,)
+        Interval to which each user's residual is clipped; functions of the features that the user shows.
+    report : LevelReport
+        The randomizer.
+    width : float
+        Half-width in standard deviations that the curator expects.
+    column : int
+        Protected feature whose bin goes along; -1: none.
+    effects : mapping of int to ndarray
+        Estimated effects of protected features, which the device adds to its own centre.
+    """
+
+    users: np.ndarray
+    centre: np.ndarray
+    half_width: np.ndarray
+    report: LevelReport
+    width: float
+    column: int = -1
+    effects: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def bins(self) -> int:
+        """Bins of the protected feature; 1: none is asked for."""
+        return self.report.bins
+
+    @property
+    def broadcast_bits(self) -> float:
+        """Bits that one user is told: the interval and the effects."""
+        return REAL_BITS * (2 + sum(effect.size for effect in self.effects.values()))
+
+    def take(self, places: np.ndarray) -> Question:
+        """The question to some of the users, by their places in ``users``."""
+        return replace(self, users=self.users[places], centre=self.centre[places], half_width=self.half_width[places])
+
+
+def effects_at(X: np.ndarray, effects: Mapping[int, np.ndarray]) -> np.ndarray:
+    """Sum of the effects of protected features at rows X (m, d) in [0, 1], shape (m,)."""
+    parts = (effect[bin_of(X[:, column], effect.size)] for column, effect in effects.items())
+    return sum(parts, np.zeros(len(X)))
+
+
+class ResidualDevice(Device[Question]):
+    """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
+
+    draws_for_all = True
+
+    def mechanism(self, question: Question) -> LevelReport:
+        """The randomizer of the question."""
+        return question.report
+
+    def inputs(self, records: Records, question: Question) -> np.ndarray:
+        """Clipped residuals in units of the half-width, and bins: shape (n, 2)."""
+        residuals = (records.y - question.centre - effects_at(records.X, question.effects)) / question.half_width
+        residuals = np.clip(residuals, -1.0, 1.0)
+        column = records.X[:, question.column] if question.bins > 1 else np.zeros(len(records))
+        return np.column_stack([residuals, bin_of(column, question.bins)])
+
+    def draws(self, streams: Streams, n: int, question: Question) -> np.ndarray:
+        """Three uniforms of each user, (3, n), whatever is asked."""
+        return streams.generator("report").random((3, n))
+
+    def report(self, records: Records, question: Question, draws: np.ndarray) -> np.ndarray:
+        """Categories, shape (n,); the question names these users."""
+        return question.report.randomize_by(self.inputs(records, question), draws)
+
+    def law(self, question: Question, records: Records) -> tuple[Channel, np.ndarray]:
+        """Rounding followed by the channel, a row of its table a record."""
+        return question.report.at(self.inputs(records, question)), np.arange(len(records))
+
+    def check(self, question: Question) -> None:
+        """Intervals must be finite and have a width: 0 / 0 would tell a label at the centre from all others."""
+        super().check(question)
+        finite = all(np.isfinite(part).all() for part in (question.centre, *question.effects.values()))
+        if not finite or not ((question.half_width > 0) & np.isfinite(question.half_width)).all():
+            raise ConfigurationError(
+                f"half_width={question.half_width!r} must be finite and > 0, and centre={question.centre!r} and the "
+                "effects finite; ask about an interval of the label"
+            )
+
+
+RESIDUAL = ResidualDevice()
+
+
+class Curator:
+    """The curator: asks questions chosen from public data and earlier reports, and fits the reports.
+
+    The last groups are asked for protected features where a joint report costs little. Users of a pilot group are
+    asked first; the rest are asked for the features alone whose effects the pilot's reports support.
+
+    Parameters
+    ----------
+    enrolled : Enrolled
+    y_range : (float, float)
+    epsilon : float
+    in_rounds : bool
+        False: one group, the whole range of the label.
+    ask_protected : bool
+        False: protected features are never asked for.
+
+    Attributes
+    ----------
+    targets, noise : ndarrays of shape (n,)
+        Estimates of the labels from the reports, without the effects of protected features, and their noise variances.
+    seen : int ndarray
+        Users who have answered.
+    effects : dict of int to ndarray
+        Effects of the bins of the protected features.
+    """
+
+    #: What a public model predicts from the features shown alone, where it is known.
+    known = None
+
+    def __init__(
+        self,
+        enrolled: Enrolled,
+        y_range: tuple[float, float],
+        epsilon: float,
+        in_rounds: bool = True,
+        ask_protected: bool = True,
+    ) -> None:
+        self.enrolled, self.y_range, self.epsilon = enrolled, y_range, epsilon
+        n = enrolled.order.size
+        self.effects: dict[int, np.ndarray] = {}
+        self.targets, self.noise, self._expected, self._deviation = np.empty((4, n))
+        self.seen = np.empty(0, dtype=np.int64)
+        self._moments = Moments(y_range)
+        self._model: GaussianAverage | None = None
+        self._joint: dict[int, list[list[np.ndarray]]] = {}
+        self._pays: dict[int, int] = {}
+        self._in_rounds, self._ask_protected = in_rounds and n >= _FEWEST_IN_ROUNDS, ask_protected
+
+    def questions(self) -> Iterator[Question]:
+        """Yield the questions; :meth:`learn` must be called with the answers before the next one is asked."""
+        order = self.enrolled.order
+        if not self._in_rounds:
+            yield self.question(order)
+            return
+        n = order.size
+        first, second = np.ceil(np.cumsum(SHARES) * n).astype(int)
+        yield self.question(order[:first])
+        yield self.question(order[first:second])
+        last = order[second:]
+        columns: list[tuple[int, int]] = list(self._affordable(int(PILOT * n)).items())
+        if columns:
+            pilot = np.array_split(last[: int(PILOT * n)], len(columns))
+            for users, (column, bins) in zip(pilot, columns, strict=True):
+                yield self.question(users, column, bins)
+            last, columns = last[int(PILOT * n) :], list(self._pays.items())
+        columns = columns or [(-1, 1)]
+        for users, (column, bins) in zip(np.array_split(last, len(columns)), columns, strict=True):
+            yield self.question(users, column, bins)
+
+    def _affordable(self, pilot: int) -> dict[int, int]:
+        """Protected features of which the pilot is asked, and their numbers of bins."""
+        columns = self.enrolled.shown.hidden[: pilot // _FEWEST_PER_FEATURE * self._ask_protected]
+        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if columns.size else 1
+        if bins == 1:
+            return {}
+        return {int(k): max(2, min(bins, pilot // columns.size // _FEWEST_PER_BIN)) for k in columns}
+
+    def question(self, users: np.ndarray, column: int = -1, bins: int = 1) -> Question:
+        """Return the question to users, given the reports so far; ``column`` and ``bins`` go with a joint report."""
+        (lo, hi), m = self.y_range, users.size
+        centre, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
+        if self._model is not None:
+            model, width = self._model, levels.best_width(self.epsilon, self.targets.size, bins)
+            for some, features in self.enrolled.blocks(users):
+                self._expected[some] = model.predict(features)
+                self._deviation[some] = np.sqrt(model.variance(features) + model.residual_variance)
+            half = np.minimum(width * self._deviation[users], half)
+            centre = np.clip(self._expected[users], lo + half, hi - half)
+        report = LevelReport(self.epsilon, levels.best_levels(self.epsilon, width, bins), bins)
+        effects = {k: effect for k, effect in self.effects.items() if k != column}
+        return Question(users, centre, half, report, width, column, effects)
+
+    def learn(self, question: Question, reports: np.ndarray) -> None:
+        """Read the reports of a group and refit."""
+        (lo, hi), users, half = self.y_range, question.users, question.half_width
+        unit = question.report.residuals(reports)
+        if self._model is None:
+            expected, deviation = np.full(users.size, np.clip(unit.mean(), -1.0, 1.0)), 1.0 / question.width
+        else:
+            expected, deviation = (self._expected[users] - question.centre) / half, self._deviation[users] / half
+        margin = 1e-9 * (hi - lo)
+        ends = np.array([question.centre - half <= lo + margin, question.centre + half >= hi - margin])
+        placed = Placed.of(question.report, expected, np.broadcast_to(deviation, users.shape), ends)
+        scale = half / placed.slope
+        self.targets[users] = question.centre + half * placed.expected + scale * (unit - placed.clipped)
+        self.noise[users] = scale**2 * placed.noise
+        if question.column >= 0:
+            self._learn_effect(question, reports, scale, scale * placed.clipped)
+        self.seen = np.concatenate([self.seen, users])
+        for some, features in self.enrolled.blocks(users):
+            self._moments.add(features, self.targets[some], self.noise[some])
+        self._model = GaussianAverage(self._moments)
+
+    def _learn_effect(self, question: Question, reports: np.ndarray, scale: np.ndarray, middle: np.ndarray) -> None:
+        report, column = question.report, question.column
+        indicators = report.indicators(reports)
+        # What is expected of the residual without the feature is no effect of it.
+        products = scale[:, None] * report.products(reports) - middle[:, None] * indicators
+        parts = self._joint.setdefault(column, [[], [], []])
+        for part, found in zip(parts, (products, indicators, scale**2), strict=True):
+            part.append(found)
+        products, indicators, squares = (np.concatenate(part) for part in parts)
+        floor = float(squares.mean()) * report.empty_variance
+        found = estimate_effects(products, indicators, self.result().residual_variance, floor)
+        self.effects[column] = found.values
+        self._pays.pop(column, None)
+        if found.probability >= _PAYS:
+            self._pays[column] = report.bins
+        # The public features are fitted to the residuals of the protected one.
+        self.targets[question.users] -= indicators[-reports.size :] @ found.values
+
+    def result(self) -> GaussianAverage:
+        """Return the model fitted to the answers so far.
+
+        Raises
+        ------
+        RuntimeError
+            Nobody has answered yet.
+        """
+        if self._model is None:
+            raise RuntimeError("no group of users has answered yet")
+        return self._model

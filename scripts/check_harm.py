@@ -1,0 +1,163 @@
+"""Whether our methods are ever worse than the best private constant, or get worse with more users or a larger budget.
+
+    python scripts/check_harm.py OUT.csv [--splits 40] [--users 100,300,1000,3000,0] [--budgets ...] [--only ...]
+
+Every development set and every kind of corrupted labels, users drawn from the training rows (0: all of them), budgets
+from 0.25 to 16. Scores are appended to OUT.csv as they come, and what is there already is not run again. Prints the
+cells whose error exceeds 1.05 of the better constant (one-sided t-tests over splits, Holm over cells), the geometric
+mean of the ratios, and the neighbours in users or budget between which the error rises.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_1samp
+
+from lpbench.analysis import holm
+from lpbench.datasets import make_problem
+from lpbench.estimators import PrivateConstant, PrivateMajority, PrivateMean, ResidualGP, ResidualScore
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+from lpbench.selectors import parse_selector
+
+BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+USERS = (100, 300, 1000, 3000, 0)
+SPLITS, SEED, LIMIT, ALPHA = 40, 777, 1.05, 0.05
+REGRESSION = (
+    "aquatic_toxicity", "building", "fish_toxicity", "istanbul_stock", "music_origin[label_range=scale]", "portfolio",
+    "pyrimidines", "red_wine[label_range=scale]", "student[label_range=scale]", "visits", "airfoil",
+    *(f"{name}[labels={labels}]" for name in ("fish_toxicity", "student", "airfoil")
+      for labels in ("permuted", "lognormal", "cauchy", "zeros")),
+    *(f"{name}[repeat]" for name in ("fish_toxicity", "airfoil")),
+)  # fmt: skip
+CLASSES = (
+    "diabetes", "election", "employee", "landcover[private_fraction=0.56]", "german", "titanic",
+    *(f"{name}[labels=permuted]" for name in ("diabetes", "german", "titanic")), "diabetes[repeat]",
+)  # fmt: skip
+#: Public features alone, a public sample alone, both: whether the mask and the public sample are kept.
+GIVEN = {"features": (True, False), "sample": (False, True), "both": (True, True)}
+
+
+def problems(selector: str, users: list[int], split: int) -> Iterator[tuple[int, Problem]]:
+    """One split at several numbers of users; ``repeat``: every training row stands there three times."""
+    repeat = selector.endswith("[repeat]")
+    name, params = parse_selector(selector.removesuffix("[repeat]"))
+    problem = make_problem(name, params, "aligned", replication=split, seed=SEED)
+    order = Streams(SEED).generator("users", split=split).permutation(len(problem.y_train))
+    if repeat:
+        order = np.repeat(order[: order.size // 3], 3)
+    for n in users:
+        rows = order[: n or None]
+        if n <= order.size:
+            mask = None if problem.mask is None else problem.mask[rows]
+            yield n, replace(problem, X_train=problem.X_train[rows], y_train=problem.y_train[rows], mask=mask)
+
+
+def runs(selector: str, users: list[int], split: int, budgets: tuple[float, ...]) -> Iterator[dict[str, object]]:
+    """Errors of every method and budget in one split."""
+    for n, problem in problems(selector, users, split):
+        if problem.metric == "mse":
+            methods = {"ours features": (ResidualGP(), problem), "constant": (PrivateConstant(), problem)}
+            methods["mean"] = PrivateMean(), problem
+            exact = problem.score(np.full(len(problem.y_test), problem.y_train.mean()))
+        else:
+            known = problem.classes if problem.classes is not None else np.unique(problem.y_train)
+            methods = {"constant": (PrivateMajority(classes=known), problem)}
+            for given, (shown, sample) in GIVEN.items():
+                seen = problem if shown else replace(problem, mask=None)
+                seen = seen if sample else replace(seen, X_public=None, y_public=None)
+                methods[f"ours {given}"] = ResidualScore(classes=known), seen
+            values, counts = np.unique(problem.y_train, return_counts=True)
+            exact = 1.0 - problem.score(np.full(len(problem.y_test), values[counts.argmax()]))
+        row = {"dataset": selector, "users": n, "split": split}
+        yield {**row, "epsilon": np.inf, "method": "exact", "error": float(exact)}
+        for method, (estimator, seen) in methods.items():
+            streams = Streams(SEED).child("run", dataset=selector, split=split)
+            values = estimator.sweep(seen, budgets, {}, streams).values[:, 0]
+            for epsilon, value in zip(budgets, values, strict=True):
+                error = float(value) if problem.metric == "mse" else 1.0 - float(value)
+                yield {**row, "epsilon": epsilon, "method": method, "error": error}
+
+
+def harm(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells with the ratio to the better constant and the one-sided p of exceeding LIMIT times it, after Holm."""
+    keys, rows = ["dataset", "users", "epsilon"], []
+    wide = table.pivot_table(index=[*keys, "split"], columns="method", values="error")
+    floors = [name for name in ("constant", "mean") if name in wide]
+    for ours in (name for name in wide if name.startswith("ours")):
+        for cell, part in wide.dropna(subset=[ours]).groupby(level=keys):
+            best = part[part[floors].mean().idxmin()].to_numpy()
+            excess = part[ours].to_numpy() - LIMIT * best
+            rows.append((*cell, ours, part[ours].mean() / best.mean(), _p(excess)))
+    found = pd.DataFrame(rows, columns=[*keys, "method", "ratio", "p"])
+    return found.assign(p_holm=holm(found["p"].to_numpy()))
+
+
+def rises(table: pd.DataFrame) -> pd.DataFrame:
+    """Neighbours in users or budget with the one-sided p of a rise of our error, after Holm."""
+    rows: list[tuple] = []
+    ours = table[table["method"].str.startswith("ours")]
+    # All users are more than any number of them.
+    ours = ours.assign(users=ours["users"].replace(0, 10**9))
+    for axis, other in (("users", "epsilon"), ("epsilon", "users")):
+        for (method, dataset, fixed), part in ours.groupby(["method", "dataset", other]):
+            wide = part.pivot_table(index="split", columns=axis, values="error").dropna()
+            for low, high in zip(wide.columns[:-1], wide.columns[1:], strict=True):
+                change = (wide[high] - wide[low]).to_numpy()
+                rows.append((method, dataset, axis, low, high, fixed, wide[high].mean() / wide[low].mean(), _p(change)))
+    found = pd.DataFrame(rows, columns=["method", "dataset", "axis", "low", "high", "fixed", "ratio", "p"])
+    return found.assign(p_holm=holm(found["p"].to_numpy()))
+
+
+def _p(values: np.ndarray) -> float:
+    if values.size < 2 or np.ptp(values) == 0:
+        return float(not (values > 0).any())
+    return float(ttest_1samp(values, 0.0, alternative="greater").pvalue)
+
+
+def report(table: pd.DataFrame) -> None:
+    """Print what was found."""
+    cells = harm(table)
+    print(f"{len(cells)} cells of {table['split'].nunique()} splits")
+    print(cells.groupby("method")["ratio"].agg(lambda r: np.exp(np.log(r).mean())).rename("geometric mean").to_string())
+    print(cells[(cells["p_holm"] < ALPHA) | (cells["ratio"] > LIMIT)].sort_values("p").to_string())
+    up = rises(table)
+    print(f"{len(up)} pairs of neighbours, {(up['p_holm'] < ALPHA).sum()} significant rises")
+    print(up[(up["p_holm"] < ALPHA) | (up["p"] < 0.001)].sort_values("p").to_string())
+
+
+def main() -> None:
+    """Run what is missing and report."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--users", default=",".join(map(str, USERS)))
+    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
+    parser.add_argument("--only", default="", help="data sets, separated by semicolons")
+    parser.add_argument("--task", choices=["regression", "classification"])
+    options = parser.parse_args()
+    of_task = {"regression": REGRESSION, "classification": CLASSES, None: (*REGRESSION, *CLASSES)}
+    names: tuple[str, ...] = of_task[options.task]
+    if options.only:
+        names = tuple(name for name in names if name in options.only.split(";"))
+    users = list(map(int, options.users.split(",")))
+    budgets = tuple(map(float, options.budgets.split(",")))
+    done = set()
+    if options.out.exists():
+        done = set(map(tuple, pd.read_csv(options.out)[["dataset", "split"]].drop_duplicates().to_numpy()))
+    for split in range(options.splits):
+        for name in names:
+            if (name, split) not in done:
+                found = pd.DataFrame(runs(name, users, split, budgets))
+                found.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
+    report(pd.read_csv(options.out))
+
+
+if __name__ == "__main__":
+    main()
