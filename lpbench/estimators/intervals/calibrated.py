@@ -62,9 +62,9 @@ class Calibrated(LocalEstimator):
         # The seed of the users' noise does not stay in a model.
         estimator.set_params(random_state=None)
         mechanism = RandomizedResponse.for_budget(epsilon)
-        self.curve_ = CoverageCurve(reach, mechanism)
+        self.curve_ = CoverageCurve(reach, mechanism, level)
         question = ThresholdQuestion(estimator, score, 0.0, mechanism)
-        calibrate(users, order[:n_calibrating], self.curve_, question, level)
+        calibrate(users, order[:n_calibrating], self.curve_, question)
         self.calibrating_ = order[:n_calibrating]
         users.note(f"{n_calibrating} users calibrate")
         return estimator

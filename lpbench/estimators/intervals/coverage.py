@@ -1,30 +1,34 @@
 """The least threshold that enough users' scores stay below, searched by one randomised bit of each user.
 
 A user answers whether her score (a residual, or one minus the probability of her class) is at most a broadcast
-threshold, by randomised response. Groups of users are asked in rounds: the first about thresholds over the whole reach,
-each later one about those between which the wanted coverage lies for all that is known.
+threshold, by randomised response. Groups of users are asked in rounds, each about thresholds between which the wanted
+quantile lies for all that is known: a noisy bisection [1]_.
+
+References
+----------
+.. [1] R. Waeber, P. I. Frazier, S. G. Henderson, "Bisection search with noisy responses", SIAM Journal on Control and
+   Optimization 51, 2013.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
-from sklearn.isotonic import IsotonicRegression
+from scipy.special import xlog1py, xlogy
 
 from lpbench.privacy import Device, RandomizedResponse, Records, Users
 
-#: Shares of the users in the rounds, thresholds of the first round and of every later one, at most.
-ROUNDS, _FIRST, _LATER = (0.25, 0.25, 0.25, 0.25), 8, 5
-#: Fewest users, in users who answer truthfully, that are asked about one threshold.
-_PER_THRESHOLD = 6
-#: Standard errors by which the next round looks beyond where the wanted coverage seems to lie.
-_DOUBT = 1.5
+#: Rounds of as many users, and thresholds of the first and of every later one.
+ROUNDS, _FIRST, _LATER = 8, 6, 3
+#: Grid of the law of scores: the wanted quantile in reaches, the exponent, and the mass at zero in wanted coverages.
+_QUANTILES, _EXPONENTS, _AT_ZERO = np.geomspace(1e-3, 1.0, 64), np.geomspace(0.4, 8.0, 7), (0.0, 1 / 3, 2 / 3, 8 / 9)
+#: Thresholds among which the answer lies, in reaches.
+_THRESHOLDS = np.geomspace(_QUANTILES[0] / 4, 1.0, 100)
+#: A law of scores is never more certain than this.
+_DOUBT = 1e-9
 #: Name -> score of records under a model.
 SCORES: Mapping[str, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
     "residual": lambda model, X, y: np.abs(y - model.predict(X)),
@@ -68,99 +72,73 @@ class ThresholdDevice(Device[ThresholdQuestion]):
 THRESHOLD = ThresholdDevice()
 
 
-def safe_level(level: float, deviation: float) -> float:
-    """Return a such that a true coverage with mean a and the given standard error, cut at 1, has the mean ``level``.
-
-    An error above 1 does not make up for one below: E min(1, a + s Z) = level.
-    """
-    if deviation <= 0.0 or level >= 1.0:
-        return min(level, 1.0)
-    lost = (1.0 - level) / deviation
-
-    def excess(d: float) -> float:
-        return float(d * ndtr(d) + math.exp(-0.5 * d * d) / math.sqrt(2.0 * math.pi) - lost)
-
-    return 1.0 - deviation * float(brentq(excess, -30.0, lost + 1.0)) if excess(-30.0) < 0 else math.inf
-
-
 class CoverageCurve:
-    """Estimated share of users whose score is at most a threshold.
+    """What is known of the share of users whose score is at most a threshold: a posterior over laws of scores.
+
+    A law has a mass at zero and a Weibull tail, F(t) = 1 - (1 - a) exp(-c (t / q)^k), with its wanted quantile q as a
+    parameter. Before anybody has answered, the density of q grows as its square root up to the reach: where answers
+    tell little the threshold is large rather than too small. Later rounds ask near q, where the law has to fit.
 
     Parameters
     ----------
     reach : float
         No score is larger.
     mechanism : RandomizedResponse
+    coverage : float
+        The wanted one.
 
     Attributes
     ----------
-    thresholds, estimates, users : ndarrays
-        Asked so far, in increasing order: unbiased estimates of the coverage, and how many users each is from.
+    told : float
+        Users asked so far, as the number of users without noise that would tell as much.
     """
 
-    def __init__(self, reach: float, mechanism: RandomizedResponse) -> None:
-        self.reach, self._mechanism = reach, mechanism
-        self.thresholds, self.estimates, self.users = np.empty(0), np.empty(0), np.empty(0)
+    def __init__(self, reach: float, mechanism: RandomizedResponse, coverage: float) -> None:
+        self.reach, self._mechanism, self._coverage, self.told = reach, mechanism, coverage, 0.0
+        grid = np.meshgrid(_QUANTILES, _EXPONENTS, coverage * np.array(_AT_ZERO), indexing="ij")
+        self._quantile, self._exponent, self._zero = (part.ravel() for part in grid)
+        self._log_weight = 1.5 * np.log(self._quantile)  # one power is the grid's, of equal factors
+
+    def _law(self, threshold: np.ndarray) -> np.ndarray:
+        """Coverage of thresholds (a column, in reaches) under every law."""
+        scale = np.log((1.0 - self._coverage) / (1.0 - self._zero))
+        inside = 1.0 - (1.0 - self._zero) * np.exp(scale * (threshold / self._quantile) ** self._exponent)
+        return np.clip(np.where(threshold >= 1.0, 1.0, inside), _DOUBT, 1.0 - _DOUBT)
 
     def add(self, threshold: float, reports: np.ndarray) -> None:
         """Enter the reports of a group about one threshold."""
-        estimate = float(self._mechanism.estimate(reports.sum(), reports.size)) / reports.size
-        place = int(np.searchsorted(self.thresholds, threshold))
-        self.thresholds = np.insert(self.thresholds, place, threshold)
-        self.estimates = np.insert(self.estimates, place, estimate)
-        self.users = np.insert(self.users, place, float(reports.size))
+        flip, slope = self._mechanism.flip, self._mechanism.keep - self._mechanism.flip
+        yes = flip + slope * self._law(np.array(threshold / self.reach))
+        ones = float(np.sum(reports))
+        self._log_weight = self._log_weight + xlogy(ones, yes) + xlog1py(reports.size - ones, -yes)
+        self.told += reports.size * slope**2
 
-    def fitted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Monotone estimates of the coverage at the thresholds, and their standard errors."""
-        law = IsotonicRegression(y_min=0.0, y_max=1.0).fit(self.thresholds, self.estimates, self.users)
-        curve = law.predict(self.thresholds)
-        _, block = np.unique(curve, return_inverse=True)
-        pooled = np.bincount(block, self.users)[block]
-        slope = self._mechanism.keep - self._mechanism.flip
-        # As if one more user had answered either way: a small group that agrees is not certain.
-        shown = ((self._mechanism.flip + slope * curve) * pooled + 1.0) / (pooled + 2.0)
-        return (shown - self._mechanism.flip) / slope, np.sqrt(shown * (1.0 - shown) / pooled) / slope
+    def _weights(self) -> np.ndarray:
+        weights = np.exp(self._log_weight - self._log_weight.max())
+        return np.asarray(weights / weights.sum())
 
-    def next_thresholds(self, coverage: float, n_users: int) -> np.ndarray:
-        """Thresholds to ask so many users about, in increasing order; fewer where answers tell little."""
-        told = n_users * (self._mechanism.keep - self._mechanism.flip) ** 2
-        most = max(1, int(told / _PER_THRESHOLD))
-        if self.thresholds.size == 0:
-            return np.geomspace(self.reach / 2.0 ** (_FIRST + 1), self.reach, min(most, _FIRST) + 2)[1:-1]
-        curve, deviation = self.fitted()
-        below, above = curve + _DOUBT * deviation < coverage, curve - _DOUBT * deviation > coverage
-        low = float(self.thresholds[below].max(initial=0.0))
-        high = float(self.thresholds[above].min(initial=self.reach))
-        return np.linspace(low, high, min(most, _LATER) + 2)[1:-1] if high > low else np.array([high])
+    def next_thresholds(self, number: int) -> np.ndarray:
+        """Thresholds to ask about, in increasing order: quantiles of what is known of the wanted one."""
+        known = np.cumsum(self._weights().reshape(_QUANTILES.size, -1).sum(axis=1))
+        shares = (np.arange(number) + 0.5) / number
+        return np.asarray(self.reach * np.exp(np.interp(shares, known, np.log(_QUANTILES))))
 
     def threshold(self, coverage: float) -> float:
-        """Least threshold whose coverage is ``coverage`` on average over users and reports; the reach if none is known.
+        """Least threshold that covers enough in expectation over all that is known; the reach if none does.
 
-        Between two thresholds the coverage is taken for linear.
+        As in split conformal prediction one more user is reckoned with, here one of those who would tell as much.
         """
-        n = float(self.users.sum())
-        level = coverage * (1.0 + 1.0 / n) if n else 1.0
-        if level >= 1.0:
-            return self.reach
-        curve, deviation = self.fitted()
-        enough = curve - np.array([safe_level(level, float(d)) for d in deviation])
-        if not (enough >= 0.0).any():
-            return self.reach
-        k = int(np.argmax(enough >= 0.0))
-        if k == 0:
-            return float(self.thresholds[0])
-        share = enough[k] / (enough[k] - max(enough[k - 1], -1.0))
-        return float(self.thresholds[k] - share * (self.thresholds[k] - self.thresholds[k - 1]))
+        level = coverage * (1.0 + 1.0 / self.told) if self.told else 1.0
+        covered = self._law(_THRESHOLDS[:, None]) @ self._weights()
+        return self.reach * float(np.interp(level, covered, _THRESHOLDS))
 
 
-def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: ThresholdQuestion, level: float) -> None:
+def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: ThresholdQuestion) -> None:
     """Ask users, in the given order, round by round; nobody is asked twice."""
-    ends = np.round(np.cumsum(ROUNDS) * order.size).astype(int)
-    for number, some in enumerate(np.split(order, ends[:-1])):
-        thresholds = curve.next_thresholds(level, some.size)
+    for number, some in enumerate(np.array_split(order, ROUNDS)):
+        thresholds = curve.next_thresholds(min(_LATER if number else _FIRST, some.size))
         for part, threshold in enumerate(thresholds):
             group = some[part :: thresholds.size]
-            if group.size:
-                asked = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
-                answering = users.take(group, "calibration", round=number, part=part)
-                curve.add(float(threshold), answering.ask(THRESHOLD, asked))
+            asked = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
+            answering = users.take(group, "calibration", round=number, part=part)
+            curve.add(float(threshold), answering.ask(THRESHOLD, asked))
