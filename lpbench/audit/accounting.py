@@ -28,8 +28,6 @@ def wrong_account(
 
     Parameters
     ----------
-    recording : Recording
-    stated : Guarantee
     n : int
         Users of the whole sample.
     y_range, n_classes

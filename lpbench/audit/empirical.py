@@ -68,7 +68,6 @@ def clopper_pearson(hits: ArrayLike, n: int, failure: float) -> tuple[np.ndarray
     ----------
     hits : int or int ndarray
         Successes among ``n`` trials.
-    n : int
     failure : float
         Probability that the lower limit is too high; the same for the upper limit being too low.
 
@@ -111,7 +110,6 @@ def lower_bound(
         Only its samples, its number of values, its neighbours and its delta are used.
     n : int
         Samples of each of the two values.
-    streams : Streams
     failure : float
         Failure probability of the result, both directions together.
     pair : (int, int), optional

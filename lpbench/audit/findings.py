@@ -16,7 +16,6 @@ def findings(rows: Sequence[tuple[str, Row]], samples: int, seed: int) -> dict:
     Parameters
     ----------
     rows : sequence of (kind, Row)
-    samples, seed : int
 
     Returns
     -------

@@ -46,13 +46,7 @@ _WIDE = 40_000
 
 @dataclass(frozen=True)
 class Finding:
-    """The smallest p-value of a family of tests, corrected for their number.
-
-    Attributes
-    ----------
-    p : float
-    what : str
-    """
+    """The smallest p-value of a family of tests, corrected for their number."""
 
     p: float
     what: str

@@ -59,7 +59,6 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    mechanism : Mechanism
     inputs : ndarray of shape (n_values, ...)
         Categories, bit vectors, score vectors, numbers or vectors, as the mechanism takes them.
     """

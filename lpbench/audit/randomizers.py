@@ -63,7 +63,6 @@ class Randomizer:
 
     Attributes
     ----------
-    name : str
     model : str
         Key of :data:`lpbench.privacy.MODELS`: which part of the record the values are.
     claimed : float
@@ -83,7 +82,6 @@ class Randomizer:
         Bits that everybody receives.
     keep : {"rows", "sums", "counts"}
         Whether the curator needs every report, or their sums or counts of categories alone.
-    note : str
     """
 
     name: str

@@ -29,7 +29,6 @@ class RecordedRun:
     ----------
     randomizer : Randomizer
         Of the user who spends most.
-    spent : Guarantee
     devices, shortcuts : str
         What was asked, and which answers are drawn by the exact law of the sums.
     """

@@ -51,7 +51,6 @@ class Recording:
     Attributes
     ----------
     asked : list of Asked
-    revealed, shown_read : bool
     replayed : Recording, optional
         Answers of another run that are given instead of the users' own.
     """
@@ -87,10 +86,8 @@ class SealedUsers(Users):
 
     Parameters
     ----------
-    users : SimulatedUsers
     records : Records
         What they hold.
-    recording : Recording
     index : int ndarray, optional
         Their numbers in the whole sample.
     """

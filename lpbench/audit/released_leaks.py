@@ -68,7 +68,6 @@ class PriorOfTrueLabels:
     ----------
     epsilon : float
         A third of it is meant for the prior.
-    random_state : int
     """
 
     def __init__(self, epsilon: float = 1.0, random_state: int = 0) -> None:

@@ -41,11 +41,8 @@ class Row:
         What is promised, what is spent at most, and what sampling proves to be spent at least.
     confidence : float
         Probability that ``lower_bound`` is one.
-    rounds : int
     bits_up, bits_down : float
         Per user, in the small world of the audit.
-    delta : float
-    note : str
     devices, shortcuts : str
         What was asked, and which answers are drawn by the exact law of the sums.
     """

@@ -32,9 +32,6 @@ class World:
 
     Attributes
     ----------
-    records : Records
-    public : PublicSample or None
-    classes : ndarray or None
     X_test : ndarray of shape (m, D)
     """
 
@@ -77,7 +74,6 @@ def world_for(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, 
     mask : {"partial", "all", "none"}
     n_classes : {2, 3}
         Of a classifier.
-    n : int
     """
     rng = np.random.default_rng(20240601)
     X = rng.random((n, D))

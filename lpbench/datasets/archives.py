@@ -89,7 +89,6 @@ def read_members(archive: bytes, wanted: Container[str], origin: str) -> dict[st
 
     Parameters
     ----------
-    archive : bytes
     wanted : container of str
         Base names of the files to read.
     origin : str

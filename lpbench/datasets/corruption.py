@@ -79,7 +79,6 @@ def corrupted_public(
         ``label_shift``: rows are drawn again so that the classes swap their shares. ``concept_drift``: labels are
         swapped where the most sensitive feature is above its median. ``missing_group``: rows are drawn again from
         those where it is not.
-    streams : Streams
 
     Returns
     -------

@@ -25,16 +25,13 @@ class Description:
 
     Attributes
     ----------
-    name, title, task, metric : str
     n_train, n_test, n_public : int or None
         None where they depend on a table that is not at hand.
-    n_features : int
     y_range : (float, float) or None
         None also where the range is that of the drawn sample.
     fingerprint : str
         Hash of what determines the draws besides seed and parameters: the table and how it is used, or the source
         code of a synthetic family.
-    available : bool
     how_to_get : str
         Empty where the data set is available.
     """

@@ -111,9 +111,6 @@ def fetch_file(url: str, path: Path, settings: Settings, md5: str | None = None)
 
     Parameters
     ----------
-    url : str
-    path : Path
-    settings : Settings
     md5 : str, optional
         Checksum that the server promises.
 

@@ -20,7 +20,6 @@ def train_test_rows(
 
     Parameters
     ----------
-    n : int
     test_size : float in (0, 1)
         Share of test rows; their number is rounded up.
     split : {"random", "published"}

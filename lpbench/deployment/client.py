@@ -42,7 +42,6 @@ class Knowledge:
 
     Attributes
     ----------
-    n_features : int
     classes : tuple, optional
         All classes that a user may have, in increasing order.
     """

@@ -74,7 +74,6 @@ class Collector:
 
     Parameters
     ----------
-    round : Round
     secret : bytes
         Key of the enrolment tokens.
     shard, n_shards : int

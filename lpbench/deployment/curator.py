@@ -79,7 +79,6 @@ class RemoteUsers(_Remote):
         See :data:`Transport`. A user who does not answer is missing from that answer alone.
     secret : bytes
         Key of the enrolment tokens.
-    n_features : int
     y_range, classes, public
         Public knowledge, see :class:`lpbench.privacy.Users`.
     campaign : str

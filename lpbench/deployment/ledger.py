@@ -84,7 +84,6 @@ class Ledger:
 
         Parameters
         ----------
-        protocol : str
         cost : float
             Epsilon of the answer.
         limit : float

@@ -115,7 +115,6 @@ class Task:
 
     Attributes
     ----------
-    users : SimulatedUsers
     X_test : ndarray of shape (m, d)
         Test rows, complete.
     streams : Streams
@@ -125,7 +124,6 @@ class Task:
     counts : callable
         ``counts(cells, n_cells)``: test rows of each class in each cell, ndarray of shape (n_classes, n_cells); cell -1
         leaves a row out, and so does a class that is not in the public list.
-    metric : str
     """
 
     users: SimulatedUsers
@@ -326,7 +324,6 @@ class LocalEstimator(BaseEstimator):
 
         Parameters
         ----------
-        problem : Problem
         budgets : sequence of float
             Values of ``epsilon``.
         grid : mapping of str to sequence, or sequence of mappings

@@ -138,7 +138,6 @@ def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:
     ----------
     label_range : float
         Width of the public range, > 0. The step is the power of two between 1/2048 and 1/1024 of it.
-    budget : float
     """
     step = 2.0 ** (math.floor(math.log2(label_range)) - LABEL_BITS)
     return DiscreteLaplace.for_budget(budget, step, sensitivity=label_range)

@@ -43,7 +43,6 @@ class RelabelledQuestion:
     ----------
     question : object
         What the device is asked about the new label.
-    relabelling : Relabelling
     """
 
     question: Any
@@ -56,12 +55,7 @@ class RelabelledQuestion:
 
 @dataclass(frozen=True)
 class RelabelledDevice(Device[RelabelledQuestion]):
-    """Relabel the own record, and answer as another device does.
-
-    Parameters
-    ----------
-    device : Device
-    """
+    """Relabel the own record, and answer as another device does."""
 
     device: Device[Any] = field(kw_only=True)
 
@@ -148,7 +142,6 @@ class RelabelledUsers(Users):
     ----------
     users : Users
         They keep records and accounts.
-    relabelling : Relabelling
     y_range : (float, float)
         Public range of the new labels.
     public : PublicSample, optional

@@ -42,7 +42,6 @@ def grow_cart(
     X : ndarray of shape (n, d)
     y : ndarray of shape (n,)
         Numbers for ``variance``, class labels otherwise.
-    max_depth : int
     criterion : {"variance", "gini", "entropy"}
         Only ``variance`` if entries are protected.
     mask : boolean ndarray of shape (n, d), optional
@@ -242,10 +241,8 @@ class _SortedLists:
 
     Parameters
     ----------
-    features : SortedFeatures
     y : ndarray of shape (k, n)
         Vectors of centred labels, each with a root of its own; their samples are numbered through.
-    min_samples_leaf : int
     """
 
     def __init__(self, features: SortedFeatures, y: np.ndarray, min_samples_leaf: int):

@@ -67,7 +67,6 @@ class TreeCells:
 
     Parameters
     ----------
-    tree : TreePartition
     depth : int or None
         None: the whole tree.
     """

@@ -40,7 +40,6 @@ def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
     ----------
     digits : int ndarray of shape (n, s)
         Values 0, ..., base - 1.
-    base : int
 
     Returns
     -------
@@ -99,7 +98,6 @@ class CellSums:
     ----------
     codes, leaves : int ndarrays of shape (n,)
         Cell of each entry; codes in 0, ..., n_codes - 1, leaves in 0, ..., n_leaves - 1.
-    n_codes, n_leaves : int
     *weights : ndarrays of shape (n,), or None for ones
     """
 

@@ -59,7 +59,6 @@ class SampleGroups:
 
         Parameters
         ----------
-        depth : int
         X : ndarray of shape (n, d)
         mask : boolean ndarray of shape (n, d), optional
             True = protected: the entry is not read, and the samples of a group protect the same features.

@@ -57,7 +57,6 @@ def grow_max_edge(
     y : ndarray of shape (n,)
         Labels (privatised, or public): numbers for ``variance``, class codes 0, ..., n_classes - 1 otherwise. Unused
         by ``rule="random"``.
-    max_depth : int
     criterion : {"variance", "gini", "entropy"}
     n_classes : int, optional
         Number of classes; default: the largest code + 1.
@@ -245,7 +244,6 @@ class _Level:
     mask : boolean ndarray of shape (size, d) or None
     rows, node : int ndarrays of equal length
         Rows that reached the level, and their nodes.
-    frontier : _Frontier
     """
 
     X: np.ndarray

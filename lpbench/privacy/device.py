@@ -129,7 +129,6 @@ class Device(ABC, Generic[Q]):
         Parameters
         ----------
         records, question
-        streams : Streams
         by : int ndarray of shape (n,), optional
             Public groups 0, ..., G - 1 of the users: one row of sums a group, shape (G, k).
         """

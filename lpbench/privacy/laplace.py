@@ -87,7 +87,6 @@ def sum_of_laplace(
         Number of summands, >= 0 (the empty sum is 0).
     scale : float or ndarray
         Scale of one summand.
-    rng : Generator
     size : int or tuple, optional
         Shape of the draws; by default the broadcast shape of ``n``.
 

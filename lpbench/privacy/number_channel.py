@@ -140,7 +140,6 @@ def rr_on_bins(epsilon: float, prior: ArrayLike) -> NumberChannel:
 
     Parameters
     ----------
-    epsilon : float
     prior : ndarray of shape (k,)
         Probabilities of the points, k >= 2; >= 0 with a positive sum.
 

@@ -112,10 +112,8 @@ class GridPoints(Field):
 
     Parameters
     ----------
-    step : float
     reach : int
         See :func:`grid_reach`.
-    count : int
     """
 
     step: float

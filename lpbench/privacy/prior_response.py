@@ -23,7 +23,6 @@ def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.nda
     ----------
     prior : ndarray of shape (n, K)
         Public; one row a user.
-    epsilon : float
 
     Returns
     -------
@@ -49,7 +48,6 @@ def prior_reports(
     truth : int ndarray of shape (n,)
     order, size
         See :func:`ranked_classes`.
-    epsilon : float
     rng : numpy.random.Generator
 
     Returns

@@ -54,10 +54,6 @@ def rounded_up(exact: Fraction) -> float:
 class Spending:
     """Accounts of n users, those of users with equal histories kept once: sequential over a user's answers,
     parallel over different users.
-
-    Parameters
-    ----------
-    n : int
     """
 
     n: int

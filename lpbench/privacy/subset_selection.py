@@ -51,8 +51,6 @@ def subset_reports(
     Parameters
     ----------
     truth : int ndarray of shape (n,)
-    m, size : int
-    epsilon : float
     u_keep : ndarray of shape (n,)
         Uniforms on [0, 1); the subset contains the truth iff u < p, rounded down to a multiple of 2^-53. Budgets may
         share them.

@@ -41,14 +41,12 @@ class Users(ABC):
 
     Attributes
     ----------
-    n, n_features : int
     mask : boolean ndarray of shape (n, d)
         True where a user protects a feature; the mask itself is public.
     y_range : (float, float) or None
         Public range of the label (regression).
     classes : ndarray or None
         Public list of classes; records hold codes, the positions in this list (classification).
-    public : PublicSample or None
     """
 
     n: int
@@ -73,7 +71,6 @@ class Users(ABC):
 
         Parameters
         ----------
-        device : Device
         question : object
             What the curator broadcasts.
         who : int ndarray of shape (m,), optional
@@ -159,7 +156,6 @@ class _Door:
 
     Attributes
     ----------
-    spending : Spending
     mask, n_features
         Of the whole sample.
     used : dict
@@ -202,7 +198,6 @@ class SimulatedUsers(Users):
 
     Parameters
     ----------
-    records : Records
     streams : Streams
         The users' randomness.
     y_range, classes, public

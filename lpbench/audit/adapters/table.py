@@ -31,7 +31,6 @@ class LibraryRow:
 
     Attributes
     ----------
-    library, version, name : str
     epsilon, delta : float
         What is claimed.
     lower_bound : float
@@ -42,7 +41,6 @@ class LibraryRow:
         Probability that ``lower_bound`` exceeds the loss.
     verdict : {"within", "exceeds", "refused"}
         "within": the sample does not contradict the claim; "refused": the library does not take this epsilon.
-    note : str
     """
 
     library: str

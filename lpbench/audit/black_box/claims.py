@@ -47,7 +47,6 @@ class Claim:
         ----------
         hits, others : int or int ndarray
             Occurrences among ``n`` reports of the value that makes the event likelier, and of the other value.
-        n : int
         failure : float
             Probability that a bound exceeds the loss.
 

@@ -44,8 +44,6 @@ class Verdict:
 
     Attributes
     ----------
-    name : str
-    claim : Claim
     bound : float
         Lower bound on the loss.
     confidence : float
@@ -64,7 +62,6 @@ class Verdict:
         Distinct reports behind ``estimate``.
     samples_of : (Columns, Columns)
         Reports of the two values, for a picture.
-    event : Event
     """
 
     name: str
@@ -108,8 +105,6 @@ def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float
 
     Parameters
     ----------
-    source : Source
-    claim : Claim
     samples : int
         Most reports of each of the two values; fewer are drawn if the claim is refuted earlier.
     failure : float

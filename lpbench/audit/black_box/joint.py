@@ -31,7 +31,6 @@ def joint_bound(
         Reports of each value that are tested.
     pilot, n_pilot
         The same of other reports.
-    delta : float
     failure : float
         Probability that the bound exceeds the loss.
     """

@@ -21,7 +21,6 @@ def draw(verdict: Verdict, path: Path) -> None:
 
     Parameters
     ----------
-    verdict : Verdict
     path : Path
         Ends in ``.png``, ``.svg`` or ``.pdf``.
 

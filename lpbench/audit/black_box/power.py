@@ -96,8 +96,6 @@ def fewest(name: str, sizes: Sequence[int] = SIZES, seed: int = 0, epsilon: floa
     sizes : sequence of int
         Tried in this order; each is the head of the same sample. The MMD tester, whose cost is quadratic, reads at most
         the first 4000 reports.
-    seed : int
-    epsilon : float
     """
     randomizer = KNOWN_BAD[name][1](epsilon)
     streams = Streams(seed)

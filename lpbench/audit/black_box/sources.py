@@ -34,7 +34,6 @@ class Source(ABC):
 
     Attributes
     ----------
-    name : str
     values : list
         What is compared.
     size : float
@@ -59,8 +58,6 @@ class CallableSource(Source):
     Parameters
     ----------
     function : callable
-    values : list
-    seed : int
     seconds : float
         Time limit of all calls together.
     name : str, optional
@@ -260,10 +257,8 @@ class CommandSource(FixedSource):
     ----------
     command : str
         Split like a shell does; no shell runs it.
-    values : list
     samples : int
         Of each value.
-    seed : int
     seconds : float
         Time limit.
     """

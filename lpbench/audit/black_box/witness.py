@@ -37,7 +37,6 @@ class Event:
     ----------
     direction : (int, int)
         0 and 1: positions of the two samples, the one under which the event is likelier first.
-    rule : str
     bound : float
         What the event proved on the samples that it was chosen on; an optimistic number.
     happens : callable
@@ -64,7 +63,6 @@ def find_events(
         Equally many reports of two values.
     directions : list of (int, int)
         (0, 1) for an event that is likelier in ``first``, (1, 0) for one that is likelier in ``second``.
-    claim : Claim
     failure : float
         Of the bound that will test an event.
     """

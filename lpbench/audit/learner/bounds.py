@@ -73,8 +73,6 @@ def canary_audit(
     epsilon : float
         What the learner is asked for.
     protects : {"label", "record"}
-    m : int
-    seed : int
     failure : float
         Probability that the bound exceeds the loss.
     """
@@ -105,9 +103,6 @@ def one_run_epsilon(right: int, guesses: int, failure: float, delta: float = 0.0
 
     Parameters
     ----------
-    right, guesses : int
-    failure : float
-    delta : float
     m : int, optional
         Canaries, guessed or not; by default ``guesses``.
     """
@@ -155,10 +150,8 @@ def inference_audit(
     protects : {"label", "record"}
     trainings : int
         At most.
-    seed : int
     failure : float
         Probability that the bound exceeds the loss.
-    delta : float
     stop : bool
         Stop as soon as the bound exceeds ``epsilon``.
     """
@@ -199,7 +192,6 @@ def anytime_lower(hits: int, n: int, failure: float) -> float:
 
     Parameters
     ----------
-    hits, n : int
     failure : float
         Probability that the limit is above p for some n.
     """

@@ -31,14 +31,12 @@ def leak_test(
     ----------
     make : callable (epsilon, seed) -> learner
         Which must give the same model twice for the same data and seed.
-    epsilon : float
     reports : sequence of str
         ``file.py:function``, ``module:Class.method`` or ``module.function``, where the learner looks them up: what they
         return is what leaves devices.
     protects : {"label", "record"}
     n : int
         Records.
-    seed : int
 
     Returns
     -------

@@ -12,7 +12,6 @@ class SlicedStreams(Streams):
 
     Parameters
     ----------
-    streams : Streams
     start : int
         Number of the first user.
     """
@@ -35,8 +34,6 @@ class UserSlice:
 
     Parameters
     ----------
-    streams : Streams
-    purpose : str
     start : int
         Number of the first user.
     **axes

@@ -11,12 +11,7 @@ _MOST = 1 << 21
 
 
 class ExactSums:
-    """Sums of int64 weights in cells, of any size.
-
-    Parameters
-    ----------
-    n_cells : int
-    """
+    """Sums of int64 weights in cells, of any size."""
 
     def __init__(self, n_cells: int):
         # total = high * 2^31 + low with 0 <= low < 2^31: exact far beyond 64 bits

@@ -72,8 +72,6 @@ def measure(method: str, users: int, seed: int = ROOT_SEED) -> pd.DataFrame:
     Parameters
     ----------
     method : {"lpct"}
-    users : int
-    seed : int
 
     Returns
     -------

@@ -31,7 +31,6 @@ class SumStream:
 
     Parameters
     ----------
-    device : Device
     question : object
     """
 
@@ -77,7 +76,6 @@ class SumStream:
             Labels, or codes of classes.
         streams : Streams
             Root of all users' randomness: the reports are those of a ``fit`` that draws them user by user from it.
-        start : int
         """
         records = Records(X, y)
         step = max(1, _ENTRIES // self._sums.n_cells)

@@ -169,7 +169,6 @@ class NoisyGrid:
 
     Parameters
     ----------
-    cells : GridCells
     n : int
         Number of users.
     *sums : ndarrays of shape (k * cells,), or HiddenSums

@@ -26,7 +26,6 @@ class CellQuestion:
 
     Attributes
     ----------
-    cells : GridCells
     mechanism : Laplace or DiscreteLaplace
         Noise of every entry.
     y_range : (float, float), optional
@@ -110,12 +109,9 @@ def cell_questions(
 
     Parameters
     ----------
-    cells : GridCells
-    epsilon : float
     y_range : (float, float)
         Public range of the label about ``centre``; may be infinite where nothing is protected.
     noise : {"laplace", "discrete"}
-    centre : float
     """
     half, width = check_epsilon(epsilon) / 2, y_range[1] - y_range[0]
     # Another cell moves a one-hot vector by 2 in L1, and label times one-hot by at most the width.

@@ -20,7 +20,6 @@ class ReleasedHistogram:
 
     Attributes
     ----------
-    bins, n_features, n : int
     cells : int ndarray of shape (k,)
         Numbers of the cells, ascending.
     sums : ndarray of shape (2, k)

@@ -67,7 +67,6 @@ class GrownTree:
     labels : ndarray of shape (n,)
     seed : int
         Breaks ties.
-    max_depth : int or None
     min_samples_leaf : int or float
     """
 

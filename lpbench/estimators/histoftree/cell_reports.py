@@ -70,11 +70,8 @@ class CategorySums:
     ----------
     codes, leaf : int ndarrays of shape (n,)
         Reported grid cells, numbered 0, ..., n_codes - 1, and leaves.
-    n_codes : int
-    cells : UserCells
     labels : ndarray of shape (n,)
         Privatised labels.
-    budget : float
     index : KeyIndex, optional
         Numbers the cells of queries as ``codes``; None: their numbers are those.
     """
@@ -126,7 +123,6 @@ class WrittenSums:
 
     Attributes
     ----------
-    bins, n_leaves : int
     counts, totals : ndarrays of shape (bins^s * n_leaves,)
     """
 

@@ -38,10 +38,8 @@ class CellFamily:
     midpoints : bool
         Whether all cuts are midpoints of the unit cube's, so that users may be walked down in groups.
     grid_columns, tree_columns : int ndarrays
-    budget : float
     labels : ndarray of shape (n,)
         Privatised labels.
-    leaves : UserLeaves
     query_leaves : int ndarray of shape (m,)
         Leaves of the test rows.
     grids : sequence of (UserGrid, Query, mechanism)
@@ -151,12 +149,10 @@ class _BitSums:
     ----------
     seed : int
         Seed of the bits' noise.
-    cells : UserCells
     code, leaf : int ndarrays of shape (n,)
         The true cells.
     labels : ndarray of shape (n,)
         Privatised labels.
-    budget : float
     """
 
     def __init__(

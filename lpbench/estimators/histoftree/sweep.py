@@ -48,8 +48,6 @@ def sweep_cells(
 
     Parameters
     ----------
-    task : Task
-    mask : PublicMask
     X_test : ndarray of shape (m, d) in [0, 1]
     budgets : sequence of float
     jobs : sequence of Job
@@ -113,8 +111,6 @@ class _SecondRounds:
 
     Parameters
     ----------
-    users : SimulatedUsers
-    split : Split
     X_test : ndarray of shape (m, d)
     """
 

@@ -134,7 +134,6 @@ class UserLeaves:
 
         Parameters
         ----------
-        tree : TreePartition
         depths : sequence of int
         X, mask : ndarrays of shape (n, tree.n_features)
         views : SampleGroups
@@ -187,13 +186,7 @@ class UserLeaves:
 
 @dataclass(frozen=True, eq=False)
 class UserCells:
-    """The cells of grid x tree that are compatible with each user's public features, V.
-
-    Attributes
-    ----------
-    grid : UserGrid
-    leaves : UserLeaves
-    """
+    """The cells of grid x tree that are compatible with each user's public features, V."""
 
     grid: UserGrid
     leaves: UserLeaves

@@ -39,7 +39,6 @@ class ClassQuestion(CubeQuestion):
 
     Attributes
     ----------
-    n_classes : int
     mechanism : Exponential
         Of one cube.
     """
@@ -78,7 +77,6 @@ class MeanQuestion(CubeQuestion):
     ----------
     centre, bound : float
         Labels are clipped to [-T, T] about the centre.
-    epsilon : float
     least : float
         n_0: sums are divided by at least this. 1 where features are public.
     unit_scale : float

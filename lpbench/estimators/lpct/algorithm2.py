@@ -45,7 +45,6 @@ class Answer:
     ----------
     table : NodeTable
         Partition that predicts, cut off at ``depth``.
-    depth : int
     leaves : int ndarray of shape (n_leaves,)
         Its cells.
     eta : ndarray of shape (n_leaves,)
@@ -102,7 +101,6 @@ class Pruning:
     ----------
     tables : Tables
         Of a single leaf size, unless ``swept``.
-    users : Users
     swept : bool
         Several settings meet the same users: their questions are simulated and enter no account.
     """

@@ -28,7 +28,6 @@ class VoteFamily:
     axes : sequence of mappings
         Axes of each partition's stream "counts". Partitions with equal ones share draws: each takes the first cells'.
     mechanisms : sequence of VoteMechanism
-    n_classes : int
     """
 
     leaves: Sequence[tuple[PublicTree, np.ndarray]]

@@ -26,10 +26,6 @@ class PublicTree:
     A max-edge tree of any smaller depth or larger ``min_samples_leaf`` is a part of the tree that was grown, with the
     same node numbers. A CART tree is grown to the next multiple of ``GROWN_DEPTH`` and truncated, for the reason given
     there; every leaf size needs its own tree, because the size enters the choice of the cuts.
-
-    Parameters
-    ----------
-    tree : TreePartition
     """
 
     def __init__(self, tree: TreePartition) -> None:

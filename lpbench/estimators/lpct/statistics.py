@@ -50,7 +50,6 @@ class Query:
         Budget of this query.
     depth : int
         p0.
-    n_private, n_public : int
     """
 
     epsilon: float

@@ -52,9 +52,7 @@ class Sweep:
     ----------
     model : LPCT
         A copy that carries the shared parameters; ``random_state`` is a Streams.
-    task : Task
     budgets : sequence of float
-    axes : GridAxes
     """
 
     def __init__(self, model: Any, task: Task, budgets: Sequence[float], axes: GridAxes) -> None:

@@ -78,7 +78,6 @@ class NodeTable:
 
     Attributes
     ----------
-    tree : PublicTree
     public : ndarray of shape (n_classes, n_nodes)
         Public votes, see :mod:`lpbench.estimators.lpct.votes`.
     hits : ndarray of shape (n_classes, n_nodes)
@@ -100,8 +99,6 @@ class Tables:
     ----------
     model : LPCT or LPCTPrune
         Gives rule, criterion, search, classes and number of features.
-    public : PublicSample or None
-    streams : Streams
     deepest, smallest : int
         Greatest depth and smallest ``min_samples_leaf`` that will be asked for.
     rows : ScoredRows, optional

@@ -127,7 +127,6 @@ class VoteQuestion:
         The public partition.
     n_classes : int
         Length of the public list of classes.
-    mechanism : VoteMechanism
     axes : mapping of str to int
         Axes of the stream "counts" from which the users' randomness is drawn.
     """

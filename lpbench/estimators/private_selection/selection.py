@@ -167,7 +167,6 @@ def compare_by_differences(
 
     Parameters
     ----------
-    loss : str
     reach : callable (model, first) -> float
         Range to which devices clip the difference; a function of the models, which are public by then.
     """

@@ -62,7 +62,6 @@ def build_learner(
         A name in ``known``, or an estimator, which is cloned.
     known : mapping
         :data:`REGRESSORS` or :data:`CLASSIFIERS`.
-    streams : Streams
     n : int
         Number of users; a learner takes at most as many landmarks.
     """

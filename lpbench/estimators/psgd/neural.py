@@ -110,8 +110,6 @@ class NeuralPass:
 
     Parameters
     ----------
-    users : Visits
-    runs : Runs
     layers : Layers
         Initial weights with leading axes (R, starts).
     """
@@ -168,7 +166,6 @@ class NeuralPass:
 
         Parameters
         ----------
-        members : slice
         before : ndarray of shape (R, b, B, h)
             Inputs of the hidden units, but for the signal of the block; the signal is added here.
         own : ndarray of shape (R, b, h)

@@ -28,11 +28,6 @@ class HiddenNoise:
     With few inputs every z is drawn: D numbers for a user and unit. With many, the block's sum is drawn, and the
     products that its users see given the sum (:func:`product_root`): some 2 + D / b numbers for a user and unit.
 
-    Parameters
-    ----------
-    users : Visits
-    n_hidden : int
-
     Attributes
     ----------
     block : int

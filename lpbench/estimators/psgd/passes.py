@@ -85,8 +85,6 @@ class LinearPass:
 
     Parameters
     ----------
-    users : Visits
-    runs : Runs
     weights : ndarray of shape (R, starts, D)
         Initial weights.
     """

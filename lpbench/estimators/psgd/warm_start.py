@@ -71,7 +71,6 @@ def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> L
     X : ndarray of shape (q, D)
     y : ndarray of shape (q,)
         Labels 0 and 1.
-    rate : float
     layers : Layers
         Initial weights.
     """
