@@ -126,12 +126,13 @@ class _Tracking:
 
 def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar: Progress) -> RunReport:
     timeouts: dict[str, float] = {}
+    timed = {block.key for job in jobs if job.experiment.kind == "timing" for block in job.plan.blocks}
     for job in jobs:
         for entry in job.plan.entries:
             if entry.block is not None:
                 whole = SECONDS_OF_WORK * job.experiment.work_limit * entry.cells
                 timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
-    return run_blocks(plan.blocks, store, runner, timeouts=timeouts, bar=bar)
+    return run_blocks(plan.blocks, store, runner, timeouts=timeouts, bar=bar, timed=timed)
 
 
 def _writers(runner: Runner, artefacts: int) -> int:

@@ -10,6 +10,7 @@ from lpbench.errors import LpbenchError
 from lpbench.experiments.costs import Size, hidden_units
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import import_object
+from lpbench.experiments.parts import containing
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.store import Store
 
@@ -65,6 +66,8 @@ class Costs:
 def _stored(store: Store, key: str) -> tuple[Size, float] | None:
     try:
         metadata, rows = store.footer(key)
+        if "part_of" in metadata:
+            return None
         config, seconds = metadata["config"], metadata["seconds"]
         facts = describe(config["dataset"], config["dataset_params"])
         estimator = import_object(config["estimator"])
@@ -128,7 +131,8 @@ def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: b
     plan = sum((job.plan for job in jobs), Plan(()))
     blocks = plan.wanted if with_missing else plan.blocks
     todo, costs = [b for b in blocks if not store.has(b.key)], Costs.of(store)
-    seconds = [costs.seconds(b.size) for b in todo]
+    parts = containing(blocks)
+    seconds = [costs.seconds(b.size) for b in todo if b.key not in parts]
     computing = max(sum(seconds) / workers, max(seconds, default=0.0))
     writing = sum(map(writing_seconds, jobs)) / min(workers, len(jobs)) if todo else 0.0
     return Estimate(len(blocks), len(todo), sum(b.fits for b in todo), computing, writing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ from lpbench.experiments.config import Runner
 from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.experiment import WORK_LIMIT
 from lpbench.experiments.limits import SECONDS_OF_WORK
+from lpbench.experiments.parts import containing, part_of
 from lpbench.experiments.plan import Block
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.records import worker_count
@@ -51,8 +52,9 @@ def run_blocks(
     progress: bool = True,
     timeouts: Mapping[str, float] | None = None,
     bar: Progress | None = None,
+    timed: Collection[str] = (),
 ) -> RunReport:
-    """Run the blocks that the store does not hold yet.
+    """Run the blocks that the store does not hold yet; those that are part of another one are read from it.
 
     Parameters
     ----------
@@ -67,6 +69,8 @@ def run_blocks(
         work limit for each of its budgets). Like one that failed, it is tried again by the next run.
     bar : Progress, optional
         That of a run which does more than computing blocks; it stays open (default: one of its own).
+    timed : collection of str, optional
+        Keys of blocks that are there for the seconds that they take: they are computed by themselves.
     """
     runner = runner or Runner()
     check_backend(runner.backend)
@@ -79,10 +83,15 @@ def run_blocks(
             shown.stage("checking the stored blocks")
         pending = _ordered([block for block in blocks if not _is_done(block, store, report)], runner.order)
         report.reused = len(blocks) - len(pending)
+        wholes = {key: whole for key, whole in containing(blocks).items() if key not in timed}
+        parts = [block for block in pending if block.key in wholes]
+        pending = [block for block in pending if block.key not in wholes]
         shown.expect(sum(b.work for b in pending) / workers)
-        if pending:
+        if pending or parts:
             with engine(runner.backend, workers, runner.address) as mapping:
                 _Pending(pending, store, mapping, limits).run(report, shown, workers)
+                left = [block for block in parts if not _is_read(block, wholes[block.key], store, report)]
+                _Pending(left, store, mapping, limits).run(report, shown, workers)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -97,6 +106,20 @@ def _is_done(block: Block, store: Store, report: RunReport) -> bool:
             store.discard(block.key)
             report.recomputed.append(block.key)
     return False
+
+
+def _is_read(block: Block, whole: Block, store: Store, report: RunReport) -> bool:
+    """Store a block from the one that contains it, if that has a result."""
+    start = time.perf_counter()
+    try:
+        table, metadata = store.read(whole.key)
+    except (FileNotFoundError, CorruptBlockError):
+        return False
+    rows = part_of(table, block)
+    seconds = time.perf_counter() - start
+    store.write(block.key, rows, {**metadata, "config": block.config, "seconds": seconds, "part_of": whole.key})
+    report.outcomes.append(Outcome(block.key, block.label, "ok", seconds, len(rows), "part of another block"))
+    return True
 
 
 def _ordered(blocks: list[Block], order: str) -> list[Block]:

@@ -1,0 +1,81 @@
+"""A block that is part of another one of the run is read from it, and is what computing it gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lpbench.experiments.compute import execute
+from lpbench.experiments.config import Runner
+from lpbench.experiments.experiment import Experiment, Group
+from lpbench.experiments.parts import containing, part_of
+from lpbench.experiments.plan import plan_experiment
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import BLOCK_SCHEMA, Store
+from tests.experiments.helpers import block
+
+WHOLE = block(replications=3)
+PART = block(grid={"shift": [0.0, -5.0]}, replications=2)
+SERIAL = Runner(backend="serial")
+
+
+def rows(table):
+    return table.cast(BLOCK_SCHEMA).drop_columns("seconds").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("histoftree_cart", {"depth": [1, 6]}),
+        ("histoftree_max_edge", {"bins": [1, 3], "label_share": [0.7]}),
+        ("adhistoftree_max_edge", {"bins_offset": [0, 1]}),
+        ("krr", {"bins": [2, 4], "min_samples_leaf": [10]}),
+        ("par_dt", {"max_depth": [2, 4]}),
+        ("hist", {"bins": [2, 3]}),
+        ("private_selection_regressor", {}),
+    ],
+)
+def test_a_part_of_a_block_is_what_computing_it_gives(method, changes):
+    group = Group(dataset=["diabetes_progression"], mask=["personalized"], method=[method], epsilon=[0.5, 1, 4])
+    (whole,) = plan_experiment(Experiment(name="x", kind="table", replications=2, groups=[group])).blocks
+    grid = {name: changes.get(name, values) for name, values in whole.grid.items()}
+    part = replace(whole, grid=grid, budgets=(0.5, 4.0), replications=1)
+    assert containing([part, whole]) == {part.key: whole}
+    assert rows(part_of(execute(whole), part)) == rows(execute(part))
+
+
+def test_a_run_computes_the_whole_and_reads_the_part(tmp_path):
+    store = Store(tmp_path)
+    report = run_blocks([PART, WHOLE], store, SERIAL, progress=False)
+    assert [(o.key, o.reason) for o in report.outcomes] == [(WHOLE.key, ""), (PART.key, "part of another block")]
+    table, metadata = store.read(PART.key)
+    assert metadata["part_of"] == WHOLE.key and metadata["config"] == PART.config
+    assert rows(table) == rows(execute(PART))
+
+
+def test_a_part_is_computed_where_it_is_timed_or_the_whole_has_no_result(tmp_path):
+    store = Store(tmp_path / "timed")
+    run_blocks([PART, WHOLE], store, SERIAL, progress=False, timed=[PART.key])
+    assert "part_of" not in store.read(PART.key)[1]
+    store = Store(tmp_path / "stopped")
+    whole, part = (block(params={"mode": "slow"}, grid=g, replications=1) for g in (WHOLE.grid, PART.grid))
+    report = run_blocks([part, whole], store, SERIAL, progress=False, timeouts={whole.key: 0.1})
+    assert [(o.key, o.status) for o in report.outcomes] == [(whole.key, "timeout"), (part.key, "ok")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        block(grid={"shift": [-5.0, 0.0]}),
+        block(grid={"shift": [0.0, 1.0]}),
+        block(epsilon=2.0),
+        block(seed=2),
+        block(mask="personalized"),
+        block(params={"mode": "slow"}),
+        replace(WHOLE, extra_point={"shift": 1.0}),
+        replace(WHOLE, grid={"shift": ["all"]}),
+    ],
+)
+def test_blocks_that_differ_otherwise_are_no_parts(other):
+    assert containing([other, WHOLE]) == {}
