@@ -1,8 +1,7 @@
 """Privacy audit: of whole methods by what passes their users' door, and of anybody's code by sampling it."""
 
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
-from lpbench.audit.exact import ExactLoss, exact_loss
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import ExactLoss, Message, Randomizer, exact_loss
 from lpbench.privacy import Channel
 
 __all__ = ["Channel", "ExactLoss", "LowerBound", "Message", "Randomizer", "detectable", "exact_loss", "lower_bound"]

@@ -8,55 +8,59 @@ here from their description.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from lpbench.audit.known_bad_labels import BAD_LABELS
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import Message, Randomizer, message, repeat
 from lpbench.audit.recorded import randomizer_of
-from lpbench.audit.world import real_message, repeat
 from lpbench.audit.worlds import N
 from lpbench.estimators import KRR, LPCT, PGLM
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
+from lpbench.estimators.privatised_labels.numbers import levels_channel
 from lpbench.partitions import grow_max_edge
-from lpbench.privacy import GRR, BitVector, CategoryMechanism, Gaussian, Laplace, PrivUnitG, privunit_reports
+from lpbench.privacy import (
+    GRR,
+    BitVector,
+    CategoryMechanism,
+    Channel,
+    Gaussian,
+    Hybrid,
+    Laplace,
+    Piecewise,
+    PriorResponse,
+    PrivUnitG,
+    Staircase,
+    SubsetSelection,
+    optimal_unbiased,
+    privunit_reports,
+    rr_on_bins,
+)
 from lpbench.seeds import Streams
 
-#: Device that claims a given epsilon, and a note with it.
+#: Device that claims a given epsilon.
 Maker = Callable[[float], Randomizer]
-Subject = tuple[str, Maker]
-
-#: Name -> (what is wrong, function of the claimed epsilon).
-KNOWN_BAD: dict[str, Subject] = {}
-#: Name -> (what is spent, function of the claimed epsilon).
-KNOWN_GOOD: dict[str, Subject] = {}
+#: Labels in [-1, 1], and a prior on four bins of them.
+_LABELS, _PRIOR = np.array([-1.0, 0.0, 1.0]), np.array([0.3, 0.2, 0.2, 0.3])
+#: Values of a label with two classes and a cell of four.
+_CELLS, _CODES = np.divmod(np.arange(8), 2)
 
 
-def _register(table: dict[str, Subject], note: str) -> Callable[[Maker], Maker]:
-    def register(function: Maker) -> Maker:
-        table[function.__name__] = (note, lambda epsilon: replace(function(epsilon), name=function.__name__))
-        return function
-
-    return register
+def _of(model: str, epsilon: float, *messages: Message) -> Randomizer:
+    return Randomizer("", model, epsilon, messages, len(messages[0].inputs))
 
 
-def _own_label(mechanism: Laplace, values: ArrayLike) -> Message:
-    values = np.asarray(values, dtype=np.float64)
-    return real_message(
-        mechanism, values, lambda v, n, streams: mechanism.randomize(np.full(n, values[v]), streams.generator("label"))
-    )
+def _of_labels(mechanism: Callable[[float], object], inputs: np.ndarray = _LABELS) -> Maker:
+    return lambda epsilon: _of("label_ldp", epsilon, message(mechanism(epsilon), inputs))
 
 
-def _own_category(mechanism: CategoryMechanism, categories: ArrayLike, round: int = 1) -> Message:
-    categories = np.asarray(categories)
+def _of_category(model: str, mechanism: Callable[[float], CategoryMechanism]) -> Maker:
+    def maker(epsilon: float) -> Randomizer:
+        made = mechanism(epsilon)
+        return _of(model, epsilon, message(made, np.arange(made.n_categories), "report", round=1))
 
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return mechanism.randomize(np.full(n, categories[value]), streams.generator("report", round=round))
-
-    return Message(mechanism, categories, send, (), round)
+    return maker
 
 
 def _own_direction(mechanism: PrivUnitG, vectors: np.ndarray, tensor: int = 0) -> Message:
@@ -69,42 +73,16 @@ def _own_direction(mechanism: PrivUnitG, vectors: np.ndarray, tensor: int = 0) -
     return Message(mechanism, vectors, send)
 
 
-@_register(KNOWN_BAD, "Laplace noise of half the scale that the sensitivity needs")
-def halved_noise(epsilon: float) -> Randomizer:
-    """A centred label in [-M, M] treated as if its sensitivity were M."""
-    return Randomizer("", "label_ldp", epsilon, [_own_label(Laplace(1.0 / epsilon), [-1.0, 1.0])], 2)
+def _directions(kind: type[PrivUnitG], *vectors: Sequence[float]) -> Maker:
+    return lambda epsilon: _of("ldp", epsilon, _own_direction(kind(epsilon, 2), np.array(vectors)))
 
 
-@_register(KNOWN_BAD, "the whole budget spent on the label and again on the cell")
-def spent_twice(epsilon: float) -> Randomizer:
-    """HistOfTree's two messages without dividing epsilon."""
-    cells, labels = np.divmod(np.arange(8), 2)
-    messages = [_own_label(Laplace(1.0 / epsilon), labels), _own_category(GRR(epsilon, 4), cells, round=2)]
-    return Randomizer("", "ldp", epsilon, messages, 8)
-
-
-@_register(KNOWN_BAD, "KRR per attribute: every attribute gets the whole budget")
-def krr_per_attribute(epsilon: float) -> Randomizer:
-    """The client code of KRR itself, held to the epsilon that the name of the parameter suggests."""
-    return replace(randomizer_of(KRR(budget="per_attribute"), epsilon), claimed=epsilon)
-
-
-@_register(KNOWN_BAD, "private SGD, linear model: epsilon once for each of 2 parameter tensors")
-def sgd_per_tensor_linear(epsilon: float) -> Randomizer:
-    """Weights and constant of a linear model as two reports."""
-    return _per_tensor(epsilon, [3, 1])
-
-
-@_register(KNOWN_BAD, "private SGD, one hidden layer: epsilon once for each of 4 parameter tensors")
-def sgd_per_tensor_network(epsilon: float) -> Randomizer:
-    """Weights and constants of two layers as four reports."""
-    return _per_tensor(epsilon, [6, 2, 2, 1])
-
-
-def _per_tensor(epsilon: float, sizes: list[int]) -> Randomizer:
-    gradients = [np.stack([np.eye(d)[0], -np.eye(d)[0]]) for d in sizes]
-    messages = [_own_direction(PrivUnitG(epsilon, g.shape[1]), g, tensor) for tensor, g in enumerate(gradients)]
-    return Randomizer("", "ldp", epsilon, messages, 2)
+def _per_tensor(*sizes: int) -> Maker:
+    """Weights and constants of a model as a report each, every one at the whole budget."""
+    ends = [np.stack([np.eye(d)[0], -np.eye(d)[0]]) for d in sizes]
+    return lambda epsilon: _of(
+        "ldp", epsilon, *(_own_direction(PrivUnitG(epsilon, g.shape[1]), g, k) for k, g in enumerate(ends))
+    )
 
 
 class ShortPrivUnitG(PrivUnitG):
@@ -122,112 +100,163 @@ class ShortPrivUnitG(PrivUnitG):
         return math.inf
 
 
-@_register(KNOWN_BAD, "gradients shorter than 1 into PrivUnitG, which proves nothing for them")
-def short_gradients(epsilon: float) -> Randomizer:
-    """Gradients of length 1 and 0.7, either way."""
-    vectors = np.array([[1.0, 0.0], [-1.0, 0.0], [0.7, 0.0], [-0.7, 0.0]])
-    return Randomizer("", "ldp", epsilon, [_own_direction(ShortPrivUnitG(epsilon, 2), vectors)], len(vectors))
+def _label_and_cell(epsilon: float, scale: float, cell_budget: float) -> Randomizer:
+    """HistOfTree's two messages: a label of two values and a cell of four."""
+    label = message(Laplace(scale / epsilon), _CODES.astype(float))
+    return _of("ldp", epsilon, label, message(GRR(cell_budget, 4), _CELLS, "report", round=2))
 
 
-@_register(KNOWN_BAD, "PGLM: the variance of the summed noise grows with sqrt(n) instead of n")
-def pglm_root_n(epsilon: float) -> Randomizer:
+def _pglm_root_n(epsilon: float) -> Randomizer:
     """PGLM's moments with noise of variance sigma^2 / sqrt(n) per user."""
     correct = randomizer_of(PGLM(), epsilon)
     mechanism, inputs = correct.messages[0].mechanism, correct.messages[0].inputs
     weak = Gaussian(mechanism.sigma * N**-0.25, correct.delta, mechanism.sensitivity)  # type: ignore[attr-defined]
-    message = real_message(weak, inputs, lambda v, n, s: weak.randomize(repeat(inputs[v], n), s.generator("moments")))
-    return replace(correct, messages=[message])
+    return replace(correct, messages=[message(weak, inputs, "moments")])
 
 
-@_register(KNOWN_BAD, "bit vector with epsilon instead of epsilon / 2 per bit")
-def bits_at_epsilon(epsilon: float) -> Randomizer:
-    """One-hot vectors differ in two bits."""
-    return Randomizer("", "label_ldp", epsilon, [_own_category(BitVector(2 * epsilon, 3), np.arange(3))], 3)
-
-
-@_register(KNOWN_BAD, "GRR with weight e^(2 epsilon) for the truth")
-def grr_truth_squared(epsilon: float) -> Randomizer:
-    """The exponent of a mechanism whose scores have sensitivity 1, without the 1/2."""
-    return Randomizer("", "ldp", epsilon, [_own_category(GRR(2 * epsilon, 4), np.arange(4))], 4)
-
-
-@_register(KNOWN_BAD, "a tree grown from raw labels, with private votes in its leaves")
-def tree_on_raw_labels(epsilon: float) -> Randomizer:
+def _tree_on_raw_labels(epsilon: float) -> Randomizer:
     """The released LPCT of the last commit: the partition is a function of the private sample. Central view."""
     X = np.array([[0.1, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.9]])
     data = np.array([[0, 1, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]])
     trees = [grow_max_edge(X, y, 1, criterion="gini", n_classes=2, min_samples_leaf=1) for y in data]
-    cuts = np.array([tree.feature[0] for tree in trees], dtype=np.float64)
     cells = [tree.leaf_index()[tree.apply(X)] for tree in trees]
     tables = np.array([one_hot_votes(c, y, 2, 2).sum(axis=0).ravel() for c, y in zip(cells, data, strict=True)])
-    noise = VoteMechanism(epsilon).half
-
-    def votes(value: int, n: int, streams: Streams) -> np.ndarray:
-        return noise.randomize(repeat(tables[value], n), streams.generator("counts"))
-
-    messages = [
-        real_message(Laplace(0.0), cuts, lambda v, n, streams: np.full(n, cuts[v])),
-        real_message(noise, tables.astype(float), votes),
-    ]
+    cut = message(Laplace(0.0), np.array([tree.feature[0] for tree in trees], dtype=np.float64), "cut")
     neighbours = (data[:, None] != data).sum(axis=2) == 1
-    return Randomizer("", "label_ldp", epsilon, messages, len(data), neighbours=neighbours)
+    votes = message(VoteMechanism(epsilon).half, tables.astype(float), "counts")
+    return replace(_of("label_ldp", epsilon, cut, votes), neighbours=neighbours)
 
 
-@_register(KNOWN_BAD, "noise reused across users by a fixed seed; every report alone is private")
-def shared_noise(epsilon: float) -> Randomizer:
+def _shared_noise(epsilon: float) -> Randomizer:
     """What two users send, of whom only the first one's label varies: the difference is noiseless."""
-    labels = np.array([0.0, 1.0])
-    mechanism = Laplace(1.0 / epsilon)
-
-    def first(value: int, n: int, streams: Streams) -> np.ndarray:
-        return labels[value] + mechanism.scale * streams.generator("label").laplace(size=n)
+    labels, mechanism = np.array([0.0, 1.0]), Laplace(1.0 / epsilon)
 
     def second(value: int, n: int, streams: Streams) -> np.ndarray:
-        return 0.5 + mechanism.scale * streams.generator("label").laplace(size=n)
+        return mechanism.randomize(np.full(n, 0.5), streams.generator("label"))
 
     # Given the first report, the second tells the noise and with it the label.
-    messages = [real_message(mechanism, labels, first), real_message(Laplace(0.0), labels, second)]
-    return Randomizer("", "label_ldp", epsilon, messages, 2)
+    return _of("label_ldp", epsilon, message(mechanism, labels), Message(Laplace(0.0), labels, second))
 
 
-for _note, _maker in BAD_LABELS.values():
-    _register(KNOWN_BAD, _note)(_maker)
+def _prior_response_outside(epsilon: float) -> Channel:
+    """Classes that the prior does not list report themselves."""
+    table = PriorResponse(epsilon, 3, (0, 1)).channel()
+    table[2] = [0.0, 0.0, 1.0]
+    return Channel(table)
 
 
-@_register(KNOWN_GOOD, "half: noise of twice the scale")
-def doubled_noise(epsilon: float) -> Randomizer:
-    """Spends epsilon / 2."""
-    return Randomizer("", "label_ldp", epsilon, [_own_label(Laplace(2.0 / epsilon), [0.0, 1.0])], 2)
+def _named(subjects: dict[str, tuple[str, Maker]]) -> dict[str, tuple[str, Maker]]:
+    def named(name: str, maker: Maker) -> Maker:
+        return lambda epsilon: replace(maker(epsilon), name=name)
+
+    return {name: (note, named(name, maker)) for name, (note, maker) in subjects.items()}
 
 
-@_register(KNOWN_GOOD, "half: per-bit budget epsilon / 4")
-def careful_bits(epsilon: float) -> Randomizer:
-    """A bit vector that counts its changed bits twice."""
-    return Randomizer("", "label_ldp", epsilon, [_own_category(BitVector(epsilon / 2, 3), np.arange(3))], 3)
-
-
-@_register(KNOWN_GOOD, "three quarters: a label and a cell at epsilon / 4 and epsilon / 2")
-def unspent_share(epsilon: float) -> Randomizer:
-    """Two messages that leave a quarter of the budget."""
-    cells, labels = np.divmod(np.arange(8), 2)
-    messages = [_own_label(Laplace(4.0 / epsilon), labels), _own_category(GRR(epsilon / 2, 4), cells, round=2)]
-    return Randomizer("", "ldp", epsilon, messages, 8)
-
-
-@_register(KNOWN_GOOD, "nothing: noise alone")
-def pure_noise(epsilon: float) -> Randomizer:
-    """A report that does not depend on the value."""
-    return Randomizer("", "ldp", epsilon, [_own_label(Laplace(1.0), [0.0, 0.0])], 2)
-
-
-@_register(KNOWN_GOOD, "all: PrivUnitG on unit vectors")
-def unit_gradients(epsilon: float) -> Randomizer:
-    """The valid counterpart of short_gradients."""
-    vectors = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    return Randomizer("", "ldp", epsilon, [_own_direction(PrivUnitG(epsilon, 2), vectors)], len(vectors))
-
-
-@_register(KNOWN_GOOD, "all: LPCT's table of votes")
-def honest_votes(epsilon: float) -> Randomizer:
-    """The valid counterpart of tree_on_raw_labels."""
-    return randomizer_of(LPCT(depth=1, noise="per_user"), epsilon)
+#: Name -> (what is wrong, function of the claimed epsilon).
+KNOWN_BAD: dict[str, tuple[str, Maker]] = _named(
+    {
+        "halved_noise": (
+            "Laplace noise of half the scale that the sensitivity needs",
+            _of_labels(lambda epsilon: Laplace(1.0 / epsilon), np.array([-1.0, 1.0])),
+        ),
+        "spent_twice": (
+            "the whole budget spent on the label and again on the cell",
+            lambda epsilon: _label_and_cell(epsilon, 1.0, epsilon),
+        ),
+        "krr_per_attribute": (
+            "KRR per attribute: every attribute gets the whole budget",
+            lambda epsilon: replace(randomizer_of(KRR(budget="per_attribute"), epsilon), claimed=epsilon),
+        ),
+        "sgd_per_tensor_linear": (
+            "private SGD, linear model: epsilon once for each of 2 parameter tensors",
+            _per_tensor(3, 1),
+        ),
+        "sgd_per_tensor_network": (
+            "private SGD, one hidden layer: epsilon once for each of 4 parameter tensors",
+            _per_tensor(6, 2, 2, 1),
+        ),
+        "short_gradients": (
+            "gradients shorter than 1 into PrivUnitG, which proves nothing for them",
+            _directions(ShortPrivUnitG, [1.0, 0.0], [-1.0, 0.0], [0.7, 0.0], [-0.7, 0.0]),
+        ),
+        "pglm_root_n": ("PGLM: the variance of the summed noise grows with sqrt(n) instead of n", _pglm_root_n),
+        "bits_at_epsilon": (
+            "bit vector with epsilon instead of epsilon / 2 per bit",
+            _of_category("label_ldp", lambda epsilon: BitVector(2 * epsilon, 3)),
+        ),
+        "grr_truth_squared": (
+            "GRR with weight e^(2 epsilon) for the truth",
+            _of_category("ldp", lambda epsilon: GRR(2 * epsilon, 4)),
+        ),
+        "tree_on_raw_labels": ("a tree grown from raw labels, with private votes in its leaves", _tree_on_raw_labels),
+        "shared_noise": (
+            "noise reused across users by a fixed seed; every report alone is private",
+            _shared_noise,
+        ),
+        "staircase_half_a_step": (
+            "staircase noise for half the range of the labels",
+            _of_labels(lambda epsilon: Staircase(epsilon, 1.0)),
+        ),
+        "piecewise_without_halving": (
+            "piecewise mechanism with epsilon in the place of epsilon / 2",
+            _of_labels(lambda epsilon: Piecewise(2.0 * epsilon)),
+        ),
+        "hybrid_without_halving": (
+            "hybrid mechanism with epsilon in the place of epsilon / 2",
+            _of_labels(lambda epsilon: Hybrid(2.0 * epsilon)),
+        ),
+        "levels_truth_squared": (
+            "randomised levels with weight e^(2 epsilon) for the truth",
+            _of_labels(lambda epsilon: levels_channel(2.0 * epsilon)),
+        ),
+        "bins_truth_squared": (
+            "RR-on-bins with weight e^(2 epsilon) for the own bin",
+            _of_labels(lambda epsilon: rr_on_bins(2.0 * epsilon, _PRIOR)),
+        ),
+        "unbiased_between_neighbours": (
+            "unbiased channel whose ratio is bounded between neighbouring labels alone",
+            _of_labels(lambda epsilon: optimal_unbiased(2.0 * epsilon, _PRIOR)),
+        ),
+        "prior_response_outside": (
+            "RRWithPrior whose unlisted classes report themselves",
+            _of_labels(_prior_response_outside, np.arange(3)),
+        ),
+        "one_hot_of_sensitivity_one": (
+            "noisy one-hot vector with the scale of sensitivity 1",
+            _of_labels(lambda epsilon: Laplace(1.0 / epsilon, 2.0), np.eye(3)),
+        ),
+        "subset_truth_squared": (
+            "subset selection with weight e^(2 epsilon) for the truth",
+            _of_labels(lambda epsilon: SubsetSelection(2.0 * epsilon, 4, 2), np.arange(4)),
+        ),
+    }
+)
+#: Name -> (what is spent, function of the claimed epsilon).
+KNOWN_GOOD: dict[str, tuple[str, Maker]] = _named(
+    {
+        "doubled_noise": (
+            "half: noise of twice the scale",
+            _of_labels(lambda epsilon: Laplace(2.0 / epsilon), np.array([0.0, 1.0])),
+        ),
+        "careful_bits": (
+            "half: per-bit budget epsilon / 4",
+            _of_category("label_ldp", lambda epsilon: BitVector(epsilon / 2, 3)),
+        ),
+        "unspent_share": (
+            "three quarters: a label and a cell at epsilon / 4 and epsilon / 2",
+            lambda epsilon: _label_and_cell(epsilon, 4.0, epsilon / 2),
+        ),
+        "pure_noise": (
+            "nothing: noise alone",
+            lambda epsilon: _of("ldp", epsilon, message(Laplace(1.0), np.zeros(2))),
+        ),
+        "unit_gradients": (
+            "all: PrivUnitG on unit vectors",
+            _directions(PrivUnitG, [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]),
+        ),
+        "honest_votes": (
+            "all: LPCT's table of votes",
+            lambda epsilon: randomizer_of(LPCT(depth=1, noise="per_user"), epsilon),
+        ),
+    }
+)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpbench.audit.losses import message_losses
 from lpbench.privacy import MODELS, Mechanism
@@ -52,6 +54,40 @@ class Message:
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
         return message_losses(self.mechanism, self.inputs)
+
+
+def repeat(value: ArrayLike, n: int) -> np.ndarray:
+    """The same record for n users: ndarray of shape (n, ...)."""
+    return np.repeat(np.asarray(value)[None], n, axis=0)
+
+
+def message(mechanism: Any, inputs: ArrayLike, purpose: str = "label", **axes: int) -> Message:
+    """A message that is the mechanism on the value's input, on randomness of the named stream."""
+    values = np.asarray(inputs)
+
+    def send(value: int, n: int, streams: Streams) -> np.ndarray:
+        return np.asarray(mechanism.randomize(repeat(values[value], n), streams.generator(purpose, **axes)))
+
+    return Message(mechanism, values, send)
+
+
+@dataclass(frozen=True)
+class ExactLoss:
+    """Result of an exact audit.
+
+    Attributes
+    ----------
+    epsilon : float
+        Exact epsilon over all protected values.
+    pair : (int, int)
+        Listed values that attain it, or come closest: the one that makes the report more likely, and the other.
+    attained : float
+        Loss of that pair.
+    """
+
+    epsilon: float
+    pair: tuple[int, int]
+    attained: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,3 +169,14 @@ class Randomizer:
     def _sample_chunk(self, value: int, n: int, streams: Streams) -> np.ndarray:
         sent = [np.asarray(message.send(value, n, streams), dtype=np.float64) for message in self.messages]
         return np.hstack([report.reshape(n, -1) for report in sent]) if sent else np.zeros((n, 1))
+
+
+def exact_loss(randomizer: Randomizer) -> ExactLoss:
+    """Return the exact epsilon of a randomizer, both directions of every pair of neighbouring values included."""
+    losses = randomizer.losses
+    if losses.size == 0 or not randomizer.neighbours.any():
+        return ExactLoss(0.0, (0, 0), 0.0)
+    pair = np.unravel_index(np.argmax(losses), losses.shape)
+    attained = float(losses[pair])
+    epsilon = attained if randomizer.supremum is None else randomizer.supremum
+    return ExactLoss(float(epsilon), (int(pair[0]), int(pair[1])), attained)

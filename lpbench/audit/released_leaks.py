@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import Randomizer, message
 from lpbench.privacy import Channel
-from lpbench.seeds import Streams
 
 
 def unary_keeps_other_bit(epsilon: float) -> Randomizer:
@@ -48,12 +47,7 @@ def _two_bits(epsilon: float, own: float, other: float) -> Randomizer:
 
 
 def _channel(epsilon: float, table: np.ndarray) -> Randomizer:
-    mechanism = Channel(table)
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        return mechanism.randomize(np.full(n, value), streams.generator("report"))
-
-    return Randomizer("", "ldp", epsilon, [Message(mechanism, np.arange(len(table)), send)], len(table))
+    return Randomizer("", "ldp", epsilon, [message(Channel(table), np.arange(len(table)), "report")], len(table))
 
 
 def noisy_labels(y: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from lpbench.audit.empirical import LowerBound, lower_bound
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import MUTANTS, MutantRow, mutant_row
+from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue

@@ -12,9 +12,9 @@ from typing import Literal
 
 from lpbench.audit import released_leaks
 from lpbench.audit.empirical import lower_bound
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD
 from lpbench.audit.learner import leak_test
+from lpbench.audit.randomizers import exact_loss
 from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
 

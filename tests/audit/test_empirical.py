@@ -17,9 +17,8 @@ from lpbench.audit.empirical import (
     lower_bound,
     search_pair,
 )
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import Message, Randomizer, exact_loss
 from lpbench.privacy import GRR, Gaussian, Laplace
 from lpbench.seeds import Streams
 

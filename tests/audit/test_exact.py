@@ -6,9 +6,8 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.losses import bit_channel, channel_losses, message_losses
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import Message, Randomizer, exact_loss
 from lpbench.privacy import (
     GRR,
     BitVector,

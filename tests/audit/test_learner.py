@@ -11,7 +11,6 @@ from scipy.stats import binom
 from sklearn.neighbors import KNeighborsClassifier
 
 from lpbench.audit.empirical import lower_bound
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.learner import (
     anytime_lower,
     canary_audit,
@@ -20,7 +19,7 @@ from lpbench.audit.learner import (
     load_learner,
     one_run_epsilon,
 )
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import Message, Randomizer, exact_loss
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy import Channel

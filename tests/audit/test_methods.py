@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import binom
 
 from lpbench.audit import laws, table
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.losses import message_losses
 from lpbench.audit.methods import complaints, findings, sealed_door, settings
+from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.audit.recording import Recording, SealedUsers
 from lpbench.cli.new_method import new_method

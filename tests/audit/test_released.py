@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lpbench.audit.exact import exact_loss
 from lpbench.audit.learner import leak_test
+from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.released_leaks import RANDOMIZERS, PriorOfReports
 from lpbench.errors import ConfigurationError
 from lpbench.papers.released import PAGE, RELEASES, page, release, show_leak
