@@ -114,9 +114,9 @@ def time(folder: Path) -> str:
     total = table.loc["total"]
     hours = total["seconds"] / total["workers"] / 3600
     return (
-        f"The last run of the papers and the baselines took {hours:.1f} hours on {total['workers']:.0f} workers "
-        "of a shared machine, wall-clock time of its blocks\n([per artefact](results/reproduced/timing.csv); "
-        "`lpbench plan` estimates another)."
+        f"The last run (the papers and the baselines) took {hours:.1f} hours: the seconds of its blocks over its "
+        f"{total['workers']:.0f} workers, on a shared\nmachine ([per artefact](results/reproduced/timing.csv)). "
+        "`lpbench plan` estimates any run."
     )
 
 
