@@ -13,7 +13,6 @@ from lpbench.analysis.rates import (
     loglog_slope,
     ratio_of_means,
     slope,
-    spearman,
 )
 from lpbench.analysis.scores import as_text, check_scores, from_text, read_csv, write_csv
 from lpbench.analysis.selection import Selected, Setting, select, selected_of
@@ -63,7 +62,6 @@ __all__ = [
     "selected_of",
     "signed_rank",
     "slope",
-    "spearman",
     "stars",
     "summarise",
     "summary_of",

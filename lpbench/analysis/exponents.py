@@ -72,62 +72,17 @@ def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, 
     return Rate(sampling, gain * r / (beta + d * r), "N eps")
 
 
-def semi_feature_order(n: ArrayLike, epsilon: ArrayLike, *, alpha: float, d: int, n_protected: int) -> np.ndarray:
-    """Minimax order of the excess risk under semi-feature LDP with aligned masks (HistOfTree Theorem 4.2, (10)).
-
-    Parameters
-    ----------
-    n, epsilon : float or ndarray
-        Sample size and budget; they broadcast.
-    alpha : float
-        Hölder exponent.
-    d, n_protected : int
-        Number of features and of protected ones (s*).
-    """
-    n, signal = np.asarray(n, dtype=float), np.expm1(epsilon)
-    private = (n * signal**2) ** (-semi_feature_exponent(alpha, d, n_protected))
-    return np.maximum(private, n ** (-2 * alpha / (2 * alpha + d)))
-
-
 def semi_feature_exponent(alpha: float, d: int, n_protected: int) -> float:
-    """Exponent of n (e^eps - 1)^2 in HistOfTree Theorem 4.2: 2 alpha / (2 alpha + d + s*)."""
+    """Exponent of n (e^eps - 1)^2 in HistOfTree Theorem 4.2, (10): 2 alpha / (2 alpha + d + s*)."""
     return 2 * alpha / (2 * alpha + d + n_protected)
 
 
-def public_data_order(
-    n_private: ArrayLike,
-    n_public: ArrayLike,
-    epsilon: ArrayLike,
-    *,
-    alpha: float,
-    d: int,
-    margin: float,
-    gamma: float,
-) -> np.ndarray:
-    """Minimax order of the excess risk of LDP classification with public data (LPCT Theorem 3, (10)).
-
-    (n_P (e^eps - 1)^2 + n_Q^((2 alpha + 2d) / (2 gamma alpha + d)))^(-alpha (margin + 1) / (2 alpha + 2d)).
-
-    Parameters
-    ----------
-    n_private, n_public, epsilon : float or ndarray
-        n_P, n_Q and the budget; they broadcast.
-    alpha : float
-        Hölder exponent.
-    d : int
-        Dimension.
-    margin : float
-        Margin exponent (called beta in L).
-    gamma : float
-        Relative signal exponent of the public distribution.
-    """
-    signal = np.asarray(n_private, dtype=float) * np.expm1(epsilon) ** 2
-    public = np.asarray(n_public, dtype=float) ** ((2 * alpha + 2 * d) / (2 * gamma * alpha + d))
-    return (signal + public) ** (-alpha * (margin + 1) / (2 * alpha + 2 * d))
-
-
 def public_data_exponents(alpha: float, d: int, margin: float, gamma: float) -> tuple[float, float]:
-    """Exponents of LPCT Theorem 3 in n_P (where private data dominate) and in n_Q (where public data do)."""
+    """Exponents of LPCT Theorem 3 in n_P (where private data dominate) and in n_Q (where public data do).
+
+    The order is (n_P (e^eps - 1)^2 + n_Q^((2 alpha + 2d) / (2 gamma alpha + d)))^-e, e = alpha (margin + 1) /
+    (2 alpha + 2d).
+    """
     gain = alpha * (margin + 1)
     return gain / (2 * alpha + 2 * d), gain / (2 * gamma * alpha + d)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from lpbench.seeds import Streams
 
@@ -92,14 +91,6 @@ def bootstrap(
     values = statistic(bootstrap_means(samples, draws=draws, seed=seed))
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(statistic(np.mean(samples, axis=0))), float(low), float(high))
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Spearman's rank correlation of a curve; NaN for a constant curve."""
-    y = np.asarray(y, dtype=float)
-    if np.ptp(np.round(y, 12)) == 0:
-        return float("nan")
-    return float(stats.spearmanr(x, y).statistic)
 
 
 def ratio_of_means(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lpbench.analysis.ranks import rank_intervals
+from lpbench.analysis.rates import Interval
 
 #: Resamples, and the two-sided level of the intervals.
 DRAWS, LEVEL = 500, 0.05
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and its bootstrap interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 def wins_over(scores: np.ndarray, reference: np.ndarray, *, larger_is_better: bool) -> np.ndarray:

@@ -9,7 +9,6 @@ from lpbench.analysis.rates import (
     loglog_slope,
     ratio_of_means,
     slope,
-    spearman,
 )
 
 # three data sets x three methods, lower is better
@@ -61,11 +60,6 @@ def test_bootstrap_interval_has_the_width_of_the_standard_error():
     se = samples.std(ddof=1) / 20
     assert interval.low < interval.estimate < interval.high
     assert (interval.high - interval.low) / (2 * 1.96 * se) == pytest.approx(1, abs=0.15)
-
-
-def test_spearman():
-    assert spearman([1, 2, 3], [5, 6, 9]) == pytest.approx(1)
-    assert np.isnan(spearman([1, 2, 3], [5, 5, 5]))
 
 
 def test_ratio_of_means_is_exact_for_proportional_scores():

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, is_ranked, write_csv
+from lpbench.analysis import Interval, Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, best_without_privacy
-from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
+from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
@@ -91,7 +91,7 @@ def _rows(
                     continue
                 rng = Streams(0).generator("advice", given=given, users=users, epsilon=epsilon)
                 sums = rank_sum_intervals(table, larger_is_better=larger)
-                first = min(range(len(methods)), key=lambda m: (sums[m].value, report_bits(methods[m], epsilon)))
+                first = min(range(len(methods)), key=lambda m: (sums[m].estimate, report_bits(methods[m], epsilon)))
                 title = [method_title(name, cards) for name in methods]
                 tied = [
                     title[m]
@@ -102,14 +102,15 @@ def _rows(
                 floor = references(floors, sets, here[0][2], epsilon, table.shape[2])
                 non_private = np.array([best.get(s, np.full(table.shape[2], np.nan)) for s in sets])
                 beats = [
-                    win_probability(table[:, first], other, rng, larger_is_better=larger).value
+                    win_probability(table[:, first], other, rng, larger_is_better=larger).estimate
                     for other in (floor, non_private)
                 ]
                 yield {
                     "given": given, "users": users, "epsilon": epsilon, "judged_on": kind, "datasets": len(sets),
                     "methods": len(methods), "method": methods[first], "title": title[first],
                     "ours": any(methods[first] in names for names in builds.values()),
-                    "rank_sum": sums[first].value, "rank_sum_low": sums[first].low, "rank_sum_high": sums[first].high,
+                    "rank_sum": sums[first].estimate,
+                    "rank_sum_low": sums[first].low, "rank_sum_high": sums[first].high,
                     "not_told_apart": "; ".join(tied), "beats_floor": beats[0], "beats_non_private": beats[1],
                     "bits": report_bits(methods[first], epsilon),
                     **_builds(builds, methods, title, sums, table, rng, larger),
@@ -133,14 +134,14 @@ def _builds(
     }
     beats = Interval(np.nan, np.nan, np.nan)
     if all(places.values()):
-        first, second = (min(found, key=lambda m: sums[m].value) for found in places.values())
+        first, second = (min(found, key=lambda m: sums[m].estimate) for found in places.values())
         beats = win_probability(table[:, second], table[:, first], rng, larger_is_better=larger)
     name = "second_beats_first"
-    return {**texts, name: beats.value, f"{name}_low": beats.low, f"{name}_high": beats.high}
+    return {**texts, name: beats.estimate, f"{name}_low": beats.low, f"{name}_high": beats.high}
 
 
 def _with_interval(found: Interval) -> str:
-    return f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}]"
+    return f"{found.estimate:.3g} [{found.low:.3g}, {found.high:.3g}]"
 
 
 def _judges(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, is_ranked, write_csv
+from lpbench.analysis import Interval, Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, Samples, best_without_privacy
-from lpbench.analysis.win_probability import Interval, rank_sum_intervals, win_probability
+from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -123,4 +123,4 @@ def _seconds(folder: Path) -> dict[str, float]:
 
 
 def _named(name: str, interval: Interval) -> dict[str, float]:
-    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -2,10 +2,9 @@
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
 from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
-from lpbench.papers.histoftree.drawings import draw_masks
+from lpbench.papers.histoftree.drawings import draw_masks, draw_semi_feature_rates
 from lpbench.papers.histoftree.errata import ERRATA
 from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
-from lpbench.papers.histoftree.rates import draw_semi_feature_rates
 from lpbench.papers.published_files import stated_claims
 from lpbench.reporting.paper import Output, Paper
 

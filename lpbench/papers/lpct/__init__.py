@@ -8,12 +8,12 @@ from lpbench.papers.lpct.drawings import (
     draw_contours,
     draw_partition,
     draw_pruning,
+    draw_public_data_rates,
     draw_ranges,
     draw_two_partitions,
 )
 from lpbench.papers.lpct.errata import ERRATA
 from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, rank_sums
-from lpbench.papers.lpct.rates import draw_public_data_rates
 from lpbench.papers.published_files import stated_claims
 from lpbench.reporting.paper import Output, Paper
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.causes import CELLS, FILE, best_interpretations, bounds, interpretations_tried, totals
@@ -74,7 +75,8 @@ def _cells(table: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, A
 
 def _printed(row: dict[str, Any]) -> str:
     """One number: where it is, print and ours."""
-    place = [dataset_title(row["dataset"]) if row["dataset"] else "", row["mask"].partition("[")[0]]
+    mask = bare_name(row["mask"])
+    place = [dataset_title(row["dataset"]) if row["dataset"] else "", "" if mask == "all_private" else mask]
     place += [f"ε = {row['epsilon']:g}" if row["epsilon"] != "" else "", f"x = {row['x']}" if row["x"] != "" else ""]
     return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['reproduced']:.3g}"
 

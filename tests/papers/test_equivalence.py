@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbench.analysis.equivalence import equivalent_sizes
+from lpbench.papers.extensions.equivalence import equivalent_sizes
 
 SIZES = np.array([100.0, 200, 400, 800, 1600])
 
