@@ -15,7 +15,7 @@ from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import REPRODUCED, RUNS
-from lpbench.selectors import parse_selector
+from lpbench.selectors import Selector, parse_selector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +193,9 @@ def _guarantee(row: dict[str, Any], seed: int) -> str:
     from lpbench.experiments.seeds import method_streams
 
     spec = registry.method(row["method"])
-    dataset, params = parse_selector(row["dataset"])
+    known = row["experiment"] in registry.experiment_names()
+    drawn = registry.experiment(row["experiment"]).data_set(row["dataset"]) if known else Selector.parse(row["dataset"])
+    dataset, params = drawn.name, dict(drawn.params)
     mask, mask_params = parse_selector(row["mask"])
     description = describe(dataset, params)
     if not description.available:
