@@ -69,7 +69,7 @@ def fit_indicators(
         targets[seen] = ((reports == k) - other) / (truth - other)
         moments = Moments((0.0, 1.0), _INDICATOR)
         if public is not None and users.public is not None:
-            known = _of_shown(enrolled, users.public.X, public.predict_proba(users.public.X)[:, k])
+            known = _of_shown(enrolled, users.public.X, public.out_of_bag[:, k])
             targets, moments = targets - known, Moments((-0.5, 0.5), _REMAINDER)
         for some, features in enrolled.blocks(seen):
             moments.add(features, targets[some], noise[some])
