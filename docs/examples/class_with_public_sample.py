@@ -2,7 +2,7 @@
 A class with a public sample
 ============================
 
-Two hundred public rows grow the partition; private users vote on its cells by randomised reports.
+Two hundred public rows grow a partition or a score; private users, who protect everything, send one randomised report.
 """
 
 import numpy as np
@@ -16,6 +16,6 @@ X_public, y_public, X_private, y_private = X[:200], y[:200], X[200:6200], y[200:
 
 for model in (PrivateMajority, LPCT, ResidualScore):
     fitted = model(epsilon=1.0, classes=[0, 1], random_state=0)
-    fitted.fit(X_private, y_private, X_public=X_public, y_public=y_public)
+    fitted.fit(X_private, y_private, mask=[0, 1, 2], X_public=X_public, y_public=y_public)
     accuracy = (fitted.predict(X[6200:]) == y[6200:]).mean()
     print(f"{model.__name__:16} accuracy {accuracy:.3f}, epsilon {fitted.guarantee_.epsilon:g}")
