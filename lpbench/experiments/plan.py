@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lpbench.datasets import describe
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
@@ -21,6 +23,7 @@ from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.method import Method, import_object
 from lpbench.experiments.schema import check_experiment, check_parameters
+from lpbench.problem import Problem
 from lpbench.selectors import Selector
 
 
@@ -73,8 +76,12 @@ class Block:
 
     @cached_property
     def n_points(self) -> int:
-        """Grid points (a problem-dependent entry such as ``all`` counts once)."""
-        return len(expand_grid(self.grid)) + (self.extra_point is not None)
+        """Grid points; what a word such as ``all`` stands for depends on the number of features."""
+        grid = self.grid
+        if any(isinstance(value, str) for values in grid.values() for value in values):
+            X = np.broadcast_to(0.0, (1, self.n_features))
+            grid = import_object(self.estimator)(**self.params).resolve_grid(grid, Problem(X, X[:, 0], X, X[:, 0]))
+        return len(expand_grid(grid)) + (self.extra_point is not None)
 
     @property
     def fits(self) -> int:

@@ -171,7 +171,7 @@ class KRR(TreeRegressor):
     tree_ : CutTree
     """
 
-    costs = (0, 12, 110)
+    costs = (0, 10, 100)
 
     epsilon: float = 1.0
     bins: int = 2

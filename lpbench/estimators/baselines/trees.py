@@ -119,7 +119,7 @@ class ParDT(LabelDT):
     tree_ : CutTree
     """
 
-    costs = (0, 2.7, 250)
+    costs = (0, 2.2, 210)
     uses_mask = True
     protects = "mask"
 

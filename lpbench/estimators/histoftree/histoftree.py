@@ -182,7 +182,7 @@ class HistOfTree(CellRegressor):
         with tight constants ``epsilon``), else ``epsilon``.
     """
 
-    costs = (1100, 0.23, 320)
+    costs = (0, 0.29, 210)
     rounding = "sums as wide as the processor's vectors"
 
     epsilon: float = 1.0
