@@ -109,9 +109,10 @@ def differences(claimed: pd.DataFrame, again: pd.DataFrame, tolerance: float) ->
     found = []
     for (dataset, mask), rows in both[~same].groupby(["dataset", "mask"]):
         first = rows.iloc[0]
+        before, now = float(first["value_claimed"]), float(first["value"])
         found.append(
             f"block {dataset} {mask}: {len(rows)} scores are other ones, the first at epsilon = {first['epsilon']:g}, "
-            f"replication {first['replication']}: claimed {first['value_claimed']!r}, run again {first['value']!r}"
+            f"replication {first['replication']}: claimed {before}, run again {now}"
         )
     return found
 

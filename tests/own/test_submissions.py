@@ -62,6 +62,7 @@ def test_every_score_of_a_block_that_is_run_again_is_compared_to_the_bit():
         other.loc[place, "value"] = np.nextafter(other.loc[place, "value"], 1.0)
         (sentence,) = verify.differences(other, again, 0.0)
         assert "1 scores are other ones" in sentence and other.loc[place, "dataset"] in sentence
+        assert sentence.endswith(f"run again {claimed.loc[place, 'value']}")
         assert verify.differences(other, again, 1e-9) == []
     # a claim without its score in the second run is a difference too
     assert len(verify.differences(claimed, again.iloc[1:], 0.0)) == 1
