@@ -103,12 +103,23 @@ class Curve:
             raise NotRunError(f"{self.method} has no point at x = {x:g}")
         return int(found[0])
 
+    @property
+    def decay(self) -> np.ndarray:
+        """Weights of the curve's exponent, its log-log slope with the sign changed."""
+        return -slope_weights(np.log(self.x))
+
     def between(self, low: float, high: float) -> Curve:
         """The part of the curve with ``low <= x <= high``."""
         keep = (self.x >= low) & (self.x <= high)
         values = None if self.values is None else self.values[:, keep]
         step = None if self.step is None else self.step[keep]
         return replace(self, x=self.x[keep], mean=self.mean[keep], se=self.se[keep], values=values, step=step)
+
+
+def slope_weights(x: np.ndarray) -> np.ndarray:
+    """Weights of the least-squares slope against ``x``."""
+    centred = np.asarray(x, dtype=float) - np.mean(x)
+    return centred / (centred @ centred)
 
 
 def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: str = "oracle") -> list[Curve]:

@@ -61,6 +61,26 @@ def steps(texts: Iterable[str]) -> list[float]:
     return [10.0 ** -len(t.partition(".")[2]) if "." in t else 10.0 ** (len(t) - len(t.rstrip("0"))) for t in texts]
 
 
+def table_cells(letter: str, rows: pd.DataFrame, **columns: object) -> pd.DataFrame:
+    """Published cells of a table's rows under our names; ``columns`` has epsilon and published, and others if any."""
+    datasets = names("dataset", letter)
+    head = {"panel": "", "dataset": [datasets[d, ""] for d in rows["dataset"]], "mask": "", "x": np.nan}
+    return pd.DataFrame(head | {"method": methods_of(letter, rows), "starred": False} | columns)
+
+
+def methods_of(letter: str, rows: pd.DataFrame) -> list[str]:
+    """Our names of the methods of a table's rows."""
+    known = names("method", letter)
+    return [known[key] for key in zip(rows["method"], rows["rule"], strict=True)]
+
+
+def rank_sums_of(letter: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Printed rank sums, with the number of best results where it is printed too."""
+    numbers = {k: rows[k].astype(float).tolist() if k in rows else np.nan for k in ("epsilon", "rank_sum", "wins")}
+    mask = rows["paradigm"].tolist() if "paradigm" in rows else ""
+    return pd.DataFrame({"mask": mask, "method": methods_of(letter, rows)} | numbers)
+
+
 def with_notes(experiment: str, cells: pd.DataFrame) -> pd.DataFrame:
     """Add to published cells the column ``note``: the rows of ``notes.csv`` whose filled-in keys all agree."""
     notes = read("notes.csv")

@@ -90,24 +90,18 @@ def _budgets(line: Curve) -> list[float]:
     return [float(e) for e in line.x if 1 <= e <= 8]
 
 
-def _decay(line: Curve) -> np.ndarray:
-    """Weights of the exponent with which an error falls in n."""
-    centred = np.log(line.x) - np.log(line.x).mean()
-    return -centred / (centred @ centred)
-
-
 @checks("H3", "slopes", above(), every=True)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
     """For every s* the error falls: its exponent in n, the log-log slope with its sign changed, is above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
-        yield Instance(_mask(line), line.cells(), "log_linear", {"weights": _decay(line).tolist()})
+        yield Instance(_mask(line), line.cells(), "log_linear", {"weights": line.decay.tolist()})
 
 
 @checks("H3", "order", above())
 def faster_for_small_masks(results: Evidence) -> Iterator[Instance]:
     """The exponent at the smallest s* exceeds the exponent at the largest."""
     small, *_, large = _by_mask(results, "histoftree/figure2b")
-    weights = [*_decay(small), *-_decay(large)]
+    weights = [*small.decay, *-large.decay]
     name = f"{_mask(small)} against {_mask(large)}"
     yield Instance(name, join([small.cells(), large.cells()]), "log_linear", {"weights": weights})
 

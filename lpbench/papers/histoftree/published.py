@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
-from lpbench.papers.published_files import names, printed_rows, read, steps, with_notes
+from lpbench.papers.published_files import printed_rows, rank_sums_of, read, steps, table_cells, with_notes
 from lpbench.reporting.paper import TableLayout
 
 #: Experiment -> number and budget of the table.
@@ -25,36 +24,21 @@ COLUMNS = {
 def cells(experiment: str) -> pd.DataFrame:
     """Published cells of a table: mean squared errors relative to the non-private tree."""
     rows = _rows("histoftree_tables.csv", experiment)
-    methods, datasets = names("method", "H"), names("dataset", "H")
-    table = pd.DataFrame(
-        {
-            "panel": "",
-            "dataset": [datasets[d, ""] for d in rows["dataset"]],
-            "mask": rows["paradigm"].tolist(),
-            "method": [methods[key] for key in zip(rows["method"], rows["rule"], strict=True)],
-            "epsilon": rows["epsilon"].astype(float).tolist(),
-            "x": np.nan,
-            "published": rows["mse_ratio"].astype(float).tolist(),
-            "step": steps(rows["mse_ratio"]),
-            "starred": (rows["significant"] == "true").tolist(),
-        }
+    table = table_cells(
+        "H",
+        rows,
+        mask=rows["paradigm"].tolist(),
+        epsilon=rows["epsilon"].astype(float).tolist(),
+        published=rows["mse_ratio"].astype(float).tolist(),
+        step=steps(rows["mse_ratio"]),
+        starred=(rows["significant"] == "true").tolist(),
     )
     return with_notes(experiment, table)
 
 
 def rank_sums(experiment: str) -> pd.DataFrame:
     """Printed rank sums of a table."""
-    rows = _rows("histoftree_ranksums.csv", experiment)
-    methods = names("method", "H")
-    return pd.DataFrame(
-        {
-            "mask": rows["paradigm"].tolist(),
-            "method": [methods[key] for key in zip(rows["method"], rows["rule"], strict=True)],
-            "epsilon": rows["epsilon"].astype(float).tolist(),
-            "rank_sum": rows["rank_sum"].astype(float).tolist(),
-            "wins": np.nan,
-        }
-    )
+    return rank_sums_of("H", _rows("histoftree_ranksums.csv", experiment))
 
 
 def _rows(file: str, experiment: str) -> pd.DataFrame:

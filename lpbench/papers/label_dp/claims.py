@@ -52,12 +52,6 @@ def budgets(results: Evidence, panel: str, base: str) -> list[float]:
     return sorted({line.epsilon for line in results.curves(NAME, base, panel=panel)})
 
 
-def decay(line: Curve) -> np.ndarray:
-    """Weights of a curve's exponent, its log-log slope with the sign changed."""
-    centred = np.log(line.x) - np.log(line.x).mean()
-    return -centred / (centred @ centred)
-
-
 def largest(line: Curve) -> Curve:
     """The part at the largest n, where local exponents are fitted."""
     return line.between(line.x[-LARGEST], np.inf)
@@ -65,7 +59,7 @@ def largest(line: Curve) -> Curve:
 
 def exponents(name: str, *terms: tuple[float, Curve], silent: str = "") -> Instance:
     """A weighted sum of exponents."""
-    weights = np.concatenate([factor * decay(line) for factor, line in terms])
+    weights = np.concatenate([factor * line.decay for factor, line in terms])
     cells = join([line.cells() for _, line in terms])
     return Instance(name, cells, "log_linear", {"weights": weights.tolist()}, silent)
 
@@ -170,7 +164,7 @@ def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
     for (panel, methods), model, epsilon in itertools.product(PANELS.items(), ("label_cdp", "cdp"), (0.24, 1.0)):
         line = largest(find(results, panel, methods[model], epsilon))
         free = largest(find(results, panel, "cube_vote" if panel == "classification" else "cube_mean", np.inf))
-        weights = np.concatenate([decay(line), -decay(free)]).tolist()
+        weights = np.concatenate([line.decay, -free.decay]).tolist()
         title = f"{panel}, {'label' if model == 'label_cdp' else 'full'} CDP, ε = {epsilon:g}"
         cells = join([line.cells(), free.cells()])
         yield Instance(title, cells, "gained_or_vanished", {"weights": weights, "vanished": VANISHED})

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from lpbench.analysis.claims import Checks, above, within
-from lpbench.analysis.curves import Curve
+from lpbench.analysis.curves import Curve, slope_weights
 from lpbench.analysis.instances import Instance, difference, join, linear
 from lpbench.errors import NotRunError
 from lpbench.papers.lpct.lines import (
     LPCT,
-    NON_PRIVATE,
     ONLY_P,
     PRUNE,
     RANDOM,
@@ -22,9 +21,9 @@ from lpbench.papers.lpct.lines import (
     lines,
     per_doubling,
     shared_places,
-    slope_weights,
 )
 from lpbench.reporting.evidence import Evidence, Published
+from lpbench.reporting.figures.curves import NON_PRIVATE
 
 checks = Checks()
 

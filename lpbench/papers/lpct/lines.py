@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lpbench.analysis.curves import Curve
+from lpbench.analysis.curves import Curve, slope_weights
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence
 from lpbench.selectors import parse_selector
 
 LPCT, ONLY_P, ONLY_Q = "lpct_max_edge", "lpct_p", "lpct_q"
 PRUNE, RANDOM = "lpct_prune_max_edge", "lpct_random"
-NON_PRIVATE = 512.0
 
 
 def lines(results: Evidence, name: str, base: str, *, panel: str | None = None) -> list[Curve]:
@@ -48,9 +47,3 @@ def shared_places(*curves: Curve) -> Iterator[tuple[float, list[int]]]:
 def per_doubling(x: np.ndarray) -> np.ndarray:
     """Weights of the least-squares slope against the logarithm to base 2."""
     return slope_weights(np.log2(x))
-
-
-def slope_weights(x: np.ndarray) -> np.ndarray:
-    """Weights of the least-squares slope."""
-    centred = np.asarray(x, dtype=float) - np.mean(x)
-    return centred / (centred @ centred)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lpbench.papers.published_files import names, printed_rows, read, steps, with_notes
+from lpbench.papers.published_files import names, printed_rows, rank_sums_of, read, steps, table_cells, with_notes
 from lpbench.reporting.paper import TableLayout
 
 #: Columns of tables 2 and 3.
@@ -30,29 +30,25 @@ def sizes() -> pd.DataFrame:
     rows = read("lpct_table1.csv")
     datasets = names("dataset", "L")
     parts = [
-        pd.DataFrame(
-            {
-                "panel": size,
-                "dataset": [datasets[d, ""] for d in rows["dataset"]],
-                "mask": "",
-                "method": "",
-                "epsilon": np.nan,
-                "x": np.nan,
-                "published": rows[size].astype(float).tolist(),
-                "starred": False,
-            }
-        )
+        pd.DataFrame({"panel": size, "dataset": [datasets[d, ""] for d in rows["dataset"]], "mask": "", "method": "",
+                      "epsilon": np.nan, "x": np.nan, "published": rows[size].astype(float).tolist(), "starred": False})
         for size in ("n_private", "n_public", "n_features")
-    ]
+    ]  # fmt: skip
     return with_notes("lpct/table1", pd.concat(parts, ignore_index=True))
 
 
 def accuracies() -> pd.DataFrame:
     """Published cells of table 2."""
     rows = read("lpct_table2.csv")
-    values = [float(v or "nan") for v in rows["accuracy"]]
-    table = _cells(rows, values, rows["epsilon"].astype(float).tolist(), (rows["best"] == "true").tolist())
-    return with_notes("lpct/table2", table.assign(step=steps(rows["accuracy"])))
+    table = table_cells(
+        "L",
+        rows,
+        epsilon=rows["epsilon"].astype(float).tolist(),
+        published=[float(v or "nan") for v in rows["accuracy"]],
+        step=steps(rows["accuracy"]),
+        starred=(rows["best"] == "true").tolist(),
+    )
+    return with_notes("lpct/table2", table)
 
 
 def seconds() -> pd.DataFrame:
@@ -61,26 +57,9 @@ def seconds() -> pd.DataFrame:
     values = pd.Series([float(v or "nan") for v in rows["seconds"]], index=rows.index)
     reference = values[rows["method"] == "CT-W"].set_axis(rows.loc[rows["method"] == "CT-W", "dataset"])
     divisor = reference.loc[rows["dataset"]].to_numpy()
-    table = _cells(rows, (values / divisor).tolist(), 2.0, False)
-    return with_notes("lpct/table3", table.assign(step=np.array(steps(rows["seconds"])) / divisor))
-
-
-def _cells(
-    rows: pd.DataFrame, values: list[float], epsilon: float | list[float], starred: bool | list[bool]
-) -> pd.DataFrame:
-    methods, datasets = names("method", "L"), names("dataset", "L")
-    return pd.DataFrame(
-        {
-            "panel": "",
-            "dataset": [datasets[d, ""] for d in rows["dataset"]],
-            "mask": "",
-            "method": [methods[key] for key in zip(rows["method"], rows["rule"], strict=True)],
-            "epsilon": epsilon,
-            "x": np.nan,
-            "published": values,
-            "starred": starred,
-        }
-    )
+    step = np.array(steps(rows["seconds"])) / divisor
+    table = table_cells("L", rows, epsilon=2.0, published=(values / divisor).tolist(), step=step)
+    return with_notes("lpct/table3", table)
 
 
 def points(experiment: str) -> pd.DataFrame:
@@ -125,17 +104,7 @@ def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 def rank_sums() -> pd.DataFrame:
     """Printed rank sums of table 2."""
-    rows = read("lpct_ranksums.csv")
-    methods = names("method", "L")
-    return pd.DataFrame(
-        {
-            "mask": "",
-            "method": [methods[key] for key in zip(rows["method"], rows["rule"], strict=True)],
-            "epsilon": rows["epsilon"].astype(float).tolist(),
-            "rank_sum": rows["rank_sum"].astype(float).tolist(),
-            "wins": rows["wins"].astype(float).tolist(),
-        }
-    )
+    return rank_sums_of("L", read("lpct_ranksums.csv"))
 
 
 PUBLISHED: dict[str, Callable[[], pd.DataFrame]] = {
