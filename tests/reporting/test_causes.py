@@ -118,6 +118,20 @@ def test_a_configuration_borrows_no_number_from_another(results):
     assert (one["cells"], one["compared"]) == (120, 100)
 
 
+def test_what_was_found_after_the_fact_is_counted_beside_the_last_configuration(results):
+    """Of the aligned cells of KRR eight were run in every step; those of Building are ruled out."""
+    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"default": ()})
+    steps = (CANDIDATES.steps[0], dataclasses.replace(CANDIDATES.steps[1], support="found"), *CANDIDATES.steps[2:])
+    paper = dataclasses.replace(
+        PAPER, totals=(total,), interpretations=(dataclasses.replace(CANDIDATES, steps=steps),), bounds=PAPER.bounds[:1]
+    )
+    default, found = totals([paper], results)
+    assert (default["met"], found["met"]) == (0, 8) and found["configuration"].startswith(
+        "default, with what was found"
+    )
+    assert default["excluded"] == found["excluded"] == 12
+
+
 def test_each_number_outside_has_the_best_supported_cause_or_none(results, tmp_path):
     """Hist meets nothing; ParDT would be met at half of its error, which a reading that was found gives."""
     total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"default": ()})

@@ -104,6 +104,7 @@ def _total(row: dict[str, Any], cards: Mapping[str, Method]) -> dict[str, Any]:
         "configuration": row["configuration"],
         "numbers": f"{row['met']} of {row['cells']}",
         "absent": row["cells"] - row["compared"],
+        "excluded": row["excluded"],
         "share": share,
         "within": f"{100 * share:.0f} %",
         "tolerance": _tolerance(row["tolerance"], row["relative"]),
