@@ -78,16 +78,13 @@ class ExactLoss:
     Attributes
     ----------
     epsilon : float
-        Exact epsilon over all protected values.
+        Exact epsilon over the listed values.
     pair : (int, int)
-        Listed values that attain it, or come closest: the one that makes the report more likely, and the other.
-    attained : float
-        Loss of that pair.
+        Those that attain it: the one that makes the report more likely, and the other.
     """
 
     epsilon: float
     pair: tuple[int, int]
-    attained: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +107,6 @@ class Randomizer:
         Failure probability of the promise.
     neighbours : boolean ndarray of shape (n_values, n_values)
         Pairs that the promise covers; by default all.
-    supremum : float, optional
-        Exact epsilon over *all* protected values, where the listed ones only approach it.
-    public_bits : float
-        Bits of what is sent in the clear because it is not protected.
-    bits_down : float
-        Bits that everybody receives.
-    keep : {"rows", "sums", "counts"}
-        Whether the curator needs every report, or their sums or counts of categories alone.
     """
 
     name: str
@@ -127,10 +116,6 @@ class Randomizer:
     n_values: int
     delta: float = 0.0
     neighbours: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
-    supremum: float | None = None
-    public_bits: float = 0.0
-    bits_down: float = 0.0
-    keep: str = "rows"
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -153,7 +138,7 @@ class Randomizer:
     @property
     def bits_up(self) -> float:
         """Bits of the payload of all rounds, as the wire format packs them, without padding to whole bytes."""
-        return self.public_bits + sum(payload_bits(message.fields) for message in self.messages)
+        return sum(payload_bits(message.fields) for message in self.messages)
 
     def sample(self, value: int, n: int, streams: Streams) -> np.ndarray:
         """Return the transcripts of ``n`` independent users who hold the given value: ndarray of shape (n, k).
@@ -175,8 +160,6 @@ def exact_loss(randomizer: Randomizer) -> ExactLoss:
     """Return the exact epsilon of a randomizer, both directions of every pair of neighbouring values included."""
     losses = randomizer.losses
     if losses.size == 0 or not randomizer.neighbours.any():
-        return ExactLoss(0.0, (0, 0), 0.0)
+        return ExactLoss(0.0, (0, 0))
     pair = np.unravel_index(np.argmax(losses), losses.shape)
-    attained = float(losses[pair])
-    epsilon = attained if randomizer.supremum is None else randomizer.supremum
-    return ExactLoss(float(epsilon), (int(pair[0]), int(pair[1])), attained)
+    return ExactLoss(float(losses[pair]), (int(pair[0]), int(pair[1])))

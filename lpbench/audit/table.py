@@ -144,7 +144,7 @@ def audit(kind: str, name: str, samples: int, seed: int) -> Row:
     if randomizer.messages:
         bound = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
     if spent is None:
-        sizes = randomizer.rounds, randomizer.bits_up, randomizer.bits_down
+        sizes = randomizer.rounds, randomizer.bits_up, 0.0
         return Row(
             name, randomizer.model, randomizer.claimed, exact.epsilon, bound.epsilon, bound.confidence, *sizes,
             randomizer.delta, randomizer.note,

@@ -1,8 +1,6 @@
 """Collecting the reports of a round: in any order, in chunks, at several places; what is wrong is refused and counted.
 
-A collector keeps either the reports themselves (methods whose curator needs each of them, such as the labels a tree is
-grown from), or their sums (votes), or how often each category was reported. Sums and counts are exact whole numbers, so
-that neither the order of arrival nor the way in which collectors are merged changes a single bit of them.
+Neither the order of arrival nor the way in which collectors are merged changes a bit of what they hold.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import numpy as np
 
 from lpbench.deployment.wire import VERSION, Envelope, open_envelope
 from lpbench.errors import LpbenchError
-from lpbench.privacy.payload import Field, Integers, payload_bytes, unpack
+from lpbench.privacy.payload import Field, payload_bytes, unpack
 
 #: Why a report may be refused.
 REASONS = {
@@ -30,9 +28,6 @@ REASONS = {
     "duplicate": "the user has already reported in this round",
     "impossible": "contradicts what the user's public features say",
 }
-
-#: Sums are kept in multiples of this; discrete noise on a coarser grid (a power of two) is summed without rounding.
-SUM_STEP = 2.0**-30
 
 
 class ProtocolError(LpbenchError, ValueError):
@@ -51,14 +46,11 @@ class Round:
         Digest of the broadcast that the reports answer; of each user's own, where questions differ.
     fields : tuple of Field
         The payload.
-    keep : {"rows", "sums", "counts"}
-        Whether reports are kept one by one or added up, or their categories counted (fields that are ``Integers``).
     """
 
     number: int | Mapping[int, int]
     campaign: bytes | Mapping[int, bytes]
     fields: tuple[Field, ...]
-    keep: str = "rows"
 
     def number_of(self, user: int) -> int | None:
         """Round of a user; None: the user was not asked."""
@@ -98,16 +90,10 @@ class Collector:
         possible: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     ):
         self.round, self.shard, self.n_shards = round, shard, n_shards
-        if round.keep == "counts" and not all(isinstance(f, Integers) for f in round.fields):
-            raise ValueError("only whole numbers can be counted; keep rows or sums")
         self._secret, self._possible = secret, possible
         self._length = payload_bytes(round.fields)
         self._tags: dict[int, bytes] = {}
         self._rows: dict[int, np.ndarray] = {}
-        # Where the counts of each column begin; with sums and rows a column has one entry.
-        sizes = [f.size if isinstance(f, Integers) and round.keep == "counts" else 1 for f in round.fields]
-        self._first = np.cumsum([0, *np.repeat(sizes, [f.columns for f in round.fields])])
-        self._sums = np.zeros(self._first[-1], dtype=object)
         self.rejected: Counter[str] = Counter()
 
     @property
@@ -154,7 +140,6 @@ class Collector:
         if self._possible is not None and legal.any():
             users = np.array([e.user for e in envelopes], dtype=np.uint64)
             possible[legal] = self._possible(users[legal], values[legal])
-        counted = np.zeros(len(envelopes), dtype=bool)
         for i, (place, envelope) in enumerate(opened):
             known = self._tags.get(envelope.user)
             if not legal[i]:
@@ -164,15 +149,8 @@ class Collector:
             elif known is not None:
                 reasons[place] = "replayed" if known == envelope.tag else "duplicate"
             else:
-                counted[i] = True
                 self._tags[envelope.user] = envelope.tag
-                if self.round.keep == "rows":
-                    self._rows[envelope.user] = values[i]
-        if self.round.keep == "sums" and counted.any():
-            self._sums = self._sums + _exact_sum(values[counted])
-        elif self.round.keep == "counts":
-            places = values[counted].astype(np.int64) + self._first[:-1]
-            self._sums = self._sums + np.bincount(places.ravel(), minlength=self._sums.size).astype(object)
+                self._rows[envelope.user] = values[i]
 
     def merge(self, other: Collector) -> None:
         """Take over what another collector of the same round has counted.
@@ -192,38 +170,15 @@ class Collector:
             )
         self._tags |= other._tags
         self._rows |= other._rows
-        self._sums = self._sums + other._sums
         self.rejected += other.rejected
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the users, increasing, and their reports: ndarrays of shapes (n,), (n, columns)."""
         users = np.array(sorted(self._rows), dtype=np.uint64)
         values = [self._rows[int(user)] for user in users]
-        return users, np.array(values).reshape(len(users), len(self._sums))
-
-    def sums(self) -> np.ndarray:
-        """Return the sums of the reports: ndarray of shape (columns,)."""
-        return np.array([float(total) for total in self._sums]) * SUM_STEP
-
-    def counts(self) -> np.ndarray:
-        """Return how often each category was reported, column after column: int64 ndarray."""
-        return self._sums.astype(np.int64)
+        return users, np.array(values).reshape(len(users), sum(f.columns for f in self.round.fields))
 
     def state(self) -> tuple:
         """Everything that a refused report must not change, in comparable form."""
         rows = tuple((user, row.tobytes()) for user, row in sorted(self._rows.items()))
-        return tuple(sorted(self._tags.items())), rows, tuple(self._sums)
-
-    def memory(self) -> dict[str, int]:
-        """Bytes that the curator must hold, by purpose: what was reported, and who has reported."""
-        per_user = 8 + 8  # user number and tag
-        kept = len(self._rows) * len(self._sums) if self.round.keep == "rows" else len(self._sums)
-        return {"reports": 8 * kept, "users": per_user * len(self._tags)}
-
-
-def _exact_sum(values: np.ndarray) -> np.ndarray:
-    """Sum over users as Python integers, in multiples of SUM_STEP: exact, so that the order never matters."""
-    steps = np.rint(values / SUM_STEP)
-    if np.abs(steps).max() < 2**62 / len(steps):
-        return steps.astype(np.int64).sum(axis=0).astype(object)
-    return np.array([sum(int(s) for s in column) for column in steps.T], dtype=object)
+        return tuple(sorted(self._tags.items())), rows

@@ -26,13 +26,10 @@ class Progress:
         Last round answered; 0: none.
     campaign : str
         Hexadecimal digest of the broadcast answered last.
-    promised : tuple of float
-        Budgets of later rounds, announced in the first.
     """
 
     round: int = 0
     campaign: str = ""
-    promised: tuple[float, ...] = ()
 
 
 class Ledger:
@@ -141,5 +138,4 @@ class Ledger:
 
 
 def _progress_of(entry: Any) -> Progress:
-    promised = tuple(check_number("promised", budget, least=0) for budget in entry["promised"])
-    return Progress(check_whole("round", entry["round"]), bytes.fromhex(entry["campaign"]).hex(), promised)
+    return Progress(check_whole("round", entry["round"]), bytes.fromhex(entry["campaign"]).hex())

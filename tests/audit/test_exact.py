@@ -99,13 +99,6 @@ def test_only_neighbours_count():
     assert exact_loss(Randomizer("", "ldp", 0.0, [], 2)).epsilon == 0
 
 
-def test_a_supremum_that_is_only_approached():
-    mechanism = Exponential.for_budget(1.0)
-    message = Message(mechanism, np.array([[3.0, 0.0], [2.0, 1.0]]), lambda v, n, streams: np.zeros(n))
-    loss = exact_loss(Randomizer("", "label_cdp", 1.0, [message], 2, supremum=mechanism.epsilon))
-    assert loss.attained < loss.epsilon == 1.0
-
-
 def test_what_cannot_be_audited_says_so():
     class Odd(Mechanism):
         epsilon = bits = 1.0

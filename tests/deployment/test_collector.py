@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbench.deployment.collector import REASONS, SUM_STEP, Collector, ProtocolError, Round
+from lpbench.deployment.collector import REASONS, Collector, ProtocolError, Round
 from lpbench.deployment.wire import VERSION, seal, user_token
 from lpbench.privacy.payload import GridPoints, Integers, Reals, pack
 
@@ -17,8 +17,8 @@ def report(user, values=(3, 1.5, 0.25, -2.0), number=1, campaign=CAMPAIGN, field
     return seal(campaign, number, user, payload, user_token(secret, user))
 
 
-def collector(keep="rows", number=1, campaign=CAMPAIGN, **options):
-    return Collector(Round(number, campaign, FIELDS, keep), SECRET, **options)
+def collector(number=1, campaign=CAMPAIGN, **options):
+    return Collector(Round(number, campaign, FIELDS), SECRET, **options)
 
 
 GOOD = report(1)
@@ -39,9 +39,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("reason", BAD)
-@pytest.mark.parametrize("keep", ["rows", "sums"])
-def test_each_wrong_report_is_refused_with_its_reason_and_changes_nothing(reason, keep):
-    place = collector(keep)
+def test_each_wrong_report_is_refused_with_its_reason_and_changes_nothing(reason):
+    place = collector()
     assert place.add([GOOD]) == [""]
     before = place.state()
     for bad in BAD[reason]:
@@ -74,53 +73,21 @@ def random_reports(n, seed=0):
     return values, [report(i, row) for i, row in enumerate(values)]
 
 
-@pytest.mark.parametrize("keep", ["rows", "sums"])
-def test_order_chunks_and_merging_change_no_bit(keep):
+def test_order_chunks_and_merging_change_no_bit():
     values, reports = random_reports(300)
-    states, sums = [], []
+    states = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         shards = 1 + seed
-        places = [collector(keep, shard=s, n_shards=shards) for s in range(shards)]
+        places = [collector(shard=s, n_shards=shards) for s in range(shards)]
         for chunk in np.array_split(rng.permutation(300), 1 + 10 * seed):
             for s, place in enumerate(places):
                 assert set(place.add(reports[i] for i in chunk if i % shards == s)) <= {""}
         for other in rng.permutation(places[1:]):
             places[0].merge(other)
         states.append(places[0].state())
-        sums.append(places[0].sums())
     assert all(state == states[0] for state in states)
-    if keep == "sums":
-        np.testing.assert_array_equal(sums[0], sums[-1])
-        np.testing.assert_array_equal(sums[0][[0, 2, 3]], values.sum(axis=0)[[0, 2, 3]])
-        assert abs(sums[0][1] - values[:, 1].sum()) <= 300 * SUM_STEP
-    else:
-        np.testing.assert_array_equal(places[0].rows()[1], values)
-
-
-def test_categories_are_counted():
-    rng = np.random.default_rng(3)
-    values, fields = (
-        np.column_stack([rng.integers(0, 5, 200), rng.integers(0, 3, (200, 2))]),
-        (Integers(5), Integers(3, 2)),
-    )
-    reports = [report(i, row, fields=fields) for i, row in enumerate(values)]
-    places = [Collector(Round(1, CAMPAIGN, fields, "counts"), SECRET, shard, 2) for shard in range(2)]
-    for shard, place in enumerate(places):
-        assert set(place.add(reports[shard::2])) == {""}
-        assert place.add(reports[shard::2][:3]) == ["replayed"] * 3
-    places[0].merge(places[1])
-    expected = [np.bincount(column, minlength=size) for column, size in zip(values.T, (5, 3, 3), strict=True)]
-    np.testing.assert_array_equal(places[0].counts(), np.concatenate(expected))
-    assert places[0].memory()["reports"] == 8 * 11
-    with pytest.raises(ValueError, match="only whole numbers"):
-        Collector(Round(1, CAMPAIGN, FIELDS, "counts"), SECRET)
-
-
-def test_sums_do_not_overflow():
-    place = Collector(Round(1, CAMPAIGN, (Reals(1),), "sums"), SECRET)
-    place.add(report(i, (2.0**52,), fields=(Reals(1),)) for i in range(100))
-    assert place.sums()[0] == 100 * 2.0**52
+    np.testing.assert_array_equal(places[0].rows()[1], values)
 
 
 def test_collectors_that_do_not_fit_are_not_merged():
@@ -133,12 +100,3 @@ def test_collectors_that_do_not_fit_are_not_merged():
         with pytest.raises(ProtocolError, match="different rounds"):
             one.merge(other)
     assert one.accepted == 1
-
-
-def test_memory_does_not_grow_with_the_sums():
-    _, reports = random_reports(50)
-    rows, sums = collector("rows"), collector("sums")
-    rows.add(reports)
-    sums.add(reports)
-    assert rows.memory() == {"reports": 50 * 4 * 8, "users": 50 * 16}
-    assert sums.memory() == {"reports": 4 * 8, "users": 50 * 16}

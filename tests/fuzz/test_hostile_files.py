@@ -346,7 +346,7 @@ def test_ledgers(place, mutate):
     from lpbench.deployment.ledger import Ledger
 
     path = place.shop.cache / "ledger.json"
-    honest = {"spent": 0.5, "progress": {"p": {"round": 1, "campaign": "ab", "promised": [0.5]}}}
+    honest = {"spent": 0.5, "progress": {"p": {"round": 1, "campaign": "ab"}}}
     path.write_bytes(mutate.raw(json.dumps(mutate.content(honest)).encode()))
 
     def spend():

@@ -6,12 +6,10 @@ import numpy as np
 
 #: Weights are added in two parts of this many bits, each of them exactly by floating-point sums.
 _BITS = 31
-#: Numbers added at once: 2^21 parts below 2^31 stay below 2^52.
-_MOST = 1 << 21
 
 
 class ExactSums:
-    """Sums of int64 weights in cells, of any size."""
+    """Sums of whole numbers in cells, of any size."""
 
     def __init__(self, n_cells: int):
         # total = high * 2^31 + low with 0 <= low < 2^31: exact far beyond 64 bits
@@ -21,24 +19,6 @@ class ExactSums:
     def n_cells(self) -> int:
         """Number of cells."""
         return self._low.size
-
-    def add(self, cells: np.ndarray, weights: np.ndarray | None = None) -> None:
-        """Add weights (None: ones), one per entry of ``cells``; both of shape (n,)."""
-        for start in range(0, cells.size, _MOST):
-            part = slice(start, start + _MOST)
-            here = cells[part]
-            if weights is None:
-                self._low += np.bincount(here, minlength=self.n_cells)
-            else:
-                self._add_part(here, np.asarray(weights[part], dtype=np.int64))
-            self._carry()
-
-    def _add_part(self, cells: np.ndarray, weights: np.ndarray) -> None:
-        high = weights >> _BITS
-        low = weights - (high << _BITS)
-        self._low += np.bincount(cells, weights=low, minlength=self.n_cells).astype(np.int64)
-        if high.any():
-            self._high += np.bincount(cells, weights=high, minlength=self.n_cells).astype(np.int64)
 
     def add_rows(self, rows: np.ndarray) -> None:
         """Add whole numbers, one row per user: floats of shape (m, n_cells), m below 2^11, of size below 2^83."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.deployment.collector import SUM_STEP
 from lpbench.deployment.streams.draws import SlicedStreams
 from lpbench.deployment.streams.exact import ExactSums
 from lpbench.errors import PrivacyError
@@ -17,6 +16,8 @@ from lpbench.privacy.spending import Spending, numeric_bits
 from lpbench.privacy.users import same_content
 from lpbench.seeds import Streams
 
+#: Sums are kept in multiples of this; discrete noise on a coarser grid (a power of two) is summed without rounding.
+SUM_STEP = 2.0**-30
 #: Entries of reports that are in memory at once: the temporaries stay in the processor's cache.
 _ENTRIES = 1 << 18
 #: Reports whose real numbers are added at once without overflow, whatever a malicious user sends.
@@ -26,8 +27,8 @@ _ROWS = 1 << 10
 class SumStream:
     """Sums of the reports of any number of users to one question.
 
-    Sums are whole multiples of ``SUM_STEP``, as those of :class:`~lpbench.deployment.collector.Collector`: the order of
-    the reports, their chunks and the way in which streams are merged do not change a bit of them.
+    Sums are whole multiples of ``SUM_STEP``: the order of the reports, their chunks and the way in which streams are
+    merged do not change a bit of them.
 
     Parameters
     ----------
