@@ -1,4 +1,4 @@
-"""What ``lpbench audit`` does with ``--learner``, ``--library`` and ``--released``: audits of other people's code."""
+"""What ``lpbench audit`` does with ``--learner`` and ``--released``: audits of other people's code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from lpbench.errors import CellTimeout, ConfigurationError, DataError
 
 def run(
     learner: str | None,
-    library: str | None,
     released: str | None,
     epsilon: float,
     protects: str,
@@ -17,13 +16,11 @@ def run(
     seed: int,
     timeout: float,
 ) -> int:
-    """Audit the one of the three that is named, at the claimed epsilon, and return the exit code."""
+    """Audit the one of the two that is named, at the claimed epsilon, and return the exit code."""
     if not 0 < epsilon < float("inf"):
         raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
     if learner:
         return _learner(learner, epsilon, protects, reports, seed, timeout)
-    if library:
-        return _library(library, epsilon, seed)
     return _released(released or "", epsilon, seed)
 
 
@@ -61,21 +58,6 @@ def _learner(name: str, epsilon: float, protects: str, reports: Sequence[str], s
         print(late)
     print(f"{name}: {'VIOLATED' if violated else 'no violation found'}; claims {kind} privacy at epsilon {epsilon:g}")
     return int(violated)
-
-
-def _library(name: str, epsilon: float, seed: int) -> int:
-    """Audit ``library/name``, or every randomizer of a library, and return 1 if one exceeds epsilon."""
-    from lpbench.audit.adapters import LIBRARIES, RANDOMIZERS, audit_library
-
-    keys = [key for key in RANDOMIZERS if key.startswith(f"{name}/")] if name in LIBRARIES else [name]
-    rows = [audit_library(key, epsilon, seed=seed) for key in keys]
-    for row in rows:
-        print(
-            f"{row.library} {row.version} {row.name}: {row.verdict}; claims epsilon {row.epsilon:g}, loses at least "
-            f"{row.lower_bound:.4g} (confidence {100 * (1 - row.failure):.6g} %)"
-            + (f"; {row.note}" if row.note else "")
-        )
-    return int(any(row.verdict == "exceeds" for row in rows))
 
 
 def _released(name: str, epsilon: float, seed: int) -> int:

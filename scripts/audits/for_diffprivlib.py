@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.adapters.registry import DELTA, FIRST, N_CATEGORIES, SECOND, Report, adapts
+from scripts.audits.registry import DELTA, FIRST, N_CATEGORIES, SECOND, Report, adapts
 
 
 def _diffprivlib(name: str, delta: float = 0.0, note: str = "", **options: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lpbench.audit.adapters.registry import FIRST, N_CATEGORIES, N_SLOTS, SECOND, Report, adapts
+from scripts.audits.registry import FIRST, N_CATEGORIES, N_SLOTS, SECOND, Report, adapts
 
 
 def _pure(name: str, note: str = "") -> Callable[..., Callable[[float], Report]]:

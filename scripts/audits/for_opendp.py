@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lpbench.audit.adapters.registry import DELTA, FIRST, N_CATEGORIES, SECOND, Report, adapts
+from scripts.audits.registry import DELTA, FIRST, N_CATEGORIES, SECOND, Report, adapts
 
 
 def _opendp() -> Any:

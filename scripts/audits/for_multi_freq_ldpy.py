@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.adapters.registry import FIRST, N_CATEGORIES, SECOND, Report, adapts
+from scripts.audits.registry import FIRST, N_CATEGORIES, SECOND, Report, adapts
 
 
 def _multi(name: str, path: str, *options: Any) -> None:
