@@ -261,15 +261,15 @@ def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) ->
     return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
 
 
-def floor_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str]:
-    """Print the floor beside each single cell: the same replications of the method that learns nothing from features.
+def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str]:
+    """Print the constant baseline of each single cell: the same replications of the method that uses no feature.
 
     What the store does not hold is computed here; it takes a fraction of a second.
 
     Returns
     -------
     dict
-        Folder of the cell -> the floor's score; cells without one are left out.
+        Folder of the cell -> the baseline's score; cells without one are left out.
     """
     from lpbench.reporting.tables.text import print_score
 

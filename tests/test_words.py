@@ -12,7 +12,15 @@ def test_the_project_uses_the_terms_of_the_field(capsys):
 
 @pytest.mark.parametrize(
     "text",
-    ["the Second build of it", "are not told\napart", "20 points of 0.01", "an interview", "two heats", "a rival's"],
+    [
+        "the Second build of it",
+        "are not told\napart",
+        "20 points of 0.01",
+        "an interview",
+        "two heats",
+        "a rival's",
+        "beats the\nfloor",
+    ],
 )
 def test_a_word_of_the_list_is_found(text):
     assert len(list(find(text))) == 1

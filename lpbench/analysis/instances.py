@@ -49,7 +49,7 @@ class Cells:
 
     @property
     def means(self) -> np.ndarray:
-        """Means over the replications, without the last bits of the sum: prints that are equal stay equal."""
+        """Means over the replications, without rounding error of the sum: prints that are equal stay equal."""
         return significant(self.samples.mean(axis=0), 12)
 
     def __add__(self, other: Cells) -> Cells:

@@ -73,13 +73,13 @@ def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> Non
 
     from lpbench.analysis import write_csv
     from lpbench.experiments import catalogue
-    from lpbench.pipeline import floor_scores
+    from lpbench.pipeline import baseline_scores
     from lpbench.reporting.plain_table import PlainTable
     from lpbench.reporting.tables.text import print_score
 
     if not cells:
         return
-    baselines, rows = floor_scores(cells, results_dir), []
+    baselines, rows = baseline_scores(cells, results_dir), []
     for cell in cells:
         table = cell.summary
         if table is None or table.empty:

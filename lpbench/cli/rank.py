@@ -38,7 +38,7 @@ COMMITTED = ROOT / "results" / REPRODUCED
 @click.command(epilog="Next: lpbench export rank/METHOD/regression --selection fair; lpbench submit METHOD")
 @click.argument("method", type=options.NameOf("method"))
 @click.option("--experiment", "experiments", multiple=True, type=options.NameOf("experiment"), metavar="NAME",
-              help="Ranked in; repeat for more.  [default: the field's of its task]")  # fmt: skip
+              help="Ranked in; repeat for more.  [default: the comparison of its task]")  # fmt: skip
 @options.choice("--selection", ("fair", "oracle"), "fair")
 @click.option("--epsilon", "budgets", multiple=True, type=float, metavar="E", help="Budget; repeat for more.  [all]")
 @click.option("--quick", is_flag=True, help=f"The budget {QUICK:g} alone.")
@@ -48,10 +48,10 @@ def command(
     method: str, experiments: Sequence[str], selection: str, budgets: Sequence[float], quick: bool,
     workers: int | None, results: Path,
 ) -> int:  # fmt: skip
-    """Rank a method among all methods of the field.
+    """Rank a method among all compared methods.
 
     METHOD is a name, module:Class, or a CSV of predictions. It runs alone, on the splits and seeds of the others,
-    whose scores are the committed ones; oracle: its best grid point, with hindsight.
+    whose scores are the committed ones; oracle: its best grid point on the test rows.
     """
     if quick and budgets:
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
@@ -245,7 +245,11 @@ def _seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
 def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str, larger: bool) -> None:
     """A line for each mask and budget."""
     own = ranks[ranks["own"]]
-    what = "one setting or private selection" if selection == "fair" else "best grid points, WITH HINDSIGHT"
+    what = (
+        "one setting or private selection"
+        if selection == "fair"
+        else "oracle selection: best grid points on the test rows"
+    )
     print(f"{method.title} in {experiment.name}, {int(own['datasets'].min())} data sets, {what}")
     if method.privacy == "label_ldp":
         print("it protects the label alone; most others here protect features, too, and are at a disadvantage")
@@ -253,10 +257,10 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
     print(f"epsilon  rank [95 %] of n         won:lost  {beside} constant, best non-private  bits  s a fit  first")
     for row in own.itertuples():
         here = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
-        rivals = here[~here["own"]]
+        others = here[~here["own"]]
         place = f"{row.rank:.1f} [{row.low:.1f}, {row.high:.1f}] of {row.of}"
         against = f"{row.constant:.3g}, {row.non_private:.3g}"
         print(
-            f"{row.epsilon:<8g} {place:<25}{rivals['wins'].sum()}:{rivals['losses'].sum():<8}"
+            f"{row.epsilon:<8g} {place:<25}{others['wins'].sum()}:{others['losses'].sum():<8}"
             f"{against:<38}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}"
         )

@@ -136,7 +136,7 @@ def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
 
 
 def _rounded(arguments: Any) -> Any:
-    """Arguments of a statistic in 12 digits: the last bits of a logarithm are the processor's."""
+    """Arguments of a statistic in 12 digits: rounding of a logarithm depends on the processor."""
     if isinstance(arguments, dict):
         return {name: _rounded(value) for name, value in arguments.items()}
     if isinstance(arguments, list):

@@ -118,7 +118,7 @@ def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
     }
 
 
-def test_sealed_sets_judge_both_builds(tmp_path):
+def test_sealed_sets_judge_both_versions(tmp_path):
     """On other scores than real ones: the experiment of the sealed sets is run once, by somebody else."""
     second = "residual_score[variant=second]"
     planted = {
@@ -139,7 +139,7 @@ def test_sealed_sets_judge_both_builds(tmp_path):
     assert row["second_beats_first_low"] == "1.0"
     assert row["method"] == second and row["ours"]
     assert (
-        "Smallest rank sum, public features and sample: ours at ε = 1, 4. Our second build beside the first: "
+        "Smallest rank sum, public features and sample: ours at ε = 1, 4. Version 2 of our methods beside version 1: "
         "better at ε = 1; worse at ε = 4."
     ) in read_advice(tmp_path).remark
 
@@ -152,20 +152,20 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
     assert ("public sample", "any number", "1", "CalibratedScore") == table.rows[6][:4]
     assert table.remark.startswith(
         "Smallest rank sum, public features: ours at ε = 1; Ridge on randomised response at ε = 4. "
-        "Our second build beside the first: worse at ε = 1; not told apart at ε = 4. "
+        "Version 2 of our methods beside version 1: worse at ε = 1; not significantly different at ε = 4. "
         "Smallest rank sum, public sample: ours at ε = 1; PublicForest at ε = 4. "
         "Smallest rank sum, public features and sample: ours at ε = 1, 4. "
-        "Our second build beside the first: worse at ε = 1, 4. Candidates"
+        "Version 2 of our methods beside version 1: worse at ε = 1, 4. Candidates"
     )
     assert set(PAPER.advice) <= set(PAPER.outputs)
 
 
-def test_advice_that_compared_no_builds_is_still_read(tmp_path):
+def test_advice_that_compared_no_versions_is_still_read(tmp_path):
     advise("field/classification", CLASSES, tmp_path)
     path = tmp_path / FILE
     rows = pd.read_csv(path, keep_default_na=False)
     rows.drop(columns=[name for name in rows if name.startswith("second_beats_first")]).to_csv(path, index=False)
-    assert "second build" not in read_advice(tmp_path).remark.partition("Candidates")[0]
+    assert "Version 2" not in read_advice(tmp_path).remark.partition("Candidates")[0]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from lpbench.privacy import PublicSample, Users
 class PublicForest(LocalClassifier):
     """Forests on the public sample, weighted by their out-of-bag likelihood; see :class:`PublicScore`.
 
-    The score from which :class:`lpbench.estimators.ResidualScore` starts, and the floor that asking private users
+    The score from which :class:`lpbench.estimators.ResidualScore` starts, and the baseline that asking private users
     has to beat.
 
     Parameters

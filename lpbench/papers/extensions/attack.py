@@ -29,7 +29,7 @@ def write_attack(experiment: Experiment, summary: Summary, cards: Mapping[str, M
     Returns
     -------
     list of Path
-        Empty without scores of a floor.
+        Empty without scores of a constant.
     """
     table = summary.table
     rows = table[(table["selection"] == "tuning_free") & table["mean"].notna()]

@@ -2,8 +2,8 @@
 
 An experiment's ``settings.advice`` says for each mask which choices it can answer: what a user may read beside
 privatised labels. Methods that read more are no candidates. Candidates are chosen fairly: at a setting fixed without
-test rows, or at one that privatised reports chose. The best has the smallest rank sum on sets kept for conclusions, or
-on sealed ones.
+test rows, or at one that privatised reports chose. The best has the smallest rank sum on sealed data sets, else on
+held-out ones.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ GIVEN = {
 #: Users from which a data set counts as large.
 MANY = 1500
 USERS = {"any number": (0, np.inf), f"under {MANY}": (0, MANY), f"{MANY} or more": (MANY, np.inf)}
-#: How many of the methods that are not told apart the page names.
+#: How many of the methods that are not significantly different the page names.
 NAMED = 3
 #: Columns that may be empty.
 TEXTS = ("not_told_apart", "first_build", "second_build")
-#: Before and after the second development.
+#: Versions of our methods that are compared: before and after their second development.
 BUILDS = ("first", "second")
 #: Kinds of data sets that advice is judged on, the first that there are.
 JUDGED_ON = ("sealed", "conclusions", "development")
@@ -126,7 +126,7 @@ def _builds(
     rng: np.random.Generator,
     larger: bool,
 ) -> dict[str, object]:
-    """Rank sums of both builds of our methods, and the probability that the second's best beats the first's best."""
+    """Rank sums of both versions of our methods, and the probability that the best of version 2 beats that of 1."""
     places = {build: [methods.index(name) for name in builds.get(build, ()) if name in methods] for build in BUILDS}
     texts = {
         f"{build}_build": "; ".join(f"{title[m]}: {_with_interval(sums[m])}" for m in found)
@@ -210,8 +210,8 @@ def read_advice(folder: Path) -> PlainTable | None:
     return PlainTable(
         "Labels are private. Find what else is known of users, how many they are, and the budget of each: use the "
         "method beside it.",
-        ("public", "users", "ε", "use", "rank sum [95 %]", "not told apart from", "beats the floor",
-         "beats the best without privacy", "bits", "judged on (sets)", "first build", "second build"),
+        ("public", "users", "ε", "use", "rank sum [95 %]", "not significantly different", "beats the constant",
+         "beats the best without privacy", "bits", "judged on (sets)", "version 1", "version 2"),
         entries,
         _conclusion(rows),
     )  # fmt: skip
@@ -256,16 +256,16 @@ def _share(value: float) -> str:
 
 
 def _second(rows: pd.DataFrame) -> str:
-    """How the second build does beside the first, where both are candidates; nothing where no build was compared."""
+    """How version 2 does beside version 1, where both are candidates; nothing where none was compared."""
     if "second_beats_first" not in rows:
         return ""
     both = rows[rows["second_beats_first"].notna()]
     if both.empty:
         return ""
     better, worse = both["second_beats_first_low"] > 0.5, both["second_beats_first_high"] < 0.5
-    outcomes = {"better": better, "worse": worse, "not told apart": ~better & ~worse}
+    outcomes = {"better": better, "worse": worse, "not significantly different": ~better & ~worse}
     said = [f"{word} at ε = {', '.join(both.loc[where, 'epsilon'])}" for word, where in outcomes.items() if where.any()]
-    return f" Our second build beside the first: {'; '.join(said)}."
+    return f" Version 2 of our methods beside version 1: {'; '.join(said)}."
 
 
 def _conclusion(rows: pd.DataFrame) -> str:
@@ -283,7 +283,7 @@ def _conclusion(rows: pd.DataFrame) -> str:
     return " ".join(parts) + (
         " Candidates read no more than what is public in their row, and their setting was fixed without test rows or "
         "chosen by privatised reports. Rank sums are over data sets, 1 the best on each, with bootstrap intervals over "
-        "sets and splits. Not told apart: the 95 % interval of the probability that the named method does better "
-        "than the other on a random split of a random set reaches down to one half. The builds are our methods "
-        "before and after their second development, with their rank sums; they are told apart by the same interval."
+        "sets and splits. Not significantly different: the 95 % interval of the probability that the named method is "
+        "better than the other on a random split of a random set reaches down to one half. Versions 1 and 2 are "
+        "our methods before and after their second development, with their rank sums, compared by the same interval."
     )

@@ -104,7 +104,7 @@ def score_table(
 
 
 def references(floors: Samples, sets: Sequence[str], mask: str, epsilon: float, n: int) -> np.ndarray:
-    """Replications of the floor, one row a data set; it is the same under every mask."""
+    """Replications of the constant, one row a data set; it is the same under every mask."""
     rows = []
     for name in sets:
         found = [v for k, v in floors.items() if k[1] == name and k[4] == epsilon and k[0] != NON_PRIVATE]

@@ -84,7 +84,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
 
 
 def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Colour and marker by method; the floor and the references in grey, without markers."""
+    """Colour and marker by method; constants and references in grey, without markers."""
     looks: dict[tuple[str, str], dict[str, Any]] = {}
     private = [c for c in columns if not is_constant(c) and not is_reference(c)]
     known = looks_of(parse_selector(c.method)[0] for c in private)

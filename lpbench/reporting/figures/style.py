@@ -25,12 +25,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from lpbench.files import atomic_write
 from lpbench.reporting.figures.slim import slim
 
-#: Okabe and Ito's colours: told apart by people with any common colour blindness (yellow is left out, too pale).
+#: Okabe and Ito's colours: distinguishable with any common colour blindness (yellow is left out, too pale).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 GREY = "#7F7F7F"
-#: Colour of methods that no paper has, told apart by their markers.
+#: Colour of methods that no paper has, distinguished by their markers.
 OWN = "#882255"
 #: Budgets at the ends of the scale of their colours; beyond it nothing is private any more, and black.
 _BUDGETS = (0.25, 16.0)
@@ -195,8 +195,8 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
 def _settle(figure: Figure) -> None:
     """Fix the places of all axes, rounded.
 
-    The last bits of what the layout's solver finds depend on where its objects lie in memory, and names inside an SVG
-    file are made from all bits.
+    Rounding in the layout's solver depends on where its objects lie in memory, and names inside an SVG file are made
+    from all digits.
     """
     engine = figure.get_layout_engine()
     if engine is not None:
