@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -120,6 +121,12 @@ class Submission:
     def badge(self) -> str:
         """A key of :data:`BADGES`."""
         return self.checks[-1]["badge"] if self.checks else "stated"
+
+    @property
+    def cost(self) -> tuple[float, dict[float, float]]:
+        """Seconds of one fit, and bits of a user's reports by budget, from the last check that ran the code."""
+        found: dict[str, Any] = next((c["cost"] for c in reversed(self.checks) if c.get("cost")), {"bits": {}})
+        return found.get("seconds", math.nan), {float(e): bits for e, bits in found["bits"].items()}
 
     @property
     def words(self) -> str:

@@ -6,11 +6,13 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from lpbench.audit import table
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
+from lpbench.experiments.alone import at_one_setting
 from lpbench.submission.blocks import plan_of, scores_of
 from lpbench.testing import METHOD_CHECKS
 
@@ -19,13 +21,23 @@ SAMPLES = 100_000
 
 
 def findings(asked: dict[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
-    """Contract, audit, mutants, then the drawn blocks; ``wrong`` is empty where a step found nothing."""
+    """Contract, audit, mutants, cost, then the drawn blocks; ``wrong`` is empty where a step found nothing."""
     name = asked["name"]
     yield {"step": "rounding", "wrong": "", "rounding": catalogue.method(name).estimator_class.rounding}
     for check, run in METHOD_CHECKS.items():
         yield {"step": f"contract, {check}", "wrong": _failed(lambda run=run: run(name))}
     yield {"step": "audit", "wrong": _failed(lambda: _audit(name))}
-    blocks = plan_of(catalogue.method(name), asked["experiment"])
+    method = catalogue.method(name)
+    blocks = plan_of(method, asked["experiment"])
+    entries = [entry for plan in blocks.values() for entry in plan.entries]
+    groups = catalogue.experiment(asked["experiment"]).groups
+    budgets = sorted({float(e) for group in groups if not group.panel for e in group.epsilon})
+    model = at_one_setting(method).build()
+    cost = {
+        "seconds": float(f"{median(entry.wanted.work_of_a_fit for entry in entries):.5g}"),
+        "bits": {f"{epsilon:g}": table.bits_of(model, epsilon) for epsilon in budgets},
+    }
+    yield {"step": "cost", "wrong": "", "cost": cost}
     for block in asked["drawn"]:
         scores = scores_of(blocks, [block], folder, None)
         rows = scores.astype(object).to_dict("split")["data"]

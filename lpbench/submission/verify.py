@@ -59,7 +59,8 @@ def verify(
     -------
     dict
         The entry of ``verified.json``: ``badge``, ``wrong`` (sentences), ``drawn``, ``blocks``, ``seed``,
-        ``detection``, ``isolation``, ``when``, ``lpbench``, ``commit``, ``seconds``, ``digest``.
+        ``detection``, ``isolation``, ``when``, ``lpbench``, ``commit``, ``seconds``, ``digest``, ``cost`` (of one fit
+        and of a user's reports at each budget; empty where the code was not run).
     """
     start = time.monotonic()
     seed = secrets.randbits(63) if seed is None else seed
@@ -90,7 +91,7 @@ def verify(
         },
         "isolation": {"by": run.by, **run.isolation}, "same libraries": libraries,
         "when": datetime.now(UTC).isoformat(timespec="seconds"), "lpbench": lpbench.__version__, "commit": git_commit(),
-        "seconds": round(time.monotonic() - start, 1), "digest": submission.digest,
+        "seconds": round(time.monotonic() - start, 1), "digest": submission.digest, "cost": run.cost,
     }  # fmt: skip
 
 
@@ -153,6 +154,8 @@ class _Run:
         Of these blocks, columns of ``claimed.csv``.
     rounding : str
         See :class:`lpbench.estimators.base.LocalEstimator`.
+    cost : dict
+        ``seconds`` of one fit, and ``bits`` by budget.
     unfinished : str
         Why it ended early, if it did.
     """
@@ -163,6 +166,7 @@ class _Run:
     drawn: list[str] = field(default_factory=list)
     scores: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
     rounding: str = ""
+    cost: dict[str, Any] = field(default_factory=dict)
     unfinished: str = ""
 
 
@@ -192,11 +196,18 @@ def _read(run: _Run, lines: Sequence[dict[str, Any]], drawn: Sequence[str]) -> N
     run.wrong = [f"{line['step']}: {line['wrong']}" for line in lines if line["wrong"]]
     blocks = {str(line["block"]): line["scores"] for line in lines if line["step"] == "block"}
     run.rounding = next((str(line["rounding"]) for line in lines if line["step"] == "rounding"), "")
+    run.cost = next((_numbers(line["cost"]) for line in lines if line["step"] == "cost"), {})
     run.drawn = [block for block in drawn if block in blocks]
     rows = [row for block in run.drawn for row in blocks[block]]
     run.scores = pd.DataFrame(rows, columns=COLUMNS).astype({"epsilon": float, "value": float})
     steps = {line["step"] for line in lines}
     if not run.unfinished and (
-        run.drawn != list(drawn) or not steps >= {"audit", *(f"contract, {c}" for c in CONTRACT)}
+        run.drawn != list(drawn) or not steps >= {"audit", "cost", *(f"contract, {c}" for c in CONTRACT)}
     ):
         run.unfinished = "a step is missing from the isolated run"
+
+
+def _numbers(cost: dict[str, Any]) -> dict[str, Any]:
+    """The cost as numbers, whatever the submitted code wrote there."""
+    bits = {f"{float(epsilon):g}": float(value) for epsilon, value in cost["bits"].items()}
+    return {"seconds": float(cost["seconds"]), "bits": bits}

@@ -82,6 +82,7 @@ def test_findings_that_are_not_whole_verify_nothing():
     blocks, steps = ["a m"], [f"contract, {check}" for check in METHOD_CHECKS]
     rows = [["a", "m", 1.0, 0, "mse", 0.5]]
     lines = [{"step": s, "wrong": ""} for s in [*steps, "audit"]]
+    lines.append({"step": "cost", "wrong": "", "cost": {"seconds": 0.1, "bits": {"1": 64}}})
     lines.append({"step": "block", "wrong": "", "block": "a m", "scores": rows})
     whole = verify._Run()
     verify._read(whole, lines, blocks)

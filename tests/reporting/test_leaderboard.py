@@ -179,7 +179,7 @@ def test_the_readmes_picture_says_the_finding():
     assert not re.search(r"\d", words) and (ROOT / path).is_file()
 
 
-def submitted(folder, value, checks=(), sets=("abalone", "red_wine")):
+def submitted(folder, value, checks=(), sets=("abalone", "red_wine"), replications=6):
     """A submission whose every score is ``value``."""
     place = folder / "my_means"
     (place / "methods").mkdir(parents=True)
@@ -187,12 +187,13 @@ def submitted(folder, value, checks=(), sets=("abalone", "red_wine")):
     (place / "methods" / "my_means.yaml").write_text(method + "estimator: my_means.MyMeans\nreference: A paper\n")
     about = "name: my_means\nauthors: [A]\nlicence: MIT\npaper: A\nexperiment: extensions/tuning_free_regression\n"
     (place / "submission.yaml").write_text(about + "guarantee: {}\nlpbench: '1'\nseed: 1\n")
-    rows = [f"{d},aligned,{e},{r},mse,{value}" for d in sets for e in (1.0, 2.0) for r in range(6)]
+    rows = [f"{d},aligned,{e},{r},mse,{value}" for d in sets for e in (1.0, 2.0) for r in range(replications)]
     (place / "claimed.csv").write_text("\n".join(["dataset,mask,epsilon,replication,metric,value", *rows]) + "\n")
     found = Submission(place)
     for badge in checks:
         found.add({"badge": badge, "when": "2026-11-23T00:00:00", "lpbench": "1", "commit": "c", "blocks": 2,
-                   "drawn": ["abalone aligned"], "digest": found.digest})  # fmt: skip
+                   "drawn": ["abalone aligned"], "digest": found.digest,
+                   "cost": {"seconds": 0.2, "bits": {"1": 7}}})  # fmt: skip
     return Submission(place)
 
 
@@ -208,6 +209,7 @@ def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_
         assert row.badge.startswith(badge) and row.paper == "A paper"
         assert row.command == "lpbench verify submission results/submissions/my_means"
         assert np.isnan(row.rank) if badge == "refuted" else row.rank == 2.0
+        assert (row.work, row.bits) == (0.2, 7.0) if checks else np.isnan([row.work, row.bits]).all()
         first = next(r for r in shown if r.method == "residual_gp")
         assert first.rank == 1.0 and first.badge == PACKAGE
     assert "1 of 2 blocks" in submitted(tmp_path / "once more", 1.5, ("verified",)).words
@@ -219,6 +221,13 @@ def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_
         "private_mean",
         "krr",
     ]
+
+
+def test_a_submission_of_other_replications_undoes_no_rank(tmp_path):
+    found = board([entry(tmp_path / "run")], cards(), unknown, {}, [submitted(tmp_path, 1.5, replications=3)])
+    shown = [r for r in found if r.selection == "fair" and r.protects == "label and protected features"]
+    assert shown and not np.isnan([r.rank for r in shown]).any()
+    assert {r.rank for r in shown if r.method == "my_means"} == {2.0}
 
 
 def test_a_badge_is_of_the_files_that_were_checked(tmp_path):

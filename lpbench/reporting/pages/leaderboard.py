@@ -76,7 +76,7 @@ class Line:
         set, over data sets where there are several.
     work, bits : float
         Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's small world, what is
-        shown in the clear left out); NaN where they are not known.
+        shown in the clear left out); of a submission as its verification found them; NaN where they are not known.
     sets : int
         Data sets behind the row.
     experiment : str
@@ -159,16 +159,24 @@ def board(
         found = best_without_privacy(_samples(by_name[name], "oracle"), larger)
         best |= {(name, dataset): values for dataset, values in found.items()}
     badges: dict[str, str] = {}
+    sent: dict[tuple[str, float], float] = {}
     for one in submitted:
         experiment = str(one.about["experiment"])
         if experiment in by_name and by_name[experiment].summary is not None:
             badges[one.name], cards = one.words, {**cards, one.name: one.method}
+            seconds, of_budgets = one.cost
+            work = {**work, one.name: seconds}
+            sent |= {(one.name, epsilon): value for epsilon, value in of_budgets.items()}
             for (dataset, mask, epsilon), rows in one.claimed.groupby(["dataset", "mask", "epsilon"]):
                 cell = _Cell(rows.sort_values("replication")["value"].to_numpy(), experiment, rows["metric"].iloc[0])
                 groups.setdefault((one.method.task, mask, epsilon, "fair"), {})[dataset, one.name] = cell
+
+    def bits_of(method: str, epsilon: float) -> float:
+        return sent.get((method, epsilon), math.nan) if method in badges else bits(method, epsilon)
+
     lines: list[Line] = []
     for key, cells in sorted(groups.items()):
-        lines += _lines(key, cells, cards, bits, work, best, badges)
+        lines += _lines(key, cells, cards, bits_of, work, best, badges)
     return lines
 
 
@@ -202,13 +210,13 @@ def _lines(
     models = _models(methods, cards)
     refuted = {m for m, words in badges.items() if words.startswith("refuted")}
     for model, members in models.items():
-        places = _places(cells, [m for m in members if m not in refuted], datasets, whole, badges, larger)
+        places = _places(cells, [m for m in members if m not in refuted], datasets, whole, larger)
         for method in members:
             card = card_of(method, cards)
             mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
             references = {d: best.get((cell.experiment, d)) for d, cell in mine.items()}
             shared = (task, in_words(parse_selector(mask)[0]) if mask else "–", epsilon, selection)
-            cost = (work.get(method, math.nan), bits(method, epsilon) if method not in badges else math.nan)
+            cost = (work.get(method, math.nan), bits(method, epsilon))
             rows = [(d, [d]) for d in mine]
             together = [d for d in mine if mine[d].experiment == whole]
             if len(together) > 1:
@@ -279,51 +287,37 @@ def _change(pairs: Sequence[tuple[np.ndarray, np.ndarray]], larger: bool) -> flo
 
 
 def _places(
-    cells: Mapping[tuple[str, str], _Cell],
-    members: Sequence[str],
-    datasets: Sequence[str],
-    whole: str,
-    badges: Mapping[str, str],
-    larger: bool,
+    cells: Mapping[tuple[str, str], _Cell], members: Sequence[str], datasets: Sequence[str], whole: str, larger: bool
 ) -> dict[tuple[str, str], tuple[float, float, float]]:
-    """Rank of each method on each data set, and on average over those of an experiment, with its interval.
+    """Rank of each method on each data set, and on average over all those of an experiment, with its interval.
 
-    A submission that claims fewer data sets than the experiment has is not ranked over all of them.
+    A method without a score on one of these is not ranked over all of them.
     """
-    sets = {d for (d, _), cell in cells.items() if cell.experiment == whole}
-    ranked = {m for (_, m), cell in cells.items() if cell.experiment == whole}
-    together = [m for m in members if m in ranked and (m not in badges or all((d, m) in cells for d in sets))]
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
-    means: list[list[float]] = []
     for dataset in datasets:
-        here = {m: cells[dataset, m] for m in members if (dataset, m) in cells}
-        if (drawn := _drawn_ranks(list(here.values()), larger)) is None:
-            continue
-        for k, method in enumerate(here):
-            found[method, dataset] = _interval(drawn[:, k])
-        inside = [here[m] for m in together if m in here and here[m].experiment == whole]
-        if len(inside) == len(together) > 1:
-            means.append([cell.values.mean() for cell in inside])
-    if len(means) > 1:
-        rows = zip(*rank_intervals(np.array(means), larger_is_better=larger), strict=True)
-        for method, (mean, low, high) in zip(together, rows, strict=True):
-            found[method, ALL] = (float(mean), float(low), float(high))
+        here = {m: cells[dataset, m].values for m in members if (dataset, m) in cells}
+        if len(here) > 1:
+            drawn = _drawn_ranks(list(here.values()), larger)
+            found |= {(method, dataset): _interval(drawn[:, k]) for k, method in enumerate(here)}
+    inside = {key: cell.values.mean() for key, cell in cells.items() if cell.experiment == whole}
+    sets = sorted({d for d, _ in inside})
+    together = [m for m in members if all((d, m) in inside for d in sets)]
+    if len(together) > 1 and len(sets) > 1:
+        means = np.array([[inside[d, m] for m in together] for d in sets])
+        rows = zip(*rank_intervals(means, larger_is_better=larger), strict=True)
+        found |= {
+            (m, ALL): (float(v), float(low), float(high)) for m, (v, low, high) in zip(together, rows, strict=True)
+        }
     return found
 
 
-def _drawn_ranks(cells: Sequence[_Cell], larger: bool) -> np.ndarray | None:
-    """Ranks in the sample (first row) and in draws over replications, which all methods share; None for a lone method.
-
-    None, too, where replications cannot be paired.
-    """
-    if len(cells) < 2 or len({cell.values.size for cell in cells}) > 1:
-        return None
-    values = np.array([cell.values for cell in cells])
-    size = values.shape[1]
-    if size == 1:
-        return ranks(values.T, larger_is_better=larger)
-    draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
-    means = np.vstack([values.mean(axis=1)[None], values[:, draws].mean(axis=2).T])
+def _drawn_ranks(values: Sequence[np.ndarray], larger: bool) -> np.ndarray:
+    """Ranks in the sample (first row) and in draws over replications, if all methods have the same number of them."""
+    means = np.array([[v.mean() for v in values]])
+    size = values[0].size
+    if size > 1 and all(v.size == size for v in values):
+        draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
+        means = np.vstack([means, np.array(values)[:, draws].mean(axis=2).T])
     return ranks(means, larger_is_better=larger)
 
 
