@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lpbench.cli import black_box, code_audit, options
+from lpbench.cli import black_box, options
+from lpbench.cli.learner import audit_learner
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import ROOT_SEED
 
@@ -48,7 +49,6 @@ class _Audit(click.Command):
 @click.option("--learner", metavar="CLASS", help="Code with fit(X, y), module:Class: docs/audit_code.md.")
 @click.option("--protects", type=_PROTECTED, default="label", metavar="WHAT", help=_PROTECTS)
 @click.option("--reports", multiple=True, metavar="CODE", help="Function of --learner that makes reports; repeatable.")
-@click.option("--released", metavar="NAME", help="Finding of docs/released_code.md, audited again.")
 @click.option("--epsilon", type=float, metavar="X", help="Claim about SUBJECT.")
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
@@ -68,17 +68,15 @@ class _Audit(click.Command):
 @options.results()
 def command(
     subject: Sequence[str], method: Sequence[str], program: str | None, learner: str | None, protects: str,
-    reports: Sequence[str], released: str | None, epsilon: float | None, delta: float,
+    reports: Sequence[str], epsilon: float | None, delta: float,
     renyi: float, values: Sequence[str], samples: int, confidence: float, seed: int, timeout: float,
     figure: Path | None, workers: int, results: Path,
 ) -> int:  # fmt: skip
     """Audit SUBJECT (file.py:function or a table of reports), or every method."""
-    kinds = {"--learner": learner, "--released": released}
-    asked_for = [option for option, name in kinds.items() if name]
-    if asked_for:
-        if len(asked_for) > 1 or subject or program or method:
-            raise ConfigurationError(f"{asked_for[0]} audits one thing; SUBJECT or another option asks for a second")
-        return code_audit.run(learner, released, 1.0 if epsilon is None else epsilon, protects, reports, seed, timeout)
+    if learner:
+        if subject or program or method:
+            raise ConfigurationError("--learner audits one thing; SUBJECT or another option asks for a second")
+        return audit_learner(learner, 1.0 if epsilon is None else epsilon, protects, reports, seed, timeout)
     if subject or program:
         if method:
             raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: one of the two")

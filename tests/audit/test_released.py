@@ -6,26 +6,24 @@ import pytest
 
 from lpbench.audit.learner import leak_test
 from lpbench.audit.randomizers import exact_loss
-from lpbench.audit.released_leaks import RANDOMIZERS, PriorOfReports
 from lpbench.errors import ConfigurationError
-from lpbench.papers.released import PAGE, RELEASES, page, release, show_leak
-from lpbench.paths import ROOT
+from scripts.audits.released import PAGE, RANDOMIZERS, RELEASES, PriorOfReports, page, show_leak
 
 
 @pytest.mark.parametrize("entry", RELEASES, ids=lambda entry: entry.name)
 def test_every_entry_leaks(entry):
-    leaks, evidence = show_leak(entry)
+    leaks, evidence = show_leak(entry.name)
     assert leaks, evidence
 
 
 def test_names_are_unique_and_unknown_ones_are_refused():
     assert len({entry.name for entry in RELEASES}) == len(RELEASES)
     with pytest.raises(ConfigurationError, match="must be one of lpct-partition"):
-        release("nothing")
+        show_leak("nothing")
 
 
 def test_the_page_is_current():
-    assert (ROOT / PAGE).read_text(encoding="utf-8") == page()
+    assert PAGE.read_text(encoding="utf-8") == page()
 
 
 def test_exact_losses_of_the_rebuilt_errors():
@@ -39,4 +37,4 @@ def test_exact_losses_of_the_rebuilt_errors():
 
 
 def test_the_valid_counterpart_passes_the_leak_test():
-    assert leak_test(PriorOfReports, 1.0, ["lpbench.audit.released_leaks.noisy_labels"]) is None
+    assert leak_test(PriorOfReports, 1.0, ["scripts.audits.released.noisy_labels"]) is None

@@ -1,4 +1,4 @@
-"""What ``lpbench audit`` does with ``--learner`` and ``--released``: audits of other people's code."""
+"""What ``lpbench audit --learner`` does: audits of other people's training code."""
 
 from __future__ import annotations
 
@@ -7,25 +7,10 @@ from collections.abc import Sequence
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
 
 
-def run(
-    learner: str | None,
-    released: str | None,
-    epsilon: float,
-    protects: str,
-    reports: Sequence[str],
-    seed: int,
-    timeout: float,
-) -> int:
-    """Audit the one of the two that is named, at the claimed epsilon, and return the exit code."""
+def audit_learner(name: str, epsilon: float, protects: str, reports: Sequence[str], seed: int, timeout: float) -> int:
+    """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
     if not 0 < epsilon < float("inf"):
         raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
-    if learner:
-        return _learner(learner, epsilon, protects, reports, seed, timeout)
-    return _released(released or "", epsilon, seed)
-
-
-def _learner(name: str, epsilon: float, protects: str, reports: Sequence[str], seed: int, timeout: float) -> int:
-    """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
     from lpbench.audit.learner import PROVES, Protects, canary_audit, inference_audit, leak_test, load_learner
     from lpbench.experiments.limits import time_limit
 
@@ -58,14 +43,3 @@ def _learner(name: str, epsilon: float, protects: str, reports: Sequence[str], s
         print(late)
     print(f"{name}: {'VIOLATED' if violated else 'no violation found'}; claims {kind} privacy at epsilon {epsilon:g}")
     return int(violated)
-
-
-def _released(name: str, epsilon: float, seed: int) -> int:
-    """Show an entry of the registry of released code, audit its re-implementation, and return 1 if it leaks."""
-    from lpbench.papers.released import release, show_leak
-
-    entry = release(name)
-    leaks, evidence = show_leak(entry, epsilon, seed)
-    print(f"{entry.paper}, {entry.repository} ({entry.commit}), {entry.place}: {entry.fact}")
-    print(f"{entry.leak}: {'VIOLATED' if leaks else 'no violation found'}; {evidence}")
-    return int(leaks)
