@@ -27,6 +27,12 @@ def test_pages_name_files_that_exist(page):
     assert [path for path in sorted(named) if not list(ROOT.glob(path))] == []
 
 
+def test_the_architecture_names_modules_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    modules = {path.name for path in (ROOT / "lpbench").rglob("*.py")}
+    assert set(re.findall(r"`(\w+\.py)`", text)) <= modules
+
+
 def test_every_page_of_the_documentation_is_linked_from_another():
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
     by_table_of_contents = {"index.md", "api.md"}

@@ -29,7 +29,7 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
     chosen = summary[summary["selection"] == selection]
     if chosen.empty:
         chosen = summary
-        print(f"(no {selection} setting is defined for this method; showing what there is)")
+        print(f"(no {selection} setting is defined for this method; showing the others)")
     for row in chosen.to_dict("records"):
         # one replication has no standard error; two digits, without an exponent where they can do without
         spread = f" +- {float(format(row['se'], '.2g')):g}" if row["se"] == row["se"] else ""

@@ -79,7 +79,7 @@ def command(
         return audit_learner(learner, 1.0 if epsilon is None else epsilon, protects, reports, seed, timeout)
     if subject or program:
         if method:
-            raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: one of the two")
+            raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: give one of the two")
         asked = black_box.Request(
             subject, program, epsilon, delta, renyi, values, samples, confidence, seed, timeout, figure
         )

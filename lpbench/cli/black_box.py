@@ -35,7 +35,7 @@ class Request:
         if self.epsilon is None:
             raise ConfigurationError("the claim is missing: --epsilon NUMBER")
         if self.command and self.subjects:
-            raise ConfigurationError(f"--command {self.command!r} and {self.subjects[0]!r}: one of the two")
+            raise ConfigurationError(f"--command {self.command!r} and {self.subjects[0]!r}: give one of the two")
         if self.figure and len(self.subjects) > 1:
             raise ConfigurationError("--figure draws one audit, and there are several")
 

@@ -31,7 +31,7 @@ Run    lpbench dataset=abalone method=krr epsilon=2     one cell
        lpbench -m dataset=abalone,red_wine epsilon=1,2  a sweep of cells
        lpbench reproduce 'histoftree/*'                 tables, figures, report
        lpbench verify bitwise                           the same bits again?
-Look   lpbench list methods|datasets|masks|experiments  what there is
+Look   lpbench list methods|datasets|masks|experiments  what is registered
        lpbench show histoftree/table1                   an experiment, its table
        lpbench plan histoftree/table1                   its cost; runs nothing
        lpbench explain abalone krr 2                    selected, spent, scores
@@ -61,7 +61,7 @@ _HYDRA_VALUES = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
     "--experimental-rerun", "--info", "-i",
 )  # fmt: skip
-_MORE = "(`lpbench` alone shows what there is.)"
+_MORE = "(`lpbench` alone lists the commands.)"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

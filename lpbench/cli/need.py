@@ -54,7 +54,7 @@ class Span(click.ParamType):
     "--task", type=options.OneOf(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
 )
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
-@click.option("--error", metavar="K", help="Wanted: so many times a constant's error.  [default: 0.8x]")
+@click.option("--error", metavar="K", help="Wanted error, in multiples of a constant's.  [default: 0.8x]")
 @click.option("--mse", type=float, metavar="V", help="Wanted mean squared error.")
 @click.option("--accuracy", type=click.FloatRange(0, 1), metavar="V", help="Wanted share of right classes.")
 @click.option("--epsilon", type=Span(2.0), default="0.5:8", metavar="SPAN", show_default=True, help="Budgets.")
@@ -67,7 +67,7 @@ def command(
     positive: str | None, epsilon: list[float], users: list[int] | None, unit: str, plot: Path | None, seed: int,
     **wanted: Any,
 ) -> int:  # fmt: skip
-    """Say which epsilon and how many users an error needs, from a pilot sample."""
+    """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
     from tqdm import tqdm
 
     from lpbench.cli.new_dataset import profile_file
@@ -152,7 +152,7 @@ Not         the columns that are shown, who takes part; a {unit} with several ro
 Sent        {table["bits"].min():.0f} to {table["bits"].max():.0f} bits a {unit}, what is shown included
 Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits of {len(pilot.y)} rows
 
-{answer.quantity.capitalize()}, with its 90 % interval; * no better than a private constant for certain""")
+{answer.quantity.capitalize()}, with its 90 % interval; * not significantly better than a private constant""")
     print(_grid(table))
     print(f"best constant without privacy: {answer.baseline:.4g}")
     if (table["extrapolated"]).any():

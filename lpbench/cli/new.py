@@ -60,7 +60,7 @@ computed from the reports in `learn`, the grid in the YAML.""")
 def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
     """Profile the columns of a CSV and write its manifest.
 
-    FILE is plain or gzipped, with or without header. Nothing is asked; what was decided is printed.
+    FILE is plain or gzipped, with or without header. Prints each decision.
     """
     from lpbench.cli.new_dataset import new_dataset
     from lpbench.cli.new_method import export_line, shown

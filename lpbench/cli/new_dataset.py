@@ -156,7 +156,7 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choice
     steps = _missing(profile, raw, used, target, chosen.missing)
     kept = len(raw.dropna(subset=[target] if chosen.missing == "fill" else [*used, target]))
     if kept < 10:
-        raise DataError(f"data set {name!r}: only {kept} rows have no missing cell; 10 are the least")
+        raise DataError(f"data set {name!r}: {kept} rows remain without those that miss a cell; at least 10 are needed")
     if chosen.rows is not None and chosen.rows < kept:
         steps.append({"sample": {"size": chosen.rows, "seed": ROOT_SEED}})
         profile.say("rows", f"{chosen.rows} of {kept}, drawn once (--rows)")

@@ -36,7 +36,7 @@ def profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
         raise DataError(
             f"target {name!r} {of} {len(classes)} values ({', '.join(classes[:4])}{', ...' * (len(classes) > 4)}): "
-            f"--positive VALUE tells one class from the others; {measured}"
+            f"--positive VALUE makes it one class against the others; {measured}"
         )
     else:
         _regression(profile, known, chosen)

@@ -20,7 +20,7 @@ _EXPERIMENTS = {"regression": "field/regression", "classification": "field/class
 @click.option("--licence", required=True, metavar="SPDX", help="Of the module, such as MIT.")
 @click.option("--paper", required=True, metavar="TEXT", help="Whose method it is: authors, venue, section.")
 @click.option(
-    "--experiment", type=options.NameOf("experiment"), metavar="NAME", help="[default: the field's of its task]"
+    "--experiment", type=options.NameOf("experiment"), metavar="NAME", help="[default: the comparison of its task]"
 )
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option("--folder", type=options.FOLDER, metavar="DIR", help="[default: results/submissions]")
@@ -29,7 +29,7 @@ def command(
     method: str, authors: Sequence[str], licence: str, paper: str, experiment: str | None, workers: int | None,
     folder: Path | None, results: Path,
 ) -> int:  # fmt: skip
-    """Run a method of your own on the field's blocks, pack it, and check the pack.
+    """Run a method of your own on the comparison's blocks, pack it, and check the pack.
 
     METHOD is a name in lpbench_plugins; nothing of another method is run.
     """

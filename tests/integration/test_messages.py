@@ -45,7 +45,7 @@ def without_data(tmp_path, monkeypatch):
         (
             "reprodcue",
             "unknown command 'reprodcue': did you mean `lpbench reproduce` or `lpbench report`? "
-            "(`lpbench` alone shows what there is.)",
+            "(`lpbench` alone lists the commands.)",
         ),
         (
             "reproduce --worker 2",
