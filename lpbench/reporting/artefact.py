@@ -24,7 +24,7 @@ from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.standard import draw_standard
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import asked, paper_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
@@ -83,7 +83,7 @@ def render_artefact(
     for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    further = paper_of(name).outputs.get(name)
+    further = asked("outputs", experiment)
     replaced = further is not None and further.replaces
     for selection in [] if replaced else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"

@@ -40,7 +40,7 @@ from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
-from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers
+from lpbench.reporting.paper import Page, Paper, asked, errata, page_of, papers
 from lpbench.reporting.render import render
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 
@@ -310,7 +310,7 @@ def choices_of(entries: Iterable[Entry]) -> dict[str, list[tuple[str, ...]]]:
     """Answers to "What should I use?", by the headings of their tables; empty where no experiment gives any."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for entry in entries:
-        read = paper_of(entry.name).choices.get(entry.name)
+        read = asked("choices", entry.experiment)
         table = read(entry.folder) if read and entry.was_run else None
         if table is not None:
             found.setdefault(table.legend, []).extend(table.rows)

@@ -17,7 +17,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Baseline, Baselines, baseline_of, baselines_within
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import CONSTANT_METHODS, is_constant
-from lpbench.reporting.paper import mark_words, paper_of
+from lpbench.reporting.paper import asked, mark_words
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
@@ -88,7 +88,7 @@ class ShownTable:
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
     """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
-    further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
+    further, summary = asked("outputs", entry.experiment), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = differences(entry.comparison)

@@ -20,7 +20,7 @@ from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANK
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.tables import points, shown_tables
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import asked, paper_of
 from lpbench.reporting.render import render
 from lpbench.reporting.report import compared, verdict
 
@@ -78,7 +78,7 @@ def unit(
     shown = shown_tables(entry, cards, baselines) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
-    advice = paper.advice.get(entry.name)
+    advice = asked("advice", entry.experiment)
     oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
