@@ -65,7 +65,7 @@ def without_tuning(folder: Path) -> str:
     titles = [
         f"{method_title(m, cards)}{'*' if m in ORACLE else ' (no tuning)' if m == COLUMNS[0] else ''}" for m in COLUMNS
     ]
-    lines = [f"| features | ε | {' | '.join(titles)} |", "|---|" + "---:|" * (1 + len(COLUMNS))]
+    lines = [f"| mask | ε | {' | '.join(titles)} |", "|---|" + "---:|" * (1 + len(COLUMNS))]
     for (mask, epsilon), row in ratio.iterrows():
         lines.append(f"| {mask} | {epsilon:g} | {' | '.join(f'{row[m]:.2f}' for m in COLUMNS)} |")
     return "\n".join(lines)

@@ -73,7 +73,6 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("list methods twice", "twice"),
         ("report --results no_such_folder", "no_such_folder"),
         ("track --results no_such_folder", "no_such_folder"),
-        ("stream --method lptc", "lpct"),
         ("reproduce --order longest", "longest_first"),
         ("reproduce histoftree/tabel1", "histoftree/table1"),
         ("plan histoftree/tabel1", "histoftree/table1"),
