@@ -1,4 +1,4 @@
-"""Columns of a CSV as features: numbers, dates, categories, and why a column can be none."""
+"""Columns of a CSV as features: numbers, dates, categories, and why a column is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How methods, masks and parameters are called in print."""
+"""Printed names of methods, masks, data sets and parameters."""
 
 from __future__ import annotations
 

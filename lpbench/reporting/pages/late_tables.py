@@ -1,4 +1,4 @@
-"""Tables that a page does not carry: a script beside it holds them, and they come when their fold is opened."""
+"""Tables that are loaded from a script beside the page when their fold is opened."""
 
 from __future__ import annotations
 
