@@ -114,7 +114,7 @@ def time(folder: Path) -> str:
     total = table.loc["total"]
     hours = total["seconds"] / total["workers"] / 3600
     return (
-        f"The last run (the papers and the baselines) took {hours:.1f} hours: the seconds of its blocks over its "
+        f"The blocks of the last full run took {hours:.1f} hours: their seconds, each block once, over "
         f"{total['workers']:.0f} workers, on a shared\nmachine ([per artefact](results/reproduced/timing.csv)). "
         "`lpbench plan` estimates any run."
     )
