@@ -17,13 +17,13 @@ import pandas as pd
 
 from lpbench.analysis import Interval, Summary, is_ranked, write_csv
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, best_without_privacy
+from lpbench.analysis.summary import NON_PRIVATE, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.papers.field.ranking import references, score_table
+from lpbench.papers.field.ranking import constants, score_table
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.plain_table import PlainTable
@@ -68,7 +68,6 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     samples, kinds = summary.samples("fair"), sets_by_kind(experiment)
     oracle = summary.samples("oracle")
-    floors = {k: v for k, v in oracle.items() if parse_selector(k[3])[0] in CONSTANTS.values()}
     best = best_without_privacy(oracle, larger)
     ours = experiment.settings.get("ours", ())
     known = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
@@ -97,7 +96,7 @@ def _rows(
                     if m != first
                     and win_probability(table[:, first], table[:, m], rng, larger_is_better=larger).low <= 0.5
                 ]
-                floor = references(floors, sets, here[0][2], epsilon, table.shape[2])
+                floor = constants(oracle, sets, epsilon, table.shape[2], larger)
                 non_private = np.array([best.get(s, np.full(table.shape[2], np.nan)) for s in sets])
                 beats = [
                     win_probability(table[:, first], other, rng, larger_is_better=larger).estimate

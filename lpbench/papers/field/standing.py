@@ -78,7 +78,7 @@ def standing(
         wide = wide[wide[own].notna()]
         ranked = wide[[m for m in wide.columns if is_ranked(m)]]
         mean, low, high = rank_intervals(ranked.to_numpy(), larger_is_better=larger)
-        floor = wide[[m for m in wide.columns if parse_selector(m)[0] in CONSTANTS.values()]]
+        floor = wide[[m for m in wide.columns if parse_selector(m)[0] in CONSTANTS]]
         constant = (floor.max(axis=1) if larger else floor.min(axis=1)) if floor.shape[1] else wide[own] * math.nan
         top = pd.Series([float(np.mean(best.get(d, math.nan))) for d in wide.index], index=wide.index)
         for k, method in enumerate(ranked.columns):

@@ -19,7 +19,6 @@ from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
 
 #: Names of the methods that learn nothing from the features.
-CONSTANT_METHODS = tuple(CONSTANTS.values())
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def _budget(epsilon: float) -> str:
 
 def is_constant(column: Column) -> bool:
     """Whether a column is a method that ignores the features."""
-    return parse_selector(column.method)[0] in CONSTANT_METHODS
+    return parse_selector(column.method)[0] in CONSTANTS
 
 
 def printed(column: Column) -> str:
