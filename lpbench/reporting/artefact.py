@@ -24,7 +24,7 @@ from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.standard import draw_standard
-from lpbench.reporting.paper import asked, paper_of
+from lpbench.reporting.paper import asked, paper_of, trial_experiments
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
@@ -92,7 +92,7 @@ def render_artefact(
         else:
             file = SECONDS_TABLE if measured else f"{stem}.tex"
             _write_tables(experiment, summary, methods, folder / file, selection)
-        if experiment.kind == "table":
+        if experiment.kind == "table" and name not in trial_experiments():
             draw_standard(experiment, summary, methods, folder, stem, selection)
     by_kind = compare_by_kind(experiment, summary, methods)
     if len(by_kind):

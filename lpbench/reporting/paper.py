@@ -340,6 +340,11 @@ def page_of(experiment: str) -> str:
     return next((p.name for p in further if experiment.startswith(p.experiments)), experiment.partition("/")[0])
 
 
+def trial_experiments() -> set[str]:
+    """Experiments that only tried interpretations of a paper's text."""
+    return {s.experiment for paper in papers() for candidates in paper.interpretations for s in candidates.steps} - {""}
+
+
 def sources(experiment: str) -> list[str]:
     """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
     name = experiment.partition("/")[0]

@@ -33,7 +33,10 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--dump-dom"),
 ]
-PROBE, TASKS = ((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("probe.js", "tasks.js"))
+TEXTS, PROBE, TASKS, FIGURES = (
+    (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
+    for name in ("texts", "probe", "tasks", "figures")
+)
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -79,7 +82,15 @@ def browse(folder: Path, profile: Path, script: str, values: dict, dark: bool = 
 def visit(folder: Path, profile: Path, dark: bool) -> tuple[list[dict], list[str]]:
     """Load every page of a folder at every width; return what was found and the console's complaints."""
     pages = sorted(p.name for p in folder.glob("*.html"))
-    return browse(folder, profile, PROBE, {"PAGES": pages, "WIDTHS": WIDTHS, "AXE_WIDTHS": AXE_WIDTHS}, dark)
+    return browse(folder, profile, TEXTS + PROBE, {"PAGES": pages, "WIDTHS": WIDTHS, "AXE_WIDTHS": AXE_WIDTHS}, dark)
+
+
+def crowded_figures(folder: Path, profile: Path) -> list[dict]:
+    """Figures below a folder with texts that are cut off or stand over each other."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.svg"))
+    found, _ = browse(folder, profile, TEXTS + FIGURES, {"FIGURES": names})
+    assert [view["name"] for view in found] == names and names
+    return [view for view in found if view["wrong"]]
 
 
 def check(found: list[dict], complaints: list[str], dark: bool) -> None:
@@ -91,7 +102,7 @@ def check(found: list[dict], complaints: list[str], dark: bool) -> None:
         assert view["missing"] == 0, where
         assert view["menu"] <= 2 and view["strayed"] == [], where
         assert view["broken"] == [] and view["elsewhere"] == [], where
-        assert view["silent"] == [], where
+        assert view["silent"] == [] and view["crowded"] == [], where
         assert view.get("axe", []) == [], where
         assert view["width"] < WIDTHS[-1] or view["height"] <= LONGEST, where
         assert (view["background"] == "rgb(255, 255, 255)") is not dark, where
@@ -168,6 +179,24 @@ def committed() -> Path:
 @pytest.mark.parametrize("dark", [False, True])
 def test_committed_pages(tmp_path, dark):
     check(*visit(committed(), tmp_path, dark), dark)
+
+
+def test_no_text_of_a_committed_figure_is_cut_off_or_over_another(tmp_path):
+    assert crowded_figures(committed(), tmp_path) == []
+
+
+def test_crowded_texts_are_seen(tmp_path):
+    texts = {
+        "fine": "<text x='5' y='20'>one</text><text x='5' y='40'>two</text>",
+        "turned": "<text x='5' y='20'>one</text><text transform='translate(15 80) rotate(-90)'>along</text>",
+        "cut": "<text x='90' y='20'>longer than its place</text>",
+        "over": "<text x='5' y='20'>one</text><text x='15' y='24'>two</text>",
+    }
+    for name, content in texts.items():
+        picture = f"<svg xmlns='http://www.w3.org/2000/svg' width='120' height='90'>{content}</svg>"
+        (tmp_path / f"{name}.svg").write_text(picture)
+    found = {view["name"]: view["wrong"] for view in crowded_figures(tmp_path, tmp_path / "profile")}
+    assert found == {"cut.svg": ["cut off: longer than its place"], "over.svg": ["over each other: one | two"]}
 
 
 def test_no_committed_file_is_too_large_to_be_read():

@@ -41,7 +41,7 @@ def draw_differences(name: str, summary: Summary, cards: Mapping[str, Method], f
         for ax, (layout, values) in zip(axes[:, 0], found, strict=True):
             _panel(ax, layout, values, accuracy)
         unit = "in points of accuracy (0.01)" if accuracy else "in per cent of the published value"
-        figure.suptitle(f"Reproduced minus published, {unit}; orange above, blue below", fontsize=9, x=0.02, ha="left")
+        style.heading(figure, f"Reproduced minus published, {unit}; orange above, blue below")
         return style.save(figure, folder, file, formats=("svg",))
 
 

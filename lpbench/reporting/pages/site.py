@@ -5,7 +5,7 @@ The pages are static and ask nothing of any server: style and script stand in th
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -40,7 +40,7 @@ from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
 from lpbench.reporting.pages.units import Place, links, unit
-from lpbench.reporting.paper import Page, Paper, asked, errata, page_of, papers
+from lpbench.reporting.paper import Page, Paper, asked, errata, page_of, papers, trial_experiments
 from lpbench.reporting.render import render
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 
@@ -247,9 +247,7 @@ class Site:
             "changed": list(dict.fromkeys((c["claim"], was) for c in claims for was in c["changed"])),
             "banner": banner(claims),
             "headline": headline([], mine),
-            "groups": _grouped(
-                shown, {s.experiment for p in papers() for candidates in p.interpretations for s in candidates.steps}
-            ),
+            "groups": _grouped(shown),
             "tried": paper.name if self.causes and paper.name in {p["name"] for p in self.causes["found"]} else "",
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
@@ -337,12 +335,13 @@ def page_names(experiments: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys([*known, *needed]) if name in needed]
 
 
-def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
+def _grouped(units: Sequence[dict]) -> list[dict]:
     """Units in groups: the panels of one figure stand together.
 
     Last and folded come drawings, which hold no result, and experiments that only tried interpretations of a text:
     the page of causes has what came out.
     """
+    readings = trial_experiments()
     found: dict[str, dict] = {}
     for shown in units:
         anchor, label = shown["group"]

@@ -16,7 +16,7 @@ from lpbench.reporting.baselines import Baselines, baselines_within, by_selectio
 from lpbench.reporting.cards import in_words, mask_name
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
+from lpbench.reporting.figures.standard import BUDGETS, DIFFERENCES, RANKS
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.tables import points, shown_tables
@@ -26,10 +26,9 @@ from lpbench.reporting.report import compared, verdict
 
 #: Plots that every table gets, and what a page calls them.
 VIEWS = {
-    RANKS: "Average ranks and critical differences",
+    RANKS: "Average ranks",
     BUDGETS: "Scores against the budget, data set by data set",
     DIFFERENCES: "Reproduced minus published, as a map",
-    BOXES: "The replications behind the entries",
 }
 #: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
 BROAD = 700
