@@ -19,6 +19,7 @@ import pytest
 from lpbench.paths import ROOT
 from lpbench.reporting.pages import late_tables
 from tests.reporting.site import write_site
+from tests.reporting.test_sentences import site
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
@@ -33,9 +34,9 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--dump-dom"),
 ]
-TEXTS, PROBE, TASKS, FIGURES = (
+TEXTS, PROBE, TASKS, FIGURES, EXPLORE = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
-    for name in ("texts", "probe", "tasks", "figures")
+    for name in ("texts", "probe", "tasks", "figures", "explore")
 )
 
 
@@ -220,6 +221,27 @@ QUESTIONS = [
     ("does the audit catch anything?", [{"at": "nav a", "text": "Audit"}],
      ".lead", r"^The audit catches \d+ of \d+ mechanisms known to be wrong"),
 ]  # fmt: skip
+
+
+def test_the_explorer_shows_what_is_asked_for(report, tmp_path):
+    [explorer], complaints = browse(report, tmp_path / "profile", EXPLORE, {"PAGE": "explorer"})
+    assert complaints == []
+    figure, table = explorer["histoftree/figure2c"], explorer["histoftree/table1"]
+    # all curves of a figure; of a table's methods some, whatever was ticked before; plots keep their height
+    assert figure["ticked"] == figure["all"] and 0 < table["ticked"] < table["all"]
+    assert figure["plot"] > 250 and table["published"]
+    assert explorer["found"] and all("KRR" in name for name in explorer["found"])
+
+
+def test_the_leaderboard_is_sorted_as_it_says_and_survives_a_bad_address(tmp_path):
+    site(tmp_path, 1.0)
+    [leaderboard], complaints = browse(tmp_path / "reproduced", tmp_path / "profile", EXPLORE, {"PAGE": "leaderboard"})
+    assert complaints == []
+    assert leaderboard["empty"] == 0 and leaderboard["rows"] > 0 and leaderboard["first"] == [[1, "ascending"]]
+    for view in (leaderboard["clicked"], leaderboard["any"]):
+        [[column, order]] = view["sorted"]
+        values = [float(re.sub(r"[^\d.+-]", "", value)) for value in view["values"] if value != "–"]
+        assert column == 3 and len(values) > 2 and values == sorted(values, reverse=order == "descending")
 
 
 @pytest.mark.slow
