@@ -24,7 +24,7 @@ from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.standard import draw_standard
-from lpbench.reporting.paper import asked, paper_of, trial_experiments
+from lpbench.reporting.paper import asked, mark_words, paper_of, trial_experiments
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
@@ -154,6 +154,9 @@ def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
 def _write_tables(
     experiment: Experiment, summary: Summary, methods: Mapping[str, Method], path: Path, selection: str
 ) -> None:
-    name, title = experiment.name, experiment.title or experiment.name
-    grids = build(name, summary, methods, selection)
-    write_text(to_latex(title, name, grids, selection), path)
+    name = experiment.name
+    text = to_latex(
+        experiment.title or name, f"tab:{path.stem}", build(name, summary, methods, selection), selection=selection,
+        marks=mark_words(name), replications=experiment.replications, ranks=True, published=True,
+    )  # fmt: skip
+    write_text(text, path)

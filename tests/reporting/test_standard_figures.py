@@ -55,13 +55,6 @@ def test_parts_hold_what_the_summary_says(table, scores):
     ]
 
 
-def test_published_tables_get_a_heat_map(tmp_path):
-    table = experiment("histoftree/table1")
-    write_artefact(typed(table), scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
-    names = {p.name for p in tmp_path.glob("*.svg")}
-    assert "table1_differences.svg" in names and not any("budgets" in n for n in names)
-
-
 def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):
     table = experiment("extensions/sensitivity_order")
     write_artefact(typed(table), scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)

@@ -20,7 +20,6 @@ from lpbench.reporting.tables.grid import Grid, build
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
 
-#: Names of the methods that learn nothing from the features.
 #: Up to so many methods all have a colour; of more, so many have one.
 FEW, COLOURED = 8, 5
 

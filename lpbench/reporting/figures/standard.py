@@ -1,4 +1,4 @@
-"""Standard plots of a table experiment: ranks, scores against the budget, distance from print."""
+"""Standard plots of a table experiment: ranks, and scores against the budget."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import parts
-from lpbench.reporting.figures.differences import draw_differences
 from lpbench.reporting.figures.ranks import draw_ranks
 
 #: Ends of the names of the plots, in the order in which a page shows them.
-RANKS, BUDGETS, DIFFERENCES = "_ranks", "_budgets", "_differences"
+RANKS, BUDGETS = "_ranks", "_budgets"
 
 
 def draw_standard(
@@ -29,13 +28,11 @@ def draw_standard(
     cards : mapping
         Method selector -> printed name.
     folder, stem : Path, str
-        Files are called ``<stem>_ranks.svg``, ``_budgets`` and ``_differences``.
+        Files are called ``<stem>_ranks.svg`` and ``_budgets``.
     selection : {"oracle", "tuning_free", "private"}
-        The distance from the paper is drawn for ``oracle`` only.
     """
     found = parts(experiment, summary, cards, selection)
-    written = draw_ranks(found, folder, stem + RANKS, selection)
-    written += draw_budgets(found, folder, stem + BUDGETS, selection)
-    if selection == "oracle":
-        written += draw_differences(experiment.name, summary, cards, folder, stem + DIFFERENCES)
-    return written
+    return [
+        *draw_ranks(found, folder, stem + RANKS, selection),
+        *draw_budgets(found, folder, stem + BUDGETS, selection),
+    ]

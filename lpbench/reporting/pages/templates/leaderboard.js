@@ -33,6 +33,8 @@
     return made;
   };
   const heads = [...document.querySelectorAll("#board thead th")];
+  const find = document.getElementById("method");
+  find.replaceChildren(new Option("–", ""), ...[...new Set(rows.map((r) => r.title))].sort().map((t) => new Option(t, t)));
   let shown = [];
   const keys = [...form.elements].filter((e) => e.name).map((e) => e.name);
   const matches = (r, key, value) => value === "any" || text(r[key]) === value;
@@ -53,9 +55,11 @@
     heads[ranked ? 1 : 3].setAttribute("aria-sort", ranked || found[0]?.task !== "classification" ? "ascending" : "descending");
     shown = found;
     body.replaceChildren(...found.map(line));
-    const best = found[0];
+    const sought = find.value && found.find((r) => r.title === find.value), best = sought || found[0];
+    if (sought) body.rows[found.indexOf(sought)].className = "sought";
+    const place = sought && ranked && sought.rank !== null ? `, rank ${sought.rank.toFixed(1)} of ${found.filter((r) => r.rank !== null).length}` : "";
     told.textContent = !best ? "No method was run like this."
-      : `First: ${best.title}` + (best.floor === null ? "." : `, ${best.floor > 0 ? "better" : "no better"} than a constant (${
+      : `${sought ? "" : "First: "}${best.title}${place}` + (best.floor === null ? "." : `, ${best.floor > 0 ? "better" : "no better"} than a constant (${
         best.task === "classification" ? against(best, best.floor) + " of accuracy" : "error " + against(best, best.floor)}).`);
     const state = new URLSearchParams(keys.map((k) => [k, form.elements[k].value]));
     history.replaceState(null, "", `#${state}`);
@@ -67,7 +71,14 @@
   });
   const asked = new URLSearchParams(location.hash.slice(1));
   for (const key of keys) if ([...form.elements[key].options].some((o) => o.value === asked.get(key))) form.elements[key].value = asked.get(key);
-  form.addEventListener("change", (event) => show(event.target.name));
+  // a method that the view does not have is shown in the view most like it
+  const seek = () => {
+    const alike = (r) => keys.filter((key) => text(r[key]) === form.elements[key].value).length;
+    const near = rows.filter((r) => r.title === find.value).reduce((a, b) => !a || alike(b) > alike(a) ? b : a, null);
+    if (near) for (const key of keys) form.elements[key].value = text(near[key]);
+    show();
+  };
+  form.addEventListener("change", (event) => event.target === find ? seek() : show(event.target.name));
   form.addEventListener("submit", (event) => event.preventDefault());
   show();
 })();
