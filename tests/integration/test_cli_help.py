@@ -172,7 +172,7 @@ def test_completion_script_is_valid(capsys, tmp_path, shell):
     script.write_text("\n".join(lines_of(capsys, ["completion", shell])) + "\n")
     assert VARIABLE in script.read_text()
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        pytest.skip(f"install {shell}")
     option = "--no-execute" if shell == "fish" else "-n"
     subprocess.run([shell, option, str(script)], check=True)
 

@@ -21,7 +21,7 @@ from lpbench.reporting.pages import units
 from tests.reporting.site import write_site
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="install Chromium")
 WIDTHS = (375, 768, 1440)
 AXE_WIDTHS = (1440,)
 #: Pixels that a page has at most at the largest width before anything is unfolded.

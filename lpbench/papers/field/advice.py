@@ -23,6 +23,7 @@ from lpbench.audit.table import report_bits
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.experiments.results import Artefact
 from lpbench.papers.field.ranking import constants, score_table
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
@@ -182,10 +183,10 @@ def read_choices(folder: Path) -> PlainTable | None:
     A loss is a mean squared error, or one minus the score of classes, over the least one of any method without privacy
     on the same data set.
     """
-    advice, scores = Path(folder) / FILE, Path(folder) / "summary.csv"
-    if not (advice.is_file() and scores.is_file()):
+    advice = Path(folder) / FILE
+    table = Artefact(Path(folder), "/".join(Path(folder).parts[-2:])).summary
+    if table is None or not advice.is_file():
         return None
-    table = pd.read_csv(scores)
     numbers = bool((table["metric"] == "mse").all())
     loss = table["mean"] if numbers else 1.0 - table["mean"]
     free = table["panel"] == NON_PRIVATE
