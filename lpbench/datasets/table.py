@@ -58,9 +58,7 @@ class Table:
         return Table(self.X[rows], self.y[rows], self.columns, public, units)
 
 
-def value_hash(
-    X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, units: np.ndarray | None = None
-) -> str:
+def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, units: np.ndarray | None = None) -> str:
     """Return the sha256 of the values as little-endian float64, row by row (X, y, the public flags, the units).
 
     Adding zero makes -0.0 and 0.0 hash alike.
