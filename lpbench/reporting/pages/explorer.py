@@ -129,7 +129,7 @@ def _first(table: pd.DataFrame, compared: str) -> list[str]:
     among = ["panel", "dataset", "mask", "epsilon", "selection"]
     ranks = ranked.groupby(among, dropna=False)["mean"].rank(ascending=not larger)
     best = ranks.groupby(ranked["method"]).mean().sort_values(kind="stable").index[:BEST]
-    constants = [m for m in ranked["method"].unique() if bare_name(m) in CONSTANTS.values()]
+    constants = [m for m in ranked["method"].unique() if bare_name(m) in CONSTANTS]
     return list(dict.fromkeys([*([compared] if compared in set(table["method"]) else []), *best, *constants]))
 
 

@@ -48,12 +48,12 @@ def over_constant(entries: Sequence[Entry]) -> pd.DataFrame:
         ``low``, ``high``: Student's 95 % interval over data sets, of the logarithms; ``worst``: the largest ratio.
     """
     rows: list[dict] = []
-    for task, constant in CONSTANTS.items():
+    for task in ("regression", "classification"):
         entry = _entry(entries, task)
         if entry is None:
             continue
         ours = str(entry.experiment.settings["compared"])
-        ratios = _ratios(entry, constant, ours)
+        ratios = _ratios(entry, ours)
         uncounted = {name for paper in papers() for name in paper.uncounted}
         published = [m for m in published_methods(entry) if bare_name(m) not in uncounted]
         groups = {PUBLISHED: published, NOISY: _gaussian(ratios.columns), OURS: [ours]}
@@ -76,21 +76,24 @@ def _entry(entries: Sequence[Entry], task: str) -> Entry | None:
         e
         for e in entries
         if e.kind == "table" and e.was_run and e.summary is not None and e.experiment.settings.get("compared")
-        if CONSTANTS[task] in set(_table(e)["method"]) and _gaussian(_table(e)["method"])
+        if _task(e) == task and {*CONSTANTS} & {*_table(e)["method"]} and _gaussian(_table(e)["method"])
     ]
     return max(found, key=lambda e: (len(published_methods(e)), _table(e)["dataset"].nunique()), default=None)
+
+
+def _task(entry: Entry) -> str:
+    return "classification" if LARGER_IS_BETTER[str(_table(entry)["metric"].iloc[0])] else "regression"
 
 
 def _table(entry: Entry) -> pd.DataFrame:
     return pd.DataFrame(entry.summary)
 
 
-def _ratios(entry: Entry, constant: str, ours: str) -> pd.DataFrame:
-    """Logarithms of errors over the constant's: a row a data set, mask and budget; a column a method."""
+def _ratios(entry: Entry, ours: str) -> pd.DataFrame:
+    """Logarithms of errors over the best private constant's: a row a data set, mask and budget; a column a method."""
     table = _table(entry).dropna(subset=["mean"])
     table = table[table["panel"] != NON_PRIVATE]
-    larger = LARGER_IS_BETTER[str(table["metric"].iloc[0])]
-    table = table.assign(error=1 - table["mean"] if larger else table["mean"])
+    table = table.assign(error=1 - table["mean"] if _task(entry) == "classification" else table["mean"])
     wide = {
         selection: part.pivot_table(index=["epsilon", "dataset", "mask"], columns="method", values="error")
         for selection, part in table.groupby("selection")
@@ -99,7 +102,7 @@ def _ratios(entry: Entry, constant: str, ours: str) -> pd.DataFrame:
     if ours in wide.get("tuning_free", ()):
         errors = errors.assign(**{ours: wide["tuning_free"][ours]})
     with np.errstate(divide="ignore"):
-        return np.log(errors.div(errors[constant], axis="index"))
+        return np.log(errors.div(errors[errors.columns.intersection(CONSTANTS)].min(axis="columns"), axis="index"))
 
 
 def _gaussian(methods: Iterable[str]) -> list[str]:
