@@ -98,6 +98,11 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     (EXPERIMENT, "experiment.paper=lpct", "experiment.paper"),
     (EXPERIMENT, "experiment.kind=figure", "experiment.kind"),
     (EXPERIMENT, "experiment.on_request=true", "experiment.on_request"),
+    (
+        EXPERIMENT,
+        "experiment.scaling=bounds",
+        lambda r: r.experiment["scaling"] == "bounds" and r.deviates("scaling"),
+    ),
     (EXPERIMENT, "experiment.title=Other", lambda r: "Other" in r.text and r.deviates("title")),
     (EXPERIMENT, "experiment.notes=[really]", lambda r: r.experiment["notes"] == ["really"] and r.deviates("notes")),
     (
