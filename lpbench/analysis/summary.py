@@ -28,7 +28,7 @@ REFERENCES = ("ct_w", BASELINE)
 #: Panel of the learners without privacy.
 NON_PRIVATE = "without privacy"
 #: Constant baselines: one privatised number, predicted for everybody. Where several were run, the best counts.
-CONSTANTS = ("private_constant", "private_mean", "private_majority")
+CONSTANTS = ("private_mean", "private_majority", "private_constant")
 
 
 #: (panel, data set, mask, method, epsilon) -> replications.
