@@ -14,7 +14,6 @@ from lpbench.analysis.summary import CONSTANTS
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.errors import LpbenchError, TrackingError
-from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.begun import begin, begun, end
 from lpbench.experiments.config import Runner, Tracking
@@ -280,8 +279,7 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
         experiment = Experiment.from_record(config["experiment"])
         group = experiment.groups[0]
         task = describe(*_name_and_params(group.dataset[0])).task
-        constant = next(name for name in CONSTANTS if catalogue.method(name).task == task)
-        groups = (replace(group, method=(constant,), grid={}),)
+        groups = (replace(group, method=(CONSTANTS[task],), grid={}),)
         jobs[cell.folder] = Job(replace(experiment, groups=groups), config["seed"])
     plan = sum((job.plan for job in jobs.values()), Plan(()))
     run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)

@@ -1,4 +1,4 @@
-"""``lpbench audit``: audit every method or your own code, write findings, print violations."""
+"""``lpbench audit``: audit everything, write what was found, and say what is wrong."""
 
 from __future__ import annotations
 

@@ -265,7 +265,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except ConfigurationError as error:
-        sys.exit(str(error))
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+"""Result tables for a user's own paper: LaTeX with booktabs, nothing but what was asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lpbench.reporting.render import in_symbols
+from lpbench.reporting.tables.grid import Cell, Grid
+from lpbench.reporting.tables.latex import escape
+
+#: More methods than this stand below each other, the data sets beside each other.
+MOST_COLUMNS = 6
+SELECTIONS = {
+    "oracle": "best grid point on the test rows (oracle selection)",
+    "tuning_free": "one setting fixed without test rows",
+    "private": "setting chosen by privatised reports",
+    "fair": "one setting fixed without test rows, or chosen by privatised reports",
+}
+HEAD = "% \\usepackage{booktabs}   % the only package that is needed\n"
+
+
+def to_booktabs(
+    title: str, label: str, grids: Sequence[Grid], *, selection: str, marks: str, replications: int, ranks: bool = False
+) -> str:
+    """Render tables as LaTeX.
+
+    Parameters
+    ----------
+    title, label : str
+        Beginning of the captions and of the labels.
+    grids : sequence of Grid
+    selection : {"oracle", "tuning_free", "private"}
+    marks : str
+        What a mark means.
+    replications : int
+    ranks : bool
+        Add rank sums (ties averaged).
+    """
+    parts = [HEAD]
+    for k, grid in enumerate(grids):
+        note = (
+            f"mean ± standard error over {replications} replications; {SELECTIONS[selection]}. "
+            f"Bold: best mean. *: {marks}; **: also after Holm's correction."
+        )
+        what = in_symbols(grid.layout.caption.replace("_", " ")).replace("mse", "mean squared error")
+        caption = escape(". ".join(filter(None, [title.rstrip("."), f"{what}: {note}"])))
+        heads, rows = _body(grid, ranks)
+        lines = [
+            "\\begin{table}[t]",
+            "\\centering\\small",
+            f"\\caption{{{caption}}}",
+            f"\\label{{{label}{'-' + str(k + 1) if len(grids) > 1 else ''}}}",
+            f"\\begin{{tabular}}{{l{'r' * len(heads)}}}",
+            "\\toprule",
+            " & ".join(["", *heads]).lstrip() + " \\\\",
+            "\\midrule",
+            *(f"{' & '.join(row)} \\\\" for row in rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
+        ]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _body(grid: Grid, ranks: bool) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows; many methods stand below each other."""
+    methods = [escape(f"{c.group}: {c.label}" if c.group else c.label) for c in grid.layout.columns]
+    datasets = [escape(label) for label, _ in grid.layout.datasets]
+    cells = [[_cell(cell) for cell in row] for row in grid.cells]
+    if ranks:
+        sums = next((line for name, line in grid.footer if name == "Rank sum, reproduced, average ties"), None)
+        if sums is not None and len(datasets) > 1:
+            datasets, cells = [*datasets, "Rank sum"], [*cells, list(sums)]
+    if len(methods) > MOST_COLUMNS:
+        columns = [list(column) for column in zip(*cells, strict=True)]
+        return datasets, [[name, *row] for name, row in zip(methods, columns, strict=True)]
+    return methods, [[name, *row] for name, row in zip(datasets, cells, strict=True)]
+
+
+def _cell(cell: Cell) -> str:
+    """A number with its standard error, rounded to two digits of the error where the number has them."""
+    if math.isnan(cell.value):
+        return "--"
+    have = len(cell.reproduced.partition(".")[2])
+    error = float(cell.se or 0)
+    digits = min(have, max(0, 1 - math.floor(math.log10(error)))) if error > 0 else have
+    mean = cell.reproduced if digits == have else f"{cell.value:.{digits}f}"
+    mean = f"\\mathbf{{{mean}}}" if cell.bold else mean
+    spread = f" \\pm {error:.{digits}f}" if error > 0 else ""
+    mark = f"^{{{cell.mark}}}" if cell.mark else ""
+    return f"${mean}{spread}{mark}$"
