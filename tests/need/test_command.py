@@ -44,6 +44,21 @@ def test_the_answer_comes_last(run):
     assert "leaks" not in out
 
 
+def test_an_interrupt_answers_from_the_finished_splits(run, monkeypatch):
+    scores, calls = pilot._scores, []
+
+    def stop(*arguments):
+        calls.append(arguments)
+        if len(calls) > pilot.FEWEST_SPLITS * len(pilot.TRAIN_SHARES) + 1:
+            raise KeyboardInterrupt
+        return scores(*arguments)
+
+    monkeypatch.setattr(pilot, "_scores", stop)
+    monkeypatch.setattr(pilot, "SPLITS", 12)
+    code, out, _ = run(people(), "--range", "0", "150", "--epsilon", "4", "--users", "240")
+    assert code == 0 and f"{pilot.FEWEST_SPLITS} splits of 240 rows" in out and "Run it:" in out
+
+
 def test_a_range_from_the_file_is_a_leak(run):
     code, out, _ = run(people(), "--epsilon", "4", "--users", "240")
     assert code == 0 and "taken from the file, which leaks" in out
