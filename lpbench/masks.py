@@ -1,4 +1,4 @@
-"""Masks as people say them: names or numbers of protected columns, one row for all users, a function of the table.
+"""Masks from names or numbers of protected columns, one row for all users, or a function of the table.
 
 ``through`` carries a mask over a scikit-learn transformer: every output column is as protected as what it is made of.
 """

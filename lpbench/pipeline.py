@@ -14,6 +14,7 @@ from lpbench.analysis.summary import CONSTANTS
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.errors import LpbenchError, TrackingError
+from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.begun import begin, begun, end
 from lpbench.experiments.config import Runner, Tracking
@@ -279,7 +280,8 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
         experiment = Experiment.from_record(config["experiment"])
         group = experiment.groups[0]
         task = describe(*_name_and_params(group.dataset[0])).task
-        groups = (replace(group, method=(CONSTANTS[task],), grid={}),)
+        constant = next(name for name in CONSTANTS if catalogue.method(name).task == task)
+        groups = (replace(group, method=(constant,), grid={}),)
         jobs[cell.folder] = Job(replace(experiment, groups=groups), config["seed"])
     plan = sum((job.plan for job in jobs.values()), Plan(()))
     run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)

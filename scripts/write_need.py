@@ -8,27 +8,29 @@ from pathlib import Path
 import pandas as pd
 from sklearn.datasets import load_diabetes
 
+from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.need import need
-from lpbench.papers.field import PAPER
+from lpbench.papers.field.advice import HEADS
 from lpbench.paths import ROOT
+from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures import style
+from lpbench.reporting.pages.site import choices_of
 from scripts.need_calibration import FILE, HELD_OUT, summary
 
 PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
 
 
 def advice() -> str:
-    """Return the tables: what is public, users and budget; method, loss relative to no privacy, command."""
-    lines: dict[str, list[str]] = {}
-    for experiment, read in PAPER.choices.items():
-        table = read(RESULTS / experiment)
-        assert table is not None, f"{experiment} has no committed advice"
-        part = lines.setdefault(
-            table.legend, [f"### {table.legend}\n", f"| {' | '.join(table.heads)} |", "|---|---|---:|---|---|---|"]
+    """Return the tables: what is public and the budget; method, second choice, loss, command."""
+    asking = (Entry(e, RESULTS) for e in catalogue.experiments().values() if e.settings.get("advice"))
+    return "\n\n".join(
+        "\n".join(
+            [f"### {title}\n", f"| {' | '.join(HEADS)} |", "|---|---:|---|---|---|---|"]
+            + [f"| {' | '.join(row[:-1])} | `{row[-1]}` |" for row in rows]
         )
-        part += [f"| {' | '.join(row[:-1])} | `{row[-1]}` |" for row in table.rows]
-    return "\n\n".join("\n".join(part) for part in lines.values())
+        for title, rows in choices_of(asking).items()
+    )
 
 
 def calibration() -> str:

@@ -65,7 +65,7 @@ def without_tuning(folder: Path) -> str:
     titles = [
         f"{method_title(m, cards)}{'*' if m in ORACLE else ' (no tuning)' if m == COLUMNS[0] else ''}" for m in COLUMNS
     ]
-    lines = [f"| features | ε | {' | '.join(titles)} |", "|---|" + "---:|" * (1 + len(COLUMNS))]
+    lines = [f"| mask | ε | {' | '.join(titles)} |", "|---|" + "---:|" * (1 + len(COLUMNS))]
     for (mask, epsilon), row in ratio.iterrows():
         lines.append(f"| {mask} | {epsilon:g} | {' | '.join(f'{row[m]:.2f}' for m in COLUMNS)} |")
     return "\n".join(lines)
@@ -114,7 +114,7 @@ def time(folder: Path) -> str:
     total = table.loc["total"]
     hours = total["seconds"] / total["workers"] / 3600
     return (
-        f"The last run (the papers and the baselines) took {hours:.1f} hours: the seconds of its blocks over its "
+        f"The blocks of the last full run took {hours:.1f} hours: their seconds, each block once, over "
         f"{total['workers']:.0f} workers, on a shared\nmachine ([per artefact](results/reproduced/timing.csv)). "
         "`lpbench plan` estimates any run."
     )

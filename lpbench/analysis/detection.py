@@ -1,4 +1,4 @@
-"""Probability that running a random part of a submission again finds what was tampered with."""
+"""Probability that re-running a random part of a submission detects tampered scores."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ BASELINE = "dt"
 REFERENCES = ("ct_w", BASELINE)
 #: Panel of the learners without privacy.
 NON_PRIVATE = "without privacy"
-#: Constant baseline of each task: one privatised number, predicted for everybody.
-CONSTANTS = {"regression": "private_mean", "classification": "private_majority"}
+#: Constant baselines: one privatised number, predicted for everybody. Where several were run, the best counts.
+CONSTANTS = ("private_mean", "private_majority", "private_constant")
 
 
 #: (panel, data set, mask, method, epsilon) -> replications.

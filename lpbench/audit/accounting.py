@@ -1,4 +1,4 @@
-"""Account: budgets added up again from the devices' mechanisms, by code that does not trust what the door says."""
+"""Account: budgets added up again from the devices' mechanisms, independently of the users' own accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row by row: a device treats every record alike and by itself, and keeps nothing of what it has seen."""
+"""Row by row: a device treats every record alike and by itself, and stores nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lpbench audit``: audit everything, write what was found, and say what is wrong."""
+"""``lpbench audit``: audit every method or your own code, write findings, print violations."""
 
 from __future__ import annotations
 

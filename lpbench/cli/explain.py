@@ -209,4 +209,6 @@ def _guarantee(row: dict[str, Any], seed: int) -> str:
     model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
     spent = model.guarantee_
     text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
+    if rows := problem.context.get("rows_per_unit"):
+        text += f" of every row; up to {rows} times that of one {problem.context['unit']}, who has as many"
     return text + (f"; {spent.note}" if spent.note else "")

@@ -1,4 +1,4 @@
-"""``lpbench export``: figures and tables of an experiment for one's own paper."""
+"""``lpbench export``: figures and tables of an experiment for your own paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lpbench new``: a method or a data set of one's own, from templates and from a CSV."""
+"""``lpbench new``: a method from templates, or a data set from a CSV."""
 
 from __future__ import annotations
 

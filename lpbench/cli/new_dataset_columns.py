@@ -1,4 +1,4 @@
-"""Columns of a CSV as features: numbers, dates, categories, and why a column can be none."""
+"""Columns of a CSV as features: numbers, dates, categories, and why a column is left out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lpbench.cli.profile import MAX_CATEGORIES, MAX_MISSING, Profile, texts
+from lpbench.datasets.preprocess import repeated_identifier
 from lpbench.errors import DataError
 
 #: How dates are written, the commonest first.
@@ -20,7 +21,12 @@ _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I
 def profile_features(profile: Profile, raw: pd.DataFrame) -> None:
     """Numbers as they are, dates as days, two values as 0 and 1, few categories one-hot; the rest is left out."""
     features: list[str | dict[str, Any]] = []
-    for column in raw.columns:
+    unit = repeated_identifier(raw)
+    if unit:
+        profile.content["unit"] = unit
+        profile.say("unit", f"{unit}: its values repeat; rows of one are kept together, and who has r of them spends "
+                    "r times epsilon; `rows_per_unit=1` trains on one row of each")  # fmt: skip
+    for column in raw.columns.drop([unit] if unit else []):
         values = raw[column].dropna()
         dates = _date_formats(values)
         reason = _useless(raw[column], values, bool(dates))

@@ -1,4 +1,4 @@
-"""The manifest that ``lpbench new dataset`` makes: what a user chose, and what was decided for her."""
+"""The manifest that ``lpbench new dataset`` makes: a user's choices and the decisions made from the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lpbench rank``: where one method stands among everybody; no block of another method is run."""
+"""``lpbench rank``: the rank of one method among all; blocks of other methods are not run."""
 
 from __future__ import annotations
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from lpbench.cli import options
 
-_METHODS = ("lpct",)
-_HELP = f"{', '.join(_METHODS)}.  [default: all]"
-
 
 @click.command(epilog="Writes reproduced/streaming.csv and a figure.")
 @options.count("--users", "Users; 10^8 take some minutes.", 10**8)
-@click.option("--method", type=options.OneOf(_METHODS), multiple=True, metavar="NAME", help=_HELP)
 @options.seed("Seed of the users.")
 @options.results()
-def command(users: int, method: Sequence[str], seed: int, results: Path) -> int:
+def command(users: int, seed: int, results: Path) -> int:
     """Send simulated users through curators whose memory does not grow.
 
     Measures users per second and memory.
@@ -31,7 +26,7 @@ def command(users: int, method: Sequence[str], seed: int, results: Path) -> int:
 
     folder = results / "reproduced"
     with threadpool_limits(1):
-        table = pd.concat([measure(name, users, seed) for name in method or METHODS])
+        table = pd.concat([measure(name, users, seed) for name in METHODS])
     table = write_streaming(table, folder)
     draw_streaming(table, folder)
     for (name, step), part in table.groupby(["method", "step"], sort=False):

@@ -1,4 +1,4 @@
-"""``python -m lpbench.datasets``: fetch what is missing, check everything, say what is there and what is not."""
+"""``python -m lpbench.datasets``: fetch missing files, check all, list what is at hand."""
 
 from __future__ import annotations
 

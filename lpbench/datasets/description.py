@@ -145,6 +145,7 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
             "sensitivity": manifest.sensitivity.get("order"),
         }
         facts |= {key: value for key, value in manifest.sensitivity.items() if key == "importance"}
+        facts |= {"unit": manifest.unit} if manifest.unit else {}
         if params["scaling"] == "bounds":
             facts["bounds"] = manifest.bounds
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

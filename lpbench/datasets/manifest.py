@@ -53,6 +53,8 @@ class Manifest:
         Steps that choose the rows.
     public : dict or None
         Which rows are public; without it, none.
+    unit : str
+        Raw column that names the person or household of a row, where one has several rows. Splits keep them together.
     target : str or dict
         The label.
     features : tuple of str and dict, or dict
@@ -103,6 +105,7 @@ class Manifest:
     raw_rows: int | None = None
     rows: tuple = ()
     public: dict | None = None
+    unit: str = ""
     target: str | dict = ""
     features: tuple | dict = ()
     groups: dict = field(default_factory=dict)

@@ -15,6 +15,7 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "split": ("random", "random, or published: the split of the released files"),
     "test_size": (None, "share of test rows: 0.3 for regression, 0.2 of the private rows for classification"),
     "deduplicate": (False, "whether repeated rows are left out"),
+    "rows_per_unit": (None, "most rows for training of one `unit` of the manifest, drawn at random: all"),
     "sensitivity": ("manifest", "order of the columns: manifest, columns, reversed, random or importance"),
     "private_fraction": (1.0, "share of the training rows that is used"),
     "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
@@ -61,6 +62,8 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             check_whole(name, value, least=1)
     if manifest.synthetic:
         return resolved
+    if resolved["rows_per_unit"] is not None:
+        check_whole(f"data set {manifest.name}: rows_per_unit", resolved["rows_per_unit"], least=1)
     if resolved["test_size"] is None:
         resolved["test_size"] = TEST_SIZE[manifest.task]
     check_choice(f"data set {manifest.name}: scaling", resolved["scaling"], SCALINGS)

@@ -7,6 +7,8 @@ label (``target``) and the features (``features``). The keys of each step are th
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,6 +18,15 @@ from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.manifest_keys import ROWS
 from lpbench.datasets.table import Table
 from lpbench.errors import DataError
+
+#: Names of columns that identify: id, customer_id, CustomerId.
+_IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])id)$|[a-z]I[dD]$")
+
+
+def repeated_identifier(raw: pd.DataFrame) -> str | None:
+    """Name of a column that is called an identifier and has the same value in several rows; None without one."""
+    named = (str(column) for column in raw.columns if _IDENTIFIER.search(str(column)))
+    return next((name for name in named if 1 < raw[name].nunique() < raw[name].count()), None)
 
 
 def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
@@ -29,17 +40,20 @@ def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
     frame = _Frame(raw, manifest.name)
     for step in manifest.rows:
         frame.choose_rows(step)
+    if not manifest.unit and (repeated := repeated_identifier(frame.raw)):
+        warnings.warn(
+            f"data set {manifest.name!r}: {repeated} repeats, so that rows of one person are in training and test "
+            f"rows; add `unit: {repeated}` to the manifest if it names persons or households",
+            stacklevel=2,
+        )
     public = None if manifest.public is None else frame.public(manifest.public)
     columns = frame.feature_columns(manifest.features, manifest.target)
     X = np.empty((len(frame.raw), len(columns)))
     for k, (_, values) in enumerate(columns):
         X[:, k] = values
-    return Table(
-        X=X,
-        y=frame.target(manifest.target),
-        columns=tuple(name for name, _ in columns),
-        public=public,
-    )
+    names = tuple(name for name, _ in columns)
+    units = frame.units(manifest.unit, names, public) if manifest.unit else None
+    return Table(X, frame.target(manifest.target), names, public, units)
 
 
 class _Frame:
@@ -89,6 +103,17 @@ class _Frame:
     def is_in(self, column: str, values: Sequence) -> np.ndarray:
         """Return where a column holds one of the values (compared as text)."""
         return _text(self.column(column)).isin([str(v) for v in values]).to_numpy()
+
+    def units(self, column: str, features: Sequence[str], public: np.ndarray | None) -> np.ndarray:
+        """Number the values of a column that names persons, in the order in which they occur."""
+        if column in features:
+            raise DataError(f"data set {self.name!r}: unit {column!r} is a feature, too; leave it out of `features`")
+        codes, names = pd.factorize(self.column(column))
+        if (codes < 0).any():
+            raise DataError(f"data set {self.name!r}: unit {column!r} is missing in row {int(np.argmin(codes))}")
+        if public is not None and (both := np.intersect1d(codes[public], codes[~public])).size:
+            raise DataError(f"data set {self.name!r}: {column} {names[both[0]]!r} has public and private rows")
+        return codes
 
     def choose_rows(self, step: Mapping) -> None:
         ((kind, argument),) = step.items()

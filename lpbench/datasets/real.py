@@ -21,13 +21,21 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
 
     The problem's ``context`` holds ``columns`` (feature names in their order), ``groups`` (number of each feature's
     group), ``rows`` (table row of each training row), ``n_rows`` (rows of the table), ``order`` (table column of each
-    feature) and ``scaling``.
+    feature) and ``scaling``; with a ``unit``, also its name, ``units`` (of each training row) and ``rows_per_unit``.
     """
     table = load_table(manifest.name)
     private, public = kept_rows(table, params["deduplicate"])
-    train, test = splits.train_test_rows(private.size, params["test_size"], params["split"], streams, replication)
-    train, test = private[train], private[test]
+    units = None if table.units is None else np.unique(table.units[private], return_inverse=True)[1]
+    train, test = splits.train_test_rows(
+        private.size, params["test_size"], params["split"], streams, replication, units
+    )
     train = train[: splits.n_train_rows(private.size, params["test_size"], params["private_fraction"])]
+    if params["rows_per_unit"] is not None:
+        if units is None:
+            raise ConfigurationError(f"data set {manifest.name}: rows_per_unit, but its manifest names no `unit`")
+        train = train[splits.first_of_units(units[train], params["rows_per_unit"])]
+    of_train = None if units is None else units[train]
+    train, test = private[train], private[test]
     if not train.size or not test.size or not table.columns:
         raise DataError(
             f"data set {manifest.name}: {table.y.size} rows with {len(table.columns)} features leave {train.size} "
@@ -37,7 +45,7 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     if table.public is None:
         if params["n_public"] is not None:
             raise ConfigurationError(f"data set {manifest.name} has no public rows; leave n_public out")
-        train, public = splits.publish_rows(train, params["public_share"])
+        train, public = splits.publish_rows(train, params["public_share"], of_train)
         reference, scaling = table.X[private], "all rows"
         if params["scaling"] == "bounds":
             reference, scaling = manifest.feature_bounds(table.columns), "bounds of the manifest"
@@ -75,8 +83,16 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
             "n_rows": table.y.size,
             "order": np.arange(len(table.columns))[order],
             "scaling": scaling,
+            **_per_unit(manifest.unit, None if of_train is None else of_train[: train.size]),
         },
     )
+
+
+def _per_unit(unit: str, units: np.ndarray | None) -> dict[str, object]:
+    """Name of the unit, number of each training row's, and the most rows of one: she spends as many times epsilon."""
+    if units is None:
+        return {}
+    return {"unit": unit, "units": units, "rows_per_unit": int(np.bincount(units).max())}
 
 
 def kept_rows(table: Table, deduplicate: bool) -> tuple[np.ndarray, np.ndarray]:

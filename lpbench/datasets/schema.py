@@ -220,6 +220,7 @@ _PROMISED = _entry(
 _KEYS: Mapping[str, Check] = {
     **dict.fromkeys(("title", "task", "paper", "role", "origin", "licence", "notes", "synthetic", "metric"), _TEXT),
     "draws_as": _TEXT,
+    "unit": _TEXT,
     "published": _mapped(_or_none(_SCALAR)),
     "sources": _listed(_source),
     "columns": _listed(_TEXT),

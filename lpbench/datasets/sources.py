@@ -181,7 +181,7 @@ def build_table(manifest: Manifest, location: Location) -> Table:
 def preparation_key(manifest: Manifest, source: Mapping) -> str:
     """Hash of everything in the manifest that decides how raw files become a table."""
     parts = (manifest.name, source, manifest.columns, manifest.rows, manifest.public, manifest.target,
-             manifest.features, manifest.fingerprint)  # fmt: skip
+             manifest.features, manifest.fingerprint, *([manifest.unit] if manifest.unit else ()))  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -197,13 +197,14 @@ def _read_table(path: Path) -> Table:
     with np.load(path, allow_pickle=False) as stored:
         public = stored["public"] if stored["public"].size else None
         X = np.ascontiguousarray(stored["X"], dtype=np.float64)
-        return Table(X, stored["y"].astype(np.float64), tuple(stored["columns"].tolist()), public)
+        units = stored["units"] if stored.get("units", X[:0]).size else None
+        return Table(X, stored["y"].astype(np.float64), tuple(stored["columns"].tolist()), public, units)
 
 
 def _write_table(path: Path, table: Table) -> None:
-    public = np.empty(0, dtype=bool) if table.public is None else table.public
+    public, units = (np.empty(0, dtype=bool) if part is None else part for part in (table.public, table.units))
     with atomic_write(path) as file:
-        np.savez(file, X=_smallest(table.X), y=table.y, columns=np.array(table.columns), public=public)
+        np.savez(file, X=_smallest(table.X), y=table.y, columns=np.array(table.columns), public=public, units=units)
 
 
 def _smallest(X: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ SPLITS = ("random", "published")
 
 
 def train_test_rows(
-    n: int, test_size: float, split: str, streams: Streams, replication: int
+    n: int, test_size: float, split: str, streams: Streams, replication: int, units: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Divide rows 0..n-1 into training and test rows, each in random order.
 
@@ -25,12 +25,16 @@ def train_test_rows(
     split : {"random", "published"}
         ``random``: from the named stream. ``published``: scikit-learn's ``train_test_split(random_state=replication)``,
         the legacy seeds of the authors' scripts, for comparison with their logs.
+    units : int ndarray of shape (n,), optional
+        Rows of one unit stand together, in random order, and are all for training or all for testing.
 
     Returns
     -------
     train, test : int ndarrays
     """
     check_number("test_size", test_size, above=0, below=1)
+    if units is not None and split != "random":
+        raise ConfigurationError(f"split={split!r} divides the rows of one person; use split=random")
     if split == "published":
         from sklearn.model_selection import train_test_split  # a quarter second, and few splits need it
 
@@ -39,7 +43,23 @@ def train_test_rows(
         raise ConfigurationError(f"split={split!r} must be one of {', '.join(SPLITS)}")
     order = streams.generator("split").permutation(n)
     n_test = n_test_rows(n, test_size)
+    if units is not None:
+        rank = streams.generator("units").permutation(units.max() + 1)
+        order = order[np.argsort(rank[units[order]], kind="stable")]
+        n_test = whole_units(units[order], n_test)
     return order[n_test:], order[:n_test]
+
+
+def whole_units(units: np.ndarray, size: int) -> int:
+    """Least size, no smaller than the given one, at which a list of rows is cut between two units."""
+    ends = np.flatnonzero(np.diff(units, append=-1)) + 1
+    return int(ends[np.searchsorted(ends, size)]) if size else 0
+
+
+def first_of_units(units: np.ndarray, most: int) -> np.ndarray:
+    """Places of the first rows of every unit, as many, in a list in which the rows of a unit stand together."""
+    starts = np.flatnonzero(np.diff(units, prepend=-1))
+    return np.flatnonzero(np.arange(units.size) - np.repeat(starts, np.diff(starts, append=units.size)) < most)
 
 
 def n_test_rows(n: int, test_size: float) -> int:
@@ -53,7 +73,9 @@ def n_train_rows(n: int, test_size: float, private_fraction: float) -> int:
     return max(1, math.floor(private_fraction * (n - n_test_rows(n, test_size)) + 0.5))
 
 
-def publish_rows(train: np.ndarray, public_share: float) -> tuple[np.ndarray, np.ndarray]:
+def publish_rows(
+    train: np.ndarray, public_share: float, units: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Divide training rows, which are in random order, into those that stay private and a public sample.
 
     Parameters
@@ -61,6 +83,8 @@ def publish_rows(train: np.ndarray, public_share: float) -> tuple[np.ndarray, np
     train : int ndarray
     public_share : float in [0, 1)
         Share of public rows, to the nearest row.
+    units : int ndarray, optional
+        Of the training rows: those of one unit stay together.
 
     Returns
     -------
@@ -69,6 +93,7 @@ def publish_rows(train: np.ndarray, public_share: float) -> tuple[np.ndarray, np
     """
     check_number("public_share", public_share, least=0, below=1)
     n_private = max(1, train.size - math.floor(public_share * train.size + 0.5))
+    n_private = n_private if units is None else whole_units(units, n_private)
     return train[:n_private], train[n_private:]
 
 

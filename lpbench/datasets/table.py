@@ -26,12 +26,15 @@ class Table:
         Feature names.
     public : boolean ndarray of shape (n,) or None
         True for the rows of the public sample (LPCT's data sets); None where the data set has no public part.
+    units : int ndarray of shape (n,) or None
+        Number of the person or household of each row; None where every row is somebody else's.
     """
 
     X: np.ndarray
     y: np.ndarray
     columns: tuple[str, ...]
     public: np.ndarray | None = None
+    units: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.X.shape != (self.y.size, len(self.columns)):
@@ -46,16 +49,17 @@ class Table:
             "features": self.X.shape[1],
             "public": 0 if self.public is None else int(self.public.sum()),
             "columns": hashlib.sha256("\n".join(self.columns).encode()).hexdigest(),
-            "values": value_hash(self.X, self.y, self.public),
+            "values": value_hash(self.X, self.y, self.public, self.units),
         }
 
     def select(self, rows: np.ndarray) -> Table:
         """Return the table of the given rows (indices or boolean mask)."""
-        return Table(self.X[rows], self.y[rows], self.columns, None if self.public is None else self.public[rows])
+        public, units = (None if part is None else part[rows] for part in (self.public, self.units))
+        return Table(self.X[rows], self.y[rows], self.columns, public, units)
 
 
-def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None) -> str:
-    """Return the sha256 of the values as little-endian float64, row by row (X, then y, then the public flags).
+def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, units: np.ndarray | None = None) -> str:
+    """Return the sha256 of the values as little-endian float64, row by row (X, y, the public flags, the units).
 
     Adding zero makes -0.0 and 0.0 hash alike.
     """
@@ -64,6 +68,8 @@ def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None) -
         digest.update(np.ascontiguousarray(array + 0.0, dtype="<f8").tobytes())
     if public is not None:
         digest.update(np.ascontiguousarray(public, dtype=np.uint8).tobytes())
+    if units is not None:
+        digest.update(np.ascontiguousarray(units, dtype="<i8").tobytes())
     return digest.hexdigest()
 
 

@@ -24,7 +24,7 @@ from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.standard import draw_standard
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import asked, mark_words, paper_of, trial_experiments
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
@@ -83,7 +83,7 @@ def render_artefact(
     for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    further = paper_of(name).outputs.get(name)
+    further = asked("outputs", experiment)
     replaced = further is not None and further.replaces
     for selection in [] if replaced else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
@@ -92,7 +92,7 @@ def render_artefact(
         else:
             file = SECONDS_TABLE if measured else f"{stem}.tex"
             _write_tables(experiment, summary, methods, folder / file, selection)
-        if experiment.kind == "table":
+        if experiment.kind == "table" and name not in trial_experiments():
             draw_standard(experiment, summary, methods, folder, stem, selection)
     by_kind = compare_by_kind(experiment, summary, methods)
     if len(by_kind):
@@ -154,6 +154,9 @@ def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
 def _write_tables(
     experiment: Experiment, summary: Summary, methods: Mapping[str, Method], path: Path, selection: str
 ) -> None:
-    name, title = experiment.name, experiment.title or experiment.name
-    grids = build(name, summary, methods, selection)
-    write_text(to_latex(title, name, grids, selection), path)
+    name = experiment.name
+    text = to_latex(
+        experiment.title or name, f"tab:{path.stem}", build(name, summary, methods, selection), selection=selection,
+        marks=mark_words(name), replications=experiment.replications, ranks=True, published=True,
+    )  # fmt: skip
+    write_text(text, path)

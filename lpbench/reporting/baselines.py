@@ -12,12 +12,11 @@ import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, better
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import REFERENCES
+from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import CONSTANT_METHODS
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.published import published_cells
 
@@ -77,9 +76,11 @@ def baselines_within(summary: Summary) -> dict[tuple[str, str, float], Baseline]
 
 
 def _baselines(summary: Summary) -> dict[tuple[str, str, float], Baseline]:
-    rows = summary.table[(summary.table["selection"] == "oracle") & summary.table["method"].isin(CONSTANT_METHODS)]
+    rows = summary.table[(summary.table["selection"] == "oracle") & summary.table["method"].isin(CONSTANTS)]
     if rows.empty:
         return {}
+    # The best of a cell's constants comes last, and is kept.
+    rows = rows.sort_values("rank", ascending=False, kind="stable")
     rows = rows.assign(ratio_error=ratio_errors(rows, summary.chosen))
     samples = summary.samples("oracle")
     return {
@@ -164,9 +165,7 @@ def by_selection(summary: Summary, baselines: Baselines, cards: Mapping[str, Met
         them by the one-sided Wilcoxon test over replications; ``cost``: median over data sets of what is lost without
         oracle selection (ratio of errors, or difference of accuracies).
     """
-    table = summary.table[
-        ~summary.table["method"].isin([*CONSTANT_METHODS, *REFERENCES]) & summary.table["mean"].notna()
-    ]
+    table = summary.table[~summary.table["method"].isin([*CONSTANTS, *REFERENCES]) & summary.table["mean"].notna()]
     keys = ["panel", "mask", "epsilon", "method"]
     samples = {s: summary.samples(s) for s in ("oracle", "tuning_free")}
     rows = []

@@ -1,4 +1,4 @@
-"""How methods, masks and parameters are called in print."""
+"""Printed names of methods, masks, data sets and parameters."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ SYMBOLS = {
     "min_samples_leaf": "leaf size",
     "n": "n",
     "n_public": "n_Q",
+    "holder": "Hölder exponent",
 }
 #: Parameters whose values are names that need no explanation.
 NAMED = ("variant", "randomizer", "learner", "estimator")
@@ -49,11 +50,38 @@ RANDOMIZERS = {
     "vector_approximation": "vector approximation",
     "subset_selection": "subset selection",
 }
-#: Variants whose name says little beside the method's.
-VARIANTS = {
-    "features": "no public sample",
-    "second": "version 2",
-    "second_features": "version 2, no public sample",
+#: Parameters and their values in words, where a name and an equals sign would say little.
+PHRASES = {
+    "variant": {
+        "features": "no public sample",
+        "second": "version 2",
+        "second_features": "version 2, no public sample",
+    },
+    "mechanism": {"grr": "generalised RR", "rr": "plain RR", "krr": "RR"},
+    "budget": {"halves": "half the budget"},
+    "constants": {"exact": "exact constants", "paper": "the paper's constants", "tight": "tight constants"},
+    "label_range": {"scale": "known scale"},
+    "labels": {
+        "permuted": "permuted labels",
+        "zeros": "labels mostly zero",
+        "cauchy": "Cauchy labels",
+        "lognormal": "lognormal labels",
+    },
+    "metric": {"auc": "AUC", "balanced_accuracy": "balanced accuracy"},
+    "public_sample": {
+        "concept_drift": "concept drift",
+        "label_shift": "label shift",
+        "missing_group": "missing group",
+    },
+    "rule": {"cart": "CART"},
+    "search": {"released": "released grid"},
+    "sensitivity": {
+        "columns": "by column",
+        "importance": "by importance",
+        "random": "at random",
+        "reversed": "reversed",
+    },
+    "version": {"released": "as released"},
 }
 #: Data sets whose name is no word.
 DATASETS = {"hmda": "HMDA"}
@@ -105,8 +133,8 @@ def describe_params(params: Mapping) -> list[str]:
     found = []
     for key, value in params.items():
         words = f"{value:g}" if isinstance(value, float) else in_words(str(value))
-        words = VARIANTS.get(str(value), words) if key == "variant" else words
-        found.append(words if key in NAMED else f"{SYMBOLS.get(key, in_words(key))} = {words}")
+        phrase = PHRASES.get(key, {}).get(str(value), words if key in NAMED else "")
+        found.append(phrase or f"{SYMBOLS.get(key, in_words(key))} = {words}")
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
-from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
+from lpbench.reporting.figures.standard import BUDGETS, RANKS
 
 
 class Entry(Artefact):
@@ -45,5 +45,5 @@ class Entry(Artefact):
         others = tuple(stem for s, stem in stems.items() if s not in ("oracle", selection))
         stem = stems[selection]
         mine = [f for f in self.files if f.endswith(".svg") and f.startswith(stem) and not f.startswith(others)]
-        views = {kind: [f for f in mine if f.startswith(stem + kind)] for kind in (RANKS, BUDGETS, BOXES, DIFFERENCES)}
+        views = {kind: [f for f in mine if f.startswith(stem + kind)] for kind in (RANKS, BUDGETS)}
         return {"main": [f for f in mine if not any(f in found for found in views.values())], **views}

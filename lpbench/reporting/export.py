@@ -19,8 +19,8 @@ from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.ranks import draw_ranks
 from lpbench.reporting.figures.standard import BUDGETS, RANKS
 from lpbench.reporting.paper import mark_words
-from lpbench.reporting.tables.booktabs import to_booktabs
 from lpbench.reporting.tables.grid import build
+from lpbench.reporting.tables.latex import to_latex
 
 
 def export(
@@ -75,7 +75,7 @@ def export(
             written += draw_ranks(found, folder, leaf + RANKS, selection)
     if experiment.kind != "figure":
         grids = build(experiment.name, summary, methods, selection)
-        text = to_booktabs(
+        text = to_latex(
             experiment.title, f"tab:{leaf}", grids, selection=selection, marks=mark_words(experiment.name),
             replications=experiment.replications, ranks=ranks,
         )  # fmt: skip

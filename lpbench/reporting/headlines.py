@@ -206,7 +206,7 @@ def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.
 
 def published_methods(entry: Entry) -> list[str]:
     """Columns of an experiment that are methods of the papers."""
-    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANTS.values(), *REFERENCES}
+    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANTS, *REFERENCES}
     methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
     return [m for m in methods if bare_name(m) in published]
 

@@ -20,6 +20,7 @@ from lpbench.analysis.claims import Claim
 from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment
 from lpbench.paths import own_folders
 from lpbench.reporting.interpretations import Bound, Candidates, Total
 from lpbench.reporting.plain_table import PlainTable, RateGrid
@@ -211,7 +212,8 @@ class Paper:
     drawings : mapping of str to callable
         Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     outputs : mapping of str to Output
-        Experiment -> its further tables and figures.
+        Experiment -> its further tables and figures. Here and in ``advice`` and ``choices`` a name ``settings.KEY``
+        stands for all experiments that have the setting (:func:`asked`).
     text_tables : mapping of str to callable
         Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
         experiments that are no tables of scores.
@@ -314,6 +316,17 @@ def paper_of(experiment: str) -> Paper:
     return next((p for p in papers() if p.name == name), Paper(name, name))
 
 
+def asked(what: str, experiment: Experiment) -> Any:
+    """The entry for an experiment in one of the papers' mappings, None without one.
+
+    It stands under the experiment's name, or in any paper's mapping under ``settings.KEY`` where the experiment has
+    that setting.
+    """
+    own = getattr(paper_of(experiment.name), what).get(experiment.name)
+    by_setting = (getattr(paper, what).get(f"settings.{key}") for paper in papers() for key in experiment.settings)
+    return own or next(filter(None, by_setting), None)
+
+
 def mark_words(experiment: str) -> str:
     """What a mark in an experiment's table means: its paper's rule, in words where no paper prints it."""
     if experiment in catalogue.own_experiment_names():
@@ -325,6 +338,11 @@ def page_of(experiment: str) -> str:
     """Return the name of an experiment's page: its paper's, or one of the paper's further pages."""
     further = (page for paper in papers() for page in paper.pages)
     return next((p.name for p in further if experiment.startswith(p.experiments)), experiment.partition("/")[0])
+
+
+def trial_experiments() -> set[str]:
+    """Experiments that only tried interpretations of a paper's text."""
+    return {s.experiment for paper in papers() for candidates in paper.interpretations for s in candidates.steps} - {""}
 
 
 def sources(experiment: str) -> list[str]:

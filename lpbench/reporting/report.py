@@ -27,6 +27,8 @@ from lpbench.reporting.render import render
 TOLERANCE = 0.1
 #: How many groups of differences of an artefact are listed, the largest first.
 LARGEST = 8
+#: Ratio to the printed number beyond which a difference is called a factor.
+FACTOR = 2.0
 #: How many methods that did not run are named; more are counted.
 NAMED = 3
 _STATUS = {
@@ -204,13 +206,21 @@ def verdict(entry: Entry, claims: Sequence[Mapping]) -> str:
     met, noun = int((apart <= 100 * total.tolerance + 1e-9).sum()), "points" if entry.kind == "figure" else "numbers"
     parts = [f"{met} of {len(rows)} {noun} met within {100 * total.tolerance:g} {unit}"]
     if met < len(rows):
-        parts.append(f"largest miss {apart.max():.1f} {unit}")
+        parts.append(f"largest miss {_miss(rows, apart, total.relative)}")
     labels = [c["status"].label for c in claims]
     for label in (NOT_REPRODUCED, BY_NEITHER, NOT_SUPPORTED):
         if count := labels.count(label):
             words = "not supported, in print too" if label == BY_NEITHER else label
             parts.append(f"{count} of {len(labels)} claims {words}")
     return "; ".join(parts) + "."
+
+
+def _miss(rows: pd.DataFrame, apart: pd.Series, relative: bool) -> str:
+    """The largest difference in percentage points or per cent, or the factor where it is large."""
+    if not relative:
+        return f"{apart.max():.2g} percentage points"
+    factor = float(np.exp(np.log(rows["reproduced"] / rows["published"]).abs().max()))
+    return f"by a factor of {factor:.0f}" if factor > FACTOR else f"{apart.max():.0f} %"
 
 
 def _largest(rows: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""What runs inside the isolation: the checks and the blocks that the verifier asks for, a line of JSON for each."""
+"""Entry point inside the isolation: the checks and the blocks that the verifier asks for, a line of JSON for each."""
 
 from __future__ import annotations
 

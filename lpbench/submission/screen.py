@@ -1,4 +1,4 @@
-"""What a submitted module may say: public names, numbers and nothing else.
+"""Static screen of a submitted module: public names and numbers, nothing else.
 
 The screen is read before anything is run. It is no proof (the sealed run and the operating system's isolation stand
 behind it): it makes what reaches for private values, files or the harness itself visible in the source.

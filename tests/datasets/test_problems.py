@@ -158,7 +158,7 @@ def test_order_of_importance_identifies_the_data_where_it_is_stated(workshop):
 @pytest.mark.parametrize("name", ["aquatic_toxicity", "fish_toxicity", "istanbul_stock", "portfolio", "pyrimidines"])
 def test_order_of_importance_is_that_of_a_forest(name):
     if not describe(name).available:
-        pytest.skip("not at hand")
+        pytest.skip(f"{name}: {describe(name).how_to_get}")
     table = load_table(name)
     forest = RandomForestRegressor(random_state=0).fit(table.X, table.y)
     order = np.argsort(-forest.feature_importances_, kind="stable")

@@ -33,7 +33,7 @@ def summary(tmp_path, backend: str) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", CLUSTERS)
 def test_summary_is_the_same_on_every_engine(tmp_path, backend):
-    pytest.importorskip(CLUSTERS[backend])
+    pytest.importorskip(CLUSTERS[backend], reason="make engines")
     serial = summary(tmp_path, "serial")
     assert summary(tmp_path, "loky") == serial
     assert summary(tmp_path, backend) == serial
@@ -42,7 +42,7 @@ def test_summary_is_the_same_on_every_engine(tmp_path, backend):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", CLUSTERS)
 def test_killed_worker_of_a_cluster_loses_only_its_block(tmp_path, backend):
-    pytest.importorskip(CLUSTERS[backend])
+    pytest.importorskip(CLUSTERS[backend], reason="make engines")
     expected = Store(tmp_path / "expected")
     run_blocks(product().blocks, expected, Runner(backend="serial"), progress=False)
     store = Store(tmp_path / "store")
@@ -58,7 +58,7 @@ def test_killed_worker_of_a_cluster_loses_only_its_block(tmp_path, backend):
 
 @pytest.mark.slow
 def test_time_limit_on_a_dask_worker(tmp_path):
-    pytest.importorskip("distributed")
+    pytest.importorskip("distributed", reason="make engines")
     plan = cell() + cell(params={"mode": "slow"}, replications=60)
     seconds = {b.key: 0.4 for b in plan.blocks}
     runner = Runner(backend="dask", workers=2)

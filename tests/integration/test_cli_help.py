@@ -73,7 +73,6 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("list methods twice", "twice"),
         ("report --results no_such_folder", "no_such_folder"),
         ("track --results no_such_folder", "no_such_folder"),
-        ("stream --method lptc", "lpct"),
         ("reproduce --order longest", "longest_first"),
         ("reproduce histoftree/tabel1", "histoftree/table1"),
         ("plan histoftree/tabel1", "histoftree/table1"),
@@ -173,7 +172,7 @@ def test_completion_script_is_valid(capsys, tmp_path, shell):
     script.write_text("\n".join(lines_of(capsys, ["completion", shell])) + "\n")
     assert VARIABLE in script.read_text()
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        pytest.skip(f"install {shell}")
     option = "--no-execute" if shell == "fish" else "-n"
     subprocess.run([shell, option, str(script)], check=True)
 

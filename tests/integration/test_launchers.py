@@ -46,7 +46,7 @@ def test_cells_that_were_not_logged_can_be_later(tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_launchers_give_the_same_numbers(tmp_path, launcher, capsys):
-    pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher")
+    pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher", reason="make engines")
     assert main([*SWEEP, f"results_dir={tmp_path / 'here'}", "tracking=none"]) == 0
     options = [f"hydra/launcher={launcher}"]
     if launcher == "submitit_local":
@@ -60,7 +60,7 @@ def test_launchers_give_the_same_numbers(tmp_path, launcher, capsys):
 
 @pytest.mark.slow
 def test_cell_that_fails_elsewhere_is_a_failure_here(tmp_path, capsys):
-    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="make engines")
     options = [f"results_dir={tmp_path}", "tracking=none", "hydra/launcher=joblib"]
     # a work limit that no cell can meet
     assert main([*SWEEP, *options, "experiment.work_limit=1e-6"]) == 1
@@ -69,7 +69,7 @@ def test_cell_that_fails_elsewhere_is_a_failure_here(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_slurm_configuration_composes(capsys):
-    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="make engines")
     assert (
         main(["hydra/launcher=slurm", "hydra.launcher.partition=short", "--cfg", "hydra", "-p", "hydra.launcher"]) == 0
     )

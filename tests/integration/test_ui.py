@@ -130,8 +130,8 @@ def test_browser_shows_the_table_and_the_metric(tmp_path):
 
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
-        pytest.skip("Chromium is not installed")
-    pytest.importorskip("websocket", reason="websocket-client is not installed")
+        pytest.skip("install Chromium")
+    pytest.importorskip("websocket", reason="pip install websocket-client")
     folder = tmp_path / "histoftree" / "table1"
     shutil.copytree(ROOT / PUBLISHED, folder)
     summary = pd.read_csv(folder / "summary.csv")

@@ -48,6 +48,7 @@ const look = async (page, width) => {
     box.scrollLeft = 0;
     return away;
   }).map((box) => box.getAttribute("aria-label"));
+  found.crowded = [...page_.querySelectorAll("svg.chart")].flatMap(crowded);
   if (AXE_WIDTHS.includes(width)) {
     const again = alike(page_);
     again.forEach((row) => { row.hidden = true; });

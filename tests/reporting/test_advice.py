@@ -8,23 +8,36 @@ import pandas as pd
 import pytest
 
 from lpbench.experiments import catalogue
-from lpbench.papers.field import PAPER
-from lpbench.papers.field.advice import FILE, GIVEN, first_of, may_use, n_users, read_advice, read_choices, write_advice
+from lpbench.papers.field.advice import (
+    FILE,
+    GIVEN,
+    HEADS,
+    _judges,
+    first_of,
+    may_use,
+    read_advice,
+    read_choices,
+    write_advice,
+)
 from lpbench.papers.field.ranking import NON_PRIVATE
 from lpbench.paths import ROOT
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.pages.site import USE, choices_of
+from lpbench.reporting.paper import asked
 from lpbench.reporting.render import render
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.test_html import Page
 
 SETS = {
-    "field/classification": ["titanic", "anonymity", "employ", "magic[private_fraction=0.265]"],
+    "field/classification": ["titanic", "anonymity", "employ", "rice", "hmda", "magic[private_fraction=0.265]"],
     "field/sealed_classification": ["spambase", "bank[private_fraction=0.11]"],
-    "field/public_sample": ["student[label_range=scale,public_share=0.1]", "abalone[public_share=0.1]"],
-}
+    "field/public_sample": [
+        "student[label_range=scale,public_share=0.1]", "airfoil[public_share=0.1]", "abalone[public_share=0.1]",
+        "red_wine[label_range=scale,public_share=0.1]", "white_wine[label_range=scale,public_share=0.1]",
+    ],
+}  # fmt: skip
 METHODS = ("calibrated_score", "residual_score", "public_forest", "private_majority", "lpct_prune_max_edge", "phist",
            "public_residual_gp", "public_forest_regressor", "residual_gp", "private_mean", "ct_w", "dt")  # fmt: skip
 
@@ -50,7 +63,7 @@ def advise(name, best, folder, larger=True):
     body = typed(spec)
     [path] = write_advice(body, summarise_experiment(body, scores, cards), cards, folder)
     assert path == folder / FILE
-    return pd.read_csv(path, keep_default_na=False).set_index(["given", "users", "epsilon"])
+    return pd.read_csv(path, keep_default_na=False).set_index(["given", "epsilon"])
 
 
 CLASSES = {
@@ -64,8 +77,7 @@ CLASSES = {
 
 
 def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
-    found = advise("field/classification", CLASSES, tmp_path)
-    every = found.xs("any number", level="users")
+    every = advise("field/classification", CLASSES, tmp_path)
     assert every["method"].to_dict() == {
         ("public features", 1.0): "residual_score[variant=features]",
         ("public features", 4.0): "private_labels_classifier[randomizer=rr,learner=ridge]",
@@ -74,10 +86,10 @@ def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
         ("public features and sample", 1.0): "residual_score",
         ("public features and sample", 4.0): "residual_score",
     }
-    assert (every["judged_on"] == "conclusions").all() and (every["datasets"] == 3).all()
+    assert (every["held_out"] == 5).all() and (every["datasets"] == 5).all()
     assert every["ours"].tolist() == [True, False, True, False, True, True]
-    assert every.loc[("public sample", 1.0), "first_build"] == "CalibratedScore: 3 [3, 3]"
-    assert every.loc[("public features", 1.0), "first_build"] == "ResidualScore, no public sample: 3 [3, 3]"
+    assert every.loc[("public features and sample", 1.0), "second"] == "CalibratedScore"
+    assert every.loc[("public sample", 1.0), "rank_sum"] == 5.0
 
 
 def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
@@ -86,30 +98,28 @@ def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
     after = advise("field/classification", changed, tmp_path)
     differ = before["method"].compare(after["method"], result_names=("before", "after"))
     assert set(differ["after"]) == {"calibrated_score"}
-    assert {index[0::2] for index in differ.index} == {
+    assert set(differ.index) == {
         ("public sample", 4.0), ("public features and sample", 1.0), ("public features and sample", 4.0)
     }  # fmt: skip
 
 
-def test_advice_is_told_apart_by_the_number_of_users(tmp_path):
-    """On anonymity, the one small set for conclusions, another method is best."""
-    spec = {**CLASSES}
-    assert n_users("anonymity") < 1500 <= n_users("employ")
-    found = advise("field/classification", spec, tmp_path)
-    small = found.xs("under 1500", level="users")
-    assert (small["datasets"] == 1).all()
-    assert (found.xs("1500 or more", level="users")["datasets"] == 2).all()
+def test_advice_rests_on_five_data_sets_at_least_and_says_how_many_are_held_out():
+    kinds = {"conclusions": ["a", "b", "c"], "development": ["d", "e"], "sealed": ["f", "g"]}
+    assert _judges(kinds, ["a", "b[x=1]", "c", "f", "g", "d"]) == (["a", "b[x=1]", "c", "f", "g"], 5)
+    assert _judges(kinds, ["a", "b", "c", "d", "e"]) == (["a", "b", "c", "d", "e"], 3)
+    assert _judges(kinds, ["a", "b", "c", "d"]) == ((), 3)
 
 
 def test_equal_methods_are_not_told_apart(tmp_path):
     found = advise("field/classification", {}, tmp_path)
-    row = found.loc[("public features and sample", "any number", 1.0)]
+    row = found.loc[("public features and sample", 1.0)]
     assert "PublicForest" in row["not_told_apart"] or row["title"] == "PublicForest"
 
 
 def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
     best = {("public_forest_regressor", 1.0): 0.3, ("residual_gp", 4.0): 0.3, ("public_residual_gp", 4.0): 0.35}
-    found = advise("field/public_sample", best, tmp_path, larger=False).xs("any number", level="users")
+    found = advise("field/public_sample", best, tmp_path, larger=False)
+    assert (found["held_out"] == 2).all() and (found["datasets"] == 5).all()
     assert found["method"].to_dict() == {
         ("public sample", 1.0): "public_forest_regressor",
         ("public sample", 4.0): "residual_gp",
@@ -118,54 +128,23 @@ def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
     }
 
 
-def test_sealed_sets_judge_both_versions(tmp_path):
-    """On other scores than real ones: the experiment of the sealed sets is run once, by somebody else."""
-    second = "residual_score[variant=second]"
-    planted = {
-        **CLASSES,
-        (second, 1.0): 0.9,
-        (second, 4.0): 0.55,
-        ("residual_score[variant=second_features]", 1.0): 0.6,
-    }
-    found = advise("field/sealed_classification", planted, tmp_path)
-    row = found.loc[("public features and sample", "any number", 1.0)]
-    assert row["judged_on"] == "sealed" and row["datasets"] == 2
-    assert row["first_build"].startswith(
-        "CalibratedScore: 6 [6, 6]; ResidualScore: 4 [4, 4]; ResidualScore, no public sample: "
-    )
-    assert row["second_build"].startswith(
-        "ResidualScore, version 2: 2 [2, 2]; ResidualScore, version 2, no public sample: "
-    )
-    assert row["second_beats_first_low"] == "1.0"
-    assert row["method"] == second and row["ours"]
-    assert (
-        "Smallest rank sum, public features and sample: ours at ε = 1, 4. Version 2 of our methods beside version 1: "
-        "better at ε = 1; worse at ε = 4."
-    ) in read_advice(tmp_path).remark
-
-
 def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
     assert read_advice(tmp_path) is None
     advise("field/classification", CLASSES, tmp_path)
     table = read_advice(tmp_path)
-    assert table.heads[:4] == ("public", "users", "ε", "use")
-    assert ("public sample", "any number", "1", "CalibratedScore") == table.rows[6][:4]
+    assert table.heads[:4] == ("public", "ε", "use", "second choice")
+    assert ("public sample", "1", "CalibratedScore") == table.rows[2][:3]
     assert table.remark.startswith(
         "Smallest rank sum, public features: ours at ε = 1; Ridge on randomised response at ε = 4. "
-        "Version 2 of our methods beside version 1: worse at ε = 1; not significantly different at ε = 4. "
         "Smallest rank sum, public sample: ours at ε = 1; PublicForest at ε = 4. "
-        "Smallest rank sum, public features and sample: ours at ε = 1, 4. "
-        "Version 2 of our methods beside version 1: worse at ε = 1, 4. Candidates"
+        "Smallest rank sum, public features and sample: ours at ε = 1, 4. Candidates"
     )
-    assert set(PAPER.advice) <= set(PAPER.outputs)
 
 
-def test_advice_that_compared_no_versions_is_still_read(tmp_path):
-    advise("field/classification", CLASSES, tmp_path)
-    path = tmp_path / FILE
-    rows = pd.read_csv(path, keep_default_na=False)
-    rows.drop(columns=[name for name in rows if name.startswith("second_beats_first")]).to_csv(path, index=False)
-    assert "Version 2" not in read_advice(tmp_path).remark.partition("Candidates")[0]
+def test_every_experiment_that_asks_gets_advice():
+    mine = replace(catalogue.experiment("field/regression"), name="mine/regression")
+    assert asked("advice", mine) is read_advice and asked("outputs", mine).write is not None
+    assert asked("advice", catalogue.experiment("histoftree/table1")) is None
 
 
 @pytest.mark.parametrize(
@@ -191,7 +170,7 @@ def test_a_page_names_few_of_the_methods_that_are_not_told_apart():
 
 
 def test_choices_are_losses_over_the_least_without_privacy_and_the_page_of_the_committed_ones_is_well_formed(tmp_path):
-    (tmp_path / FILE).write_text("given,users,epsilon,method,title\npublic features,any number,1,a[x=1],A\n")
+    (tmp_path / FILE).write_text("given,epsilon,method,title,second\npublic features,1,a[x=1],A,B\n")
     (tmp_path / "summary.csv").write_text(
         "panel,dataset,method,epsilon,selection,metric,mean\n"
         "without privacy,s,c,1000,oracle,mse,2\nwithout privacy,s,d,1000,oracle,mse,3\n"
@@ -200,11 +179,11 @@ def test_choices_are_losses_over_the_least_without_privacy_and_the_page_of_the_c
     )
     found = read_choices(tmp_path)
     command = "lpbench dataset=NAME method='a[x=1]' epsilon=1"
-    assert found.rows == (("public features", "any number", "1", "A", "2.50 [2.00, 3.00], 2", command),)
+    assert found.rows == (("public features", "1", "A", "B", "2.50 [2.00, 3.00], 2", command),)
     assert found.legend == "Numbers" and read_choices(tmp_path / "none") is None
 
-    shown = choices_of(Entry(catalogue.experiment(name), ROOT / "results" / "reproduced") for name in PAPER.choices)
-    assert list(shown) == ["Numbers", "Classes"] and all(len(row) == 6 for rows in shown.values() for row in rows)
+    shown = choices_of(Entry(e, ROOT / "results" / "reproduced") for e in catalogue.experiments().values())
+    assert "Classes" in shown and all(len(row) == len(HEADS) for rows in shown.values() for row in rows)
     menu = {"pages": [("use.html", USE)], "here": "use.html", "stored": False}
     page = Page(render("use.html.j2", title=USE, choices=shown, **menu))
-    assert not page.open and {"filters", "numbers", "classes"} <= set(page.ids)
+    assert not page.open and {"filters", *map(str.lower, shown)} <= set(page.ids)

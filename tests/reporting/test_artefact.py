@@ -86,8 +86,8 @@ def test_table_in_the_papers_layout(table1):
     assert footer["Rank sum, reproduced, average ties"][:5] == ("20", "10", "30", "49", "41")
     assert ("1.65", "1.20") in {(c.published, c.reproduced) for c in grid.cells[0] if c.bold}
     assert "over the time limit of 3 s" in grid.reasons[0]
-    latex = to_latex("T", "histoftree/table1", [grid], "oracle")
-    assert latex.count(r"\begin{tabular}") == 1 and r"\multicolumn{8}{c}{aligned}" in latex
+    latex = latex_of("T", grid)
+    assert latex.count(r"\begin{tabular}") == 1 and latex.count("\naligned: ") == 8 and "1.65 / $" in latex
     assert "_" not in latex.replace(r"\_", "")
 
 
@@ -214,11 +214,15 @@ def test_a_legend_has_printed_names_and_a_default_variant_once(tmp_path):
     assert "LPDT" in words and not {w for w in words if "lpdt" in w or "variant" in w}
 
 
+def latex_of(title, grid):
+    return to_latex(title, "tab:t", [grid], selection="oracle", marks="marked", replications=3, published=True)
+
+
 @pytest.mark.parametrize("title", [r"\input{/etc/passwd}", r"$\write18{id}$ ^^5cinput", r"a~b {c} \\ % & # _"])
 def test_a_title_is_text_to_latex(table1, title):
     """Nothing of a title is a command: taking LaTeX's own escapes away leaves none of its special characters."""
     body, scores = table1
     [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
-    caption = to_latex(title, "histoftree/table1", [grid], "oracle").split(r"\caption{")[1].split("\n")[0]
+    caption = latex_of(title, grid).split(r"\caption{")[1].split("\n")[0]
     plain = re.sub(r"\\text(backslash|asciicircum|asciitilde)\{\}|\\[&%_#${}]|\$\\(pm|rho|lambda)\$", "", caption)
     assert not set(plain.removesuffix("}")) & set("\\$^~{}%&#_")

@@ -82,3 +82,11 @@ def test_sample_size_equivalence_is_drawn(tmp_path):
     write_artefact(typed(figure), scores, CARDS, tmp_path)
     text = (tmp_path / "tuning_free_figure5_equivalence.svg").read_text(encoding="utf-8")
     assert "ε = 1" in text and "ε = 8" in text and "as many" in text
+
+
+def test_no_equivalence_is_drawn_where_no_other_method_gets_there(tmp_path):
+    figure = experiment("extensions/tuning_free_figure5")
+    first = figure["groups"][0]["method"][0]
+    scores = scores_of(figure, lambda k: 0.5 + 0.4 * (k["method"] == first), replications=3, metric="accuracy")
+    write_artefact(typed(figure), scores, CARDS, tmp_path)
+    assert not list(tmp_path.glob("*_equivalence.svg"))

@@ -7,6 +7,7 @@ from scipy import stats
 
 from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments import catalogue
+from lpbench.experiments.results import Results
 from lpbench.paths import COMMITTED, PUBLISHED, ROOT
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.headlines import Headline, cut_grids, distances, headlines, in_words, one_row_each, table_of
@@ -104,7 +105,7 @@ def test_headline_gains_follow_from_the_committed_scores():
     if not (folder / "headline_gains.csv").is_file():
         pytest.skip("the committed results hold no headline_gains.csv")
     for row in pd.read_csv(folder / "headline_gains.csv", keep_default_na=False).itertuples():
-        table = pd.read_csv(folder / row.experiment / "summary.csv", keep_default_na=False, na_values={"mean": [""]})
+        table = Results(folder).artefact(row.experiment).summary
         table = table[(table["mask"] == row.mask) & (table["epsilon"] == row.epsilon) & (table["panel"] == row.panel)]
         wide = table.pivot_table(index="dataset", columns=["method", "selection"], values="mean")
         free = (row.method, "tuning_free")

@@ -41,7 +41,7 @@ def test_no_two_methods_of_the_registered_experiments_have_one_name():
 
 def test_data_sets_and_masks_are_in_words():
     assert dataset_title("red_wine[label_range=scale,public_share=0.1]") == (
-        "Red wine, label range = scale, public share = 0.1"
+        "Red wine, known scale, public share = 0.1"
     )
     assert mask_name("all_private") == "all private"
     assert mask_name("power_law[gamma=0.5]") == "power law, γ = 0.5"

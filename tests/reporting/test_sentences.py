@@ -128,7 +128,6 @@ def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
     before, after = (site(tmp_path / str(k), change) for k, change in enumerate((1.0, 0.5)))
     for page, place in (
         ("index.html", "finding-floor"),
-        ("index.html", "finding-claims"),
         ("index.html", "finding-tuning-free"),
         ("index.html", "card"),
         ("index.html", "keys"),

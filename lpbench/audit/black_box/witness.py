@@ -1,4 +1,4 @@
-"""Events that tell two values apart: cut by trees or by a classifier's score, and described as a rule."""
+"""Events that distinguish two values: cut by trees or by a classifier's score, and described as a rule."""
 
 from __future__ import annotations
 

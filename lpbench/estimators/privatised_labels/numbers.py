@@ -1,4 +1,4 @@
-"""Reports of a number under the randomizers of the literature, and the curator's readings, weights and prior."""
+"""Reports of a number under the randomizers of the literature, and the curator's estimates, weights and prior."""
 
 from __future__ import annotations
 

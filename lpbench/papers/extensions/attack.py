@@ -35,7 +35,7 @@ def write_attack(experiment: Experiment, summary: Summary, cards: Mapping[str, M
     rows = table[(table["selection"] == "tuning_free") & table["mean"].notna()]
     risk = np.where(rows["metric"] == "accuracy", 1.0 - rows["mean"], rows["mean"])
     errors = rows.assign(error=risk).pivot(index=["epsilon", "dataset"], columns="method", values="error")
-    floor = next((name for name in CONSTANTS.values() if name in errors), None)
+    floor = next((name for name in CONSTANTS if name in errors), None)
     if floor is None:
         return []
     found = []

@@ -44,7 +44,7 @@ def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[st
     Returns
     -------
     list of Path
-        Empty if no panel counts private samples.
+        Empty if no panel counts private samples, or no other method gets as far as the first one.
     """
     table, stem = summary.table, experiment.name.rpartition("/")[2]
     first = parse_selector(experiment.groups[0].method[0])[0]
@@ -52,33 +52,42 @@ def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[st
     for curve in labelled_curves(experiment, table, cards):
         if axis_of(experiment, curve.panel) in SIZES and len(curve.x) >= LEAST:
             panels.setdefault((curve.panel, curve.epsilon), []).append(curve)
-    shown = {key: found for key, found in panels.items() if len(found) > 1 and any(c.base == first for c in found)}
+    metric = table.loc[table["metric"] != "", "metric"].iloc[0]
+    larger = LARGER_IS_BETTER[metric]
+    shown = {key: needed for key, found in panels.items() if (needed := _needed(found, first, larger))}
     if not shown:
         return []
-    metric = table.loc[table["metric"] != "", "metric"].iloc[0]
     with style.look():
         figure, axes = plt.subplots(1, len(shown), figsize=(4.4 * len(shown), 3.9), squeeze=False)
         for ax, ((panel, epsilon), found) in zip(axes[0], shown.items(), strict=True):
-            _panel(ax, found, first, LARGER_IS_BETTER[metric])
+            _panel(ax, found)
             budget = "" if math.isnan(epsilon) else f"ε = {epsilon:g}"
             ax.set_title(", ".join(filter(None, [panel and f"({panel})", budget])), loc="left")
         axes[0][0].set_ylabel("private samples needed for the same score")
-        figure.suptitle("Sample-size equivalence (learning curves made monotone; ▲: not within the sizes run)",
-                        fontsize=9, x=0.02, ha="left")  # fmt: skip
+        style.heading(figure, "Sample-size equivalence (learning curves made monotone; ▲: not within the sizes run)")
         return style.save(figure, folder, stem + FILE, formats=("svg",))
 
 
-def _panel(ax: Axes, found: Sequence[Curve], first: str, larger: bool) -> None:
-    reference = next(c for c in found if c.base == first)
-    ceiling = reference.x.max() * 1.35
-    ax.plot(reference.x, reference.x, color=style.GREY, linestyle="--", linewidth=1, label="as many")
-    for k, curve in enumerate(c for c in found if c is not reference and np.array_equal(c.x, reference.x)):
-        needed = equivalent_sizes(curve.x, reference.mean, curve.mean, larger_is_better=larger)
-        colour = style.COLOURS[k % len(style.COLOURS)]
-        known = np.isfinite(needed)
-        marker = style.MARKERS[k % len(style.MARKERS)]
-        ax.plot(curve.x[known], needed[known], marker=marker, label=curve.label, color=colour)
-        beyond = np.isinf(needed)
+def _needed(found: Sequence[Curve], first: str, larger: bool) -> list[tuple[Curve, np.ndarray]]:
+    """The reference and the others with the samples that each needs; empty where none gets there within its sizes."""
+    reference = next((c for c in found if c.base == first), None)
+    if reference is None:
+        return []
+    others = [c for c in found if c is not reference and np.array_equal(c.x, reference.x)]
+    sizes = [equivalent_sizes(c.x, reference.mean, c.mean, larger_is_better=larger) for c in others]
+    if not any(np.isfinite(size).any() for size in sizes):
+        return []
+    return [(reference, reference.x), *zip(others, sizes, strict=True)]
+
+
+def _panel(ax: Axes, found: Sequence[tuple[Curve, np.ndarray]]) -> None:
+    (reference, sizes), *others = found
+    ceiling = sizes.max() * 1.35
+    ax.plot(sizes, sizes, color=style.GREY, linestyle="--", linewidth=1, label="as many")
+    for k, (curve, needed) in enumerate(others):
+        colour, marker = style.COLOURS[k % len(style.COLOURS)], style.MARKERS[k % len(style.MARKERS)]
+        known, beyond = np.isfinite(needed), np.isinf(needed)
+        ax.plot(curve.x[known], needed[known], label=curve.label, color=colour, marker=marker)
         # side by side where several methods do not get there
         ax.plot(curve.x[beyond] * 1.04**k, np.full(beyond.sum(), ceiling), linestyle="", marker="^", color=colour)
     ax.set_xlabel(f"private samples of {reference.label}")

@@ -18,8 +18,8 @@ REGRESSION = (
     "setting fixed without them (tuning-free), and at one chosen by privatised reports of some users (private), which "
     "is what a user can have.",
     "Data sets are of three kinds: development sets, on which choices were made; held-out sets; and sealed sets, on "
-    "which nothing is run before the end. Each comparison begins with advice: what to use, given what is public, the "
-    "number of users and the budget. field.csv has the rank sum of each method and the probabilities that it beats "
+    "which nothing is run before the end. Each comparison begins with advice: what to use, given what is public and "
+    "the budget. field.csv has the rank sum of each method and the probabilities that it beats "
     "the constant and the best learner without privacy, with intervals, and the bits of a user's reports; "
     "field_seconds.csv has the median seconds of a fit.",
     "This page covers regression; classification has its own.",
@@ -42,20 +42,18 @@ NUMBERS = tuple(
 CLASSES = tuple(
     f"field/{name}" for name in ("classification", "unbalanced", "sealed_classification", "full_classification")
 )
-#: Those that rank methods and give advice.
-_RANKED = tuple(name for name in (*NUMBERS, *CLASSES) if name not in ("field/unbalanced", "field/intervals"))
 
 PAPER = Paper(
     name="field",
     title="Comparison on held-out data",
     order=210,
-    methods=("private_mean", "private_majority", "dt", "ct_w"),
+    methods=("private_constant", "private_mean", "private_majority", "dt", "ct_w"),
     leaderboard=("field/regression", "field/classification", "field/public_sample"),
-    outputs={name: Output(write_outputs) for name in _RANKED},
+    outputs={"settings.advice": Output(write_outputs)},
     drawings={"field/intervals": write_intervals},
     text_tables={"field/intervals": read_intervals},
-    advice=dict.fromkeys(_RANKED, read_advice),
-    choices=dict.fromkeys(("field/regression", "field/public_sample", "field/classification"), read_choices),
+    advice={"settings.advice": read_advice},
+    choices={"settings.advice": read_choices},
     pages=(
         Page(name="field", title="Comparison on held-out data: regression", experiments=NUMBERS, lead=REGRESSION),
         Page(

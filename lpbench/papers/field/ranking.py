@@ -60,7 +60,6 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     kinds = sets_by_kind(experiment)
     best = best_without_privacy(summary.samples("oracle"), larger)
-    floors = {k: v for k, v in summary.samples("oracle").items() if parse_selector(k[3])[0] in CONSTANTS.values()}
     for selection in (*SELECTIONS, FAIR):
         samples = summary.samples(selection)
         ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
@@ -73,7 +72,7 @@ def _rows(
                     continue
                 rng = Streams(0).generator("bootstrap", kind=kind, mask=mask, epsilon=epsilon, selection=selection)
                 sums = rank_sum_intervals(table, larger_is_better=larger)
-                floor = references(floors, sets, mask, epsilon, table.shape[2])
+                floor = constants(summary.samples("oracle"), sets, epsilon, table.shape[2], larger)
                 reference = np.array([best.get(name, np.full(table.shape[2], math.nan)) for name in sets])
                 for m, method in enumerate(methods):
                     beats = [
@@ -103,12 +102,17 @@ def score_table(
     return np.array([[known.get((name, method), empty)[:longest] for method in methods] for name in sets])
 
 
-def references(floors: Samples, sets: Sequence[str], mask: str, epsilon: float, n: int) -> np.ndarray:
-    """Replications of the constant, one row a data set; it is the same under every mask."""
+def constants(samples: Samples, sets: Sequence[str], epsilon: float, n: int, larger: bool) -> np.ndarray:
+    """Replications of the best constant, one row a data set; constants are the same under every mask."""
     rows = []
     for name in sets:
-        found = [v for k, v in floors.items() if k[1] == name and k[4] == epsilon and k[0] != NON_PRIVATE]
-        rows.append(found[0] if found else np.full(n, math.nan))
+        found = [
+            values
+            for (panel, dataset, _, method, budget), values in samples.items()
+            if (dataset, budget) == (name, epsilon) and panel != NON_PRIVATE and parse_selector(method)[0] in CONSTANTS
+        ]
+        best = max(found, key=lambda values: values.mean() * (1 if larger else -1), default=np.full(n, math.nan))
+        rows.append(best)
     return np.array(rows)
 
 

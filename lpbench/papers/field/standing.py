@@ -7,7 +7,7 @@ is run. Ranks over data sets need means alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -25,12 +25,20 @@ FAIR = ("tuning_free", "private")
 _CELL = ["dataset", "mask", "method", "epsilon"]
 
 
-def selected(table: pd.DataFrame, selection: str) -> pd.DataFrame:
-    """Rows of a summary of compared methods under ``fair`` or ``oracle`` selection, one a cell."""
+def selected(table: pd.DataFrame, selection: str, cell: Sequence[str] = _CELL) -> pd.DataFrame:
+    """Rows of compared methods under ``fair`` or ``oracle`` selection, one a cell."""
     wanted = FAIR if selection == "fair" else (selection,)
-    rows = table[table["selection"].isin(wanted) & (table["panel"].fillna("") == "") & table["mean"].notna()]
+    rows = table[table["selection"].isin(wanted) & (table["panel"].fillna("") == "")]
     rows = rows.assign(panel="", order=rows["selection"].map(wanted.index)).sort_values("order", kind="stable")
-    return rows.drop_duplicates(_CELL, keep="last").drop(columns="order").assign(selection=selection).sort_index()
+    return rows.drop_duplicates(cell, keep="last").drop(columns="order").assign(selection=selection).sort_index()
+
+
+def _together(others: pd.DataFrame, mine: pd.DataFrame, selection: str) -> tuple[str, bool, pd.DataFrame]:
+    """The one method, whether larger scores are better, and its rows with those of the others."""
+    (own,) = set(mine["method"])
+    parts = [rows[rows["mean"].notna()] for rows in (others[others["method"] != own], mine)]
+    table = pd.concat([selected(rows, selection) for rows in parts], ignore_index=True)
+    return own, LARGER_IS_BETTER[str(mine["metric"].iloc[0])], table
 
 
 def standing(
@@ -61,9 +69,7 @@ def standing(
         without privacy at its best setting (geometric mean over data sets; points of accuracy above them where larger
         is better); ``bits`` and ``seconds`` of one fit; ``own``.
     """
-    (own,) = set(mine["method"])
-    larger = LARGER_IS_BETTER[str(mine["metric"].iloc[0])]
-    table = pd.concat([selected(others[others["method"] != own], selection), selected(mine, selection)])
+    own, larger, table = _together(others, mine, selection)
     best = best_without_privacy(_means(others[others["selection"] == "oracle"]), larger)
     rows: list[dict[str, object]] = []
     for mask, epsilon in sorted(set(zip(mine["mask"], mine["epsilon"], strict=True))):
@@ -72,7 +78,7 @@ def standing(
         wide = wide[wide[own].notna()]
         ranked = wide[[m for m in wide.columns if is_ranked(m)]]
         mean, low, high = rank_intervals(ranked.to_numpy(), larger_is_better=larger)
-        floor = wide[[m for m in wide.columns if parse_selector(m)[0] in CONSTANTS.values()]]
+        floor = wide[[m for m in wide.columns if parse_selector(m)[0] in CONSTANTS]]
         constant = (floor.max(axis=1) if larger else floor.min(axis=1)) if floor.shape[1] else wide[own] * math.nan
         top = pd.Series([float(np.mean(best.get(d, math.nan))) for d in wide.index], index=wide.index)
         for k, method in enumerate(ranked.columns):
@@ -116,9 +122,7 @@ def where_it_wins(others: pd.DataFrame, mine: pd.DataFrame, selection: str) -> p
         Columns mask, epsilon, dataset, rank, of, best (method), ratio (own error over the best other's;
         points of accuracy above it).
     """
-    (own,) = set(mine["method"])
-    larger = LARGER_IS_BETTER[str(mine["metric"].iloc[0])]
-    table = pd.concat([selected(others[others["method"] != own], selection), selected(mine, selection)])
+    own, larger, table = _together(others, mine, selection)
     table = table[table["method"].map(is_ranked)]
     found = []
     for (mask, epsilon, dataset), rows in table.groupby(["mask", "epsilon", "dataset"]):
@@ -138,18 +142,11 @@ def joined(
     others: pd.DataFrame, replicated: pd.DataFrame | None, mine: Summary, selection: str, experiment: str
 ) -> Summary:
     """All methods of a selection as one summary, with the replications that are at hand, for tables and figures."""
-    (own,) = set(mine.table["method"])
-    parts = [selected(others[others["method"] != own], selection), selected(mine.table, selection)]
-    table = pd.concat(parts, ignore_index=True).assign(experiment=experiment, marked=False, p_best_is_better=math.nan)
+    own, _, table = _together(others, mine.table, selection)
+    table = table.assign(experiment=experiment, marked=False, p_best_is_better=math.nan)
     tree = others[(others["method"] == BASELINE) & (others["selection"] == "oracle")]
     table["ratio"] = table["mean"] / table["dataset"].map(tree.groupby("dataset")["mean"].first())
-    replications = []
-    for rows in ([] if replicated is None else [replicated[replicated["method"] != own]]) + [mine.chosen]:
-        wanted = FAIR if selection == "fair" else (selection,)
-        rows = rows[rows["selection"].isin(wanted) & (rows["panel"].fillna("") == "")]
-        order = rows["selection"].map(wanted.index)
-        rows = rows.assign(order=order).sort_values("order", kind="stable")
-        rows = rows.drop_duplicates([*_CELL, "replication"], keep="last").drop(columns="order")
-        replications.append(rows.assign(panel="", selection=selection, experiment=experiment))
-    chosen = pd.concat(replications, ignore_index=True)[list(mine.chosen.columns)]
+    kept = ([] if replicated is None else [replicated[replicated["method"] != own]]) + [mine.chosen]
+    chosen = pd.concat([selected(rows, selection, [*_CELL, "replication"]) for rows in kept], ignore_index=True)
+    chosen = chosen.assign(experiment=experiment)[list(mine.chosen.columns)]
     return Summary(table[list(mine.table.columns)], chosen, mine.reasons, pd.Series(False, index=table.index))

@@ -251,6 +251,7 @@ def rate_grid(folder: Path) -> RateGrid | None:
     columns = tuple(m for m in MODEL_NAMES.values() if any(m == model for _, model in entries))
     legend = (
         "Exponents e of risk ~ (sample size)^-e: what the theory allows, and what was measured over the largest sample "
-        "sizes with its 95 % bootstrap interval, at the smallest budget whose curve resolves the function."
+        "sizes with its 95 % bootstrap interval, at the smallest budget whose curve resolves the function. "
+        "✓: the interval meets the theory; ▼ and ▲: it lies below or above."
     )
     return RateGrid(legend, rows, columns, {key: tuple(found) for key, found in entries.items()})

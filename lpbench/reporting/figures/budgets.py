@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from lpbench.reporting.cards import CHOSEN
+from lpbench.reporting.cards import CHOSEN, in_words
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, printed, slug
-from lpbench.reporting.figures.curves import looks_of
+from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, leading, printed, slug
 from lpbench.reporting.tables.layouts import Column
-from lpbench.selectors import parse_selector
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
 LOG_FROM = 1.5
 #: Inches, so that the title and the legend of a single panel are not cut off.
 LEAST_WIDTH = 6.5
-#: Letters of the title that fit on an inch.
-_LETTERS = 14
 _COLUMNS = 5
 _NAMES = {"mse": "mean squared error", "accuracy": "accuracy (%)"}
 _SCALES = {"accuracy": 100.0}
+#: Look of methods that are not among the leading ones.
+_REST = {"color": "#D0D0D0", "linestyle": "-", "linewidth": 0.7, "zorder": 1}
 
 
 def draw_budgets(parts: Sequence[Part], folder: Path, name: str, selection: str) -> list[Path]:
@@ -55,21 +52,24 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
     most = _COLUMNS if paper is None else 2 if paper <= style.WIDTHS["column"] else 4
     across = min(most, len(datasets))
     rows = -(-len(datasets) // across)
-    looks = _looks([cards[key] for key in columns])
+    looks = _looks(found, [cards[key] for key in columns])
+    entries = {printed(cards[key]): looks[key] for key in columns if looks[key] is not _REST}
+    if rest := len(columns) - len(entries):
+        entries[f"{rest} other methods"] = _REST
     with style.look():
-        names = [printed(cards[key]) for key in columns]
-        beside = style.legend_columns(names, paper) if paper else min(len(columns), 3)
-        height = 2.05 * rows + 0.5 + 0.17 * -(-len(columns) // beside)
+        names = list(entries)
+        beside = style.legend_columns(names, paper) if paper else min(len(names), 3)
+        height = 2.05 * rows + 0.5 + 0.17 * -(-len(names) // beside)
         width = max(2.1 * across + 0.6, LEAST_WIDTH)
         if paper:
-            width, height = paper, 1.05 * paper / across * rows + 0.15 * -(-len(columns) // beside)
+            width, height = paper, 1.05 * paper / across * rows + 0.15 * -(-len(names) // beside)
         figure, axes = plt.subplots(rows, across, figsize=(width, height), squeeze=False)
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax, dataset in zip(axes.flat, datasets, strict=False):
             _panel(ax, found, dataset, columns, looks)
             ax.set_title(dataset[0], loc="left", fontsize=8.5)
-        handles = [Line2D([], [], label=name, **looks[key]) for key, name in zip(columns, names, strict=True)]
+        handles = [Line2D([], [], label=name, **look) for name, look in entries.items()]
         figure.legend(handles=handles, loc="outside lower left", ncols=beside, frameon=False, fontsize=7.5,
                       handlelength=2.6)  # fmt: skip
         metric = _NAMES.get(found[0].metric, found[0].metric)
@@ -78,25 +78,25 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
                 ax.set_ylabel(metric)
             return style.save(figure, folder, name)
         text = f"{metric} against the privacy budget ε ({CHOSEN[selection]}, ± {BAND:g} standard errors)"
-        text = textwrap.fill(", ".join(filter(None, [title.replace("_", " "), text])), int(_LETTERS * width))
-        figure.suptitle(text, fontsize=9, x=0.02, ha="left")
+        style.heading(figure, ", ".join(filter(None, [in_words(title), text])))
         return style.save(figure, folder, name, formats=("svg",))
 
 
-def _looks(columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Colour and marker by method; constants and references in grey, without markers."""
+def _looks(found: Sequence[Part], columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Look of each column: the leading methods in colour, constants and references as grey lines, the rest thin."""
+    known = leading(found)
     looks: dict[tuple[str, str], dict[str, Any]] = {}
-    private = [c for c in columns if not is_constant(c) and not is_reference(c)]
-    known = looks_of(parse_selector(c.method)[0] for c in private)
     for column in columns:
         key = column.method, column.mask
         if is_constant(column):
             looks[key] = {"color": style.GREY, "linestyle": "--", "linewidth": 2.2}
         elif is_reference(column):
             looks[key] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}
+        elif column.method not in known:
+            looks[key] = _REST
         else:
-            # a method looks the same in all figures; where that tells two variants not apart, their lines do
-            look = known[parse_selector(column.method)[0]]
+            # variants of a method share its colour and marker: their lines differ
+            look = known[column.method]
             turn = sum((other.get("color"), other.get("marker")) == tuple(look.values()) for other in looks.values())
             looks[key] = look | {"linestyle": style.LINES[turn % len(style.LINES)], "linewidth": 1.3, "markersize": 3.2}
     return looks
@@ -117,8 +117,9 @@ def _panel(ax: Axes, found: Sequence[Part], dataset: tuple[str, str], columns: S
         x, mean, se = np.array(points).T
         if not np.isnan(mean).all():
             drawn.append(mean)
-            band = BAND * np.nan_to_num(se)
-            ax.fill_between(x, mean - band, mean + band, color=looks[key]["color"], alpha=0.15, linewidth=0)
+            if looks[key] is not _REST:
+                band = BAND * np.nan_to_num(se)
+                ax.fill_between(x, mean - band, mean + band, color=looks[key]["color"], alpha=0.15, linewidth=0)
             ax.plot(x, mean, **looks[key])
     ax.set_xscale("log", base=2)
     budgets = [p.epsilon for p in found]

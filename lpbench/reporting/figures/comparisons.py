@@ -9,17 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbench.analysis import Summary
+from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import in_words
+from lpbench.reporting.figures.curves import looks_of, place_of
 from lpbench.reporting.tables.grid import Grid, build
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
 
-#: Names of the methods that learn nothing from the features.
-CONSTANT_METHODS = tuple(CONSTANTS.values())
+#: Up to so many methods all have a colour; of more, so many have one.
+FEW, COLOURED = 8, 5
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,12 @@ def _budget(epsilon: float) -> str:
 
 def is_constant(column: Column) -> bool:
     """Whether a column is a method that ignores the features."""
-    return parse_selector(column.method)[0] in CONSTANT_METHODS
+    return parse_selector(column.method)[0] in CONSTANTS
 
 
 def printed(column: Column) -> str:
-    """Name of a column, marked if it is constant."""
-    return column.label + (" (floor)" if is_constant(column) else "")
+    """Name of a column, a constant marked as one."""
+    return column.label + (" (constant)" if is_constant(column) else "")
 
 
 def is_reference(column: Column) -> bool:
@@ -124,6 +126,26 @@ def is_reference(column: Column) -> bool:
 def competing(part: Part) -> list[int]:
     """Columns that take part in rank sums and have a number."""
     return [k for k, c in enumerate(part.columns) if c.ranked and not np.isnan(part.means[:, k]).all()]
+
+
+def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
+    """Colour and marker of the methods that a figure shows in colour: all if they are few, else the best by mean rank.
+
+    Constants and references without privacy are grey in every figure.
+    """
+    places: dict[str, list[float]] = {}
+    for part in found:
+        kept = [k for k, c in enumerate(part.columns) if not is_constant(c) and not is_reference(c)]
+        means = part.means[:, kept]
+        placed = ranks(means[~np.isnan(means).any(axis=1)], larger_is_better=part.larger_is_better) / max(len(kept), 1)
+        for k, column in enumerate(part.columns[c] for c in kept):
+            places.setdefault(column.method, []).extend(placed[:, k])
+    best = sorted(places, key=lambda m: float(np.mean(places[m])) if places[m] else 1.0)
+    shown = best if len(best) <= FEW else best[:COLOURED]
+    # variants of a paper's method look alike; those of no paper have nothing but their look to be known by
+    names = {m: base if place_of(base := parse_selector(m)[0]) is not None else m for m in shown}
+    looks = looks_of(names.values())
+    return {m: looks[name] for m, name in names.items()}
 
 
 def slug(text: str) -> str:

@@ -104,7 +104,7 @@ def draw_lines(
             ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
         figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
         if selection != "oracle" and not paper:
-            figure.suptitle(CHOSEN[selection].capitalize(), fontsize=9, x=0.02, ha="left")
+            style.heading(figure, CHOSEN[selection].capitalize())
         # the papers' own figures are bitmaps too, for slides
         return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
 

@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 
+from lpbench.analysis import loglog_slope
 from lpbench.analysis.exponents import reference_line
 from lpbench.reporting.figures import style
 
-#: Heading of a legend whose numbers are the theory's.
-EXPONENTS = "method: exponent of the theory"
+#: Heading of a legend whose numbers are slopes.
+EXPONENTS = "method: exponent of the theory, of the curve"
 
 
 def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label: str = "", color=style.GREY) -> None:
@@ -26,8 +27,9 @@ def draw_excess(
     """Draw curve number ``k`` with the slope of the theory; nothing if the excess is not positive everywhere."""
     if (excess <= 0).any():
         return
+    text = f"{label}: {exponent:.2f}, {-loglog_slope(x, excess):.2f}"
     color = color or style.COLOURS[k % len(style.COLOURS)]
-    ax.plot(x, excess, color=color, marker=style.MARKERS[k % len(style.MARKERS)], label=f"{label}: {exponent:.2f}")
+    ax.plot(x, excess, color=color, marker=style.MARKERS[k % len(style.MARKERS)], label=text)
     draw_slope(ax, x, excess, exponent, color=color)
 
 

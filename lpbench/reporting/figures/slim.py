@@ -1,4 +1,4 @@
-"""Matplotlib's SVG in a third of the bytes: the same shapes, with what is said again and again said once."""
+"""Matplotlib's SVG in a third of the bytes: the same shapes, repeated parts written once."""
 
 from __future__ import annotations
 

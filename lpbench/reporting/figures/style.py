@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -50,6 +51,8 @@ _RC = {
     "lines.markersize": 4.5,
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "lpbench",
+    # hinted letters are narrower than those that a browser draws, for which the layout has to leave room
+    "text.hinting": "none",
     # text stays text: it can be searched and read out, and a figure takes a third of the space
     "svg.fonttype": "none",
     # every text of an SVG file names them all
@@ -71,6 +74,8 @@ _PRINTED_RC = {
 }
 #: Inches of a column and of a page's text, as conferences have them.
 WIDTHS = {"column": 3.25, "text": 6.75}
+#: Letters of a heading that fit on an inch.
+_LETTERS = 13
 _WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 #: Options of a file format. Date and program are left out, so that equal figures are equal files.
 _OPTIONS: dict[str, dict] = {
@@ -171,6 +176,12 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     axis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def heading(figure: Figure, text: str) -> None:
+    """Write a figure's heading at its left, in lines that the figure has room for."""
+    lines = (textwrap.fill(line, int(_LETTERS * figure.get_figwidth())) for line in text.splitlines())
+    figure.suptitle("\n".join(lines), fontsize=9, x=0.02, ha="left")
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lpbench.experiments import catalogue
@@ -22,6 +22,8 @@ FILE = "audit.json"
 FURTHER = {"mutants": "audit_mutants.csv", "libraries": "libraries.csv", "power": "power.csv"}
 #: How a row of a mutant begins that cannot be made of a method.
 NOT_APPLICABLE = "does not apply"
+#: Verdict on a library's randomizer, and how a note begins that says what its claim is not about.
+EXCEEDS, NOT_COVERED = "exceeds", "the claim rests on"
 _RELEASED = ("where", "commit", "what the file does", "privacy loss", "rebuilt as")
 
 
@@ -41,6 +43,8 @@ def audit_page(folder: Path) -> dict:
     found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
     verdict = _verdict(found, tables["mutants"])
     tables["mutants"] = _by_mutant(tables["mutants"])
+    if tables["libraries"]:
+        tables["libraries"] = tables["libraries"][0], [_covered(row) for row in tables["libraries"][1]]
     methods = _in_words(found["methods"])
     settings = [parse_selector(row[0])[1] for row in found["methods"]["rows"]]
     return {
@@ -49,6 +53,7 @@ def audit_page(folder: Path) -> dict:
         "as_listed": [row for row, given in zip(methods["rows"], settings, strict=True) if not given],
         "in_settings": [row for row, given in zip(methods["rows"], settings, strict=True) if given],
         "verdict": verdict,
+        "leaks": _leaks(released, tables["libraries"]),
         "released": released,
         "released_heads": _RELEASED,
         "further": tables,
@@ -69,6 +74,27 @@ def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) 
         parts.append(f"{sum(map(bool, applied))} of {len(applied)} methods with one promise broken")
     whom = "none" if not accused else str(accused)
     return f"The audit catches {' and '.join(parts)}, and accuses {whom} of {len(good)} that keep their promise."
+
+
+def _covered(row: Sequence[str]) -> list[str]:
+    """The row of a library, without a verdict where its claim is not about the pair that was tried."""
+    *rest, verdict, note = row
+    return [*rest, "not covered by the claim" if note.startswith(NOT_COVERED) and verdict == EXCEEDS else verdict, note]
+
+
+def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[list[str]]] | None) -> str:
+    """One sentence: whose released code spends more than it promises."""
+    parts = [
+        f"{repository} in {count} places"
+        for repository, rows in released.items()
+        if (count := sum(not loss.startswith("none") for *_, loss, _ in rows))
+    ]
+    found: dict[str, dict[str, None]] = {}
+    for library, _, name, *_, verdict, _ in libraries[1] if libraries else []:
+        if verdict == EXCEEDS:
+            found.setdefault(library, {})[name] = None
+    parts += [f"{library} ({'; '.join(names)})" for library, names in found.items()]
+    return f"Released code that spends more than it promises: {', '.join(parts)}." if parts else ""
 
 
 def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[str], list[list[str]]] | None:

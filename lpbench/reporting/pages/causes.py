@@ -51,6 +51,29 @@ def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) ->
     return {"title": TITLE, "found": found, "file": FILE}
 
 
+#: What explains a missed number, by the support of its cause.
+_EXPLAINED = {
+    "": "unexplained",
+    "bound": "ruled out by our data",
+    "print": "known to be errors in print",
+}
+_OTHERWISE = "met by another interpretation"
+
+
+def explained(report: Path) -> dict[str, str]:
+    """How many of an experiment's missed numbers are explained by what, and how many are not; a sentence each."""
+    if not (report / CELLS).is_file():
+        return {}
+    table = pd.read_csv(report / CELLS, keep_default_na=False)
+    table["why"] = [_EXPLAINED.get(support, _OTHERWISE) for support in table["support"]]
+    found = {}
+    for (experiment, configuration), part in table.groupby(["experiment", "configuration"], sort=False):
+        counted = part["why"].value_counts()
+        shares = [f"{counted[why]} {why}" for why in (*_EXPLAINED.values(), _OTHERWISE) if why in counted]
+        found[experiment] = f"{len(part)} numbers missed in the configuration {configuration}: {', '.join(shares)}."
+    return found
+
+
 def _best(row: dict[str, Any]) -> dict[str, str]:
     places = ", ".join(name.rpartition("/")[2] for name in row["artefact"].split())
     share = 100 * row["met"] / row["cells"]

@@ -60,6 +60,11 @@ class Intervals:
     width: int
     height: int
 
+    @property
+    def beside_print(self) -> bool:
+        """Whether there are dots of the paper's numbers."""
+        return any(dot.kind == "theirs" for row in self.rows for dot in row.dots)
+
 
 def intervals(rows: Sequence[tuple[str, Sequence[Value]]], unit: str = "", zero: float | None = 0.0) -> Intervals:
     """Lay out dots and intervals; ``zero`` is marked by a line, and the axis holds it."""

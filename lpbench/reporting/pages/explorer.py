@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.summary import CONSTANTS, baseline_means, is_ranked
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.cards import card_of, dataset_title, method_title
@@ -31,6 +35,8 @@ LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 #: Shares of the replications below the numbers that stand for their distribution, and how many it takes.
 QUANTILES = tuple(np.linspace(0, 1, 11))
 LEAST = 5
+#: How many of a table's methods are ticked at first, beside the one it is about and the constant.
+BEST = 5
 COLUMNS = ("panel", "dataset", "mask", "method", "selection", "params", "epsilon", "x", "mean", "se", "n", "quantiles")
 _TEXTS = COLUMNS[:6]
 _POINT = ["panel", "dataset", "mask", "method", "epsilon", "x", "published"]
@@ -74,31 +80,34 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
     -------
     dict
         ``columns``; ``texts``: the words of each of the first columns; ``rows``; ``titles``: printed names of methods
-        and data sets; ``protects``: what each method protects; ``axis``, ``metric``; ``published``: points read off the
-        paper, rows of panel, dataset, mask, method, epsilon, x and value.
+        and data sets; ``protects``: what each method protects; ``axis``, ``metric``; ``figure``: whether it is one;
+        ``first``: methods shown first; ``published``: printed numbers, rows of panel, dataset, mask, method, epsilon, x
+        and value.
     """
     summary = entry.shown
     if summary is None or entry.kind == "timing" or summary.table["mean"].isna().all():
         return None
     table = summary.table[summary.table["mean"].notna()]
+    layout = paper_of(entry.name).tables.get(entry.name)
+    ratio = layout is not None and layout.value == "ratio"
+    # a table of ratios to the non-private tree is shown, and compared with print, as such
+    unit = baseline_means(table) if ratio else pd.Series(1.0, index=table.index)
+    table, unit = table[unit.notna()], unit[unit.notna()]
     keys = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
     samples = {k: v["value"].to_numpy() for k, v in summary.chosen.groupby(keys, dropna=False, sort=False)}
     by_key = {_plain(k): v for k, v in samples.items()}
     texts: dict[str, dict[str, int]] = {name: {} for name in _TEXTS}
     rows = []
-    for r in table.to_dict("records"):
+    for r, one in zip(table.to_dict("records"), unit, strict=True):
         values = by_key.get(_plain(tuple(r[k] for k in keys)), np.array([]))
-        ends = [_short(v) for v in np.quantile(values, QUANTILES)] if values.size >= LEAST else []
+        ends = [_short(v / one) for v in np.quantile(values, QUANTILES)] if values.size >= LEAST else []
         words = [texts[name].setdefault(str(r[name]), len(texts[name])) for name in _TEXTS]
-        rows.append(
-            [*words, _short(r["epsilon"]), _short(r["x"]), _short(r["mean"], 6), _short(r["se"], 3), int(r["n"]), ends]
-        )
+        scores = _short(r["mean"] / one, 6), _short(r["se"] / one, 3)
+        rows.append([*words, _short(r["epsilon"]), _short(r["x"]), *scores, int(r["n"]), ends])
     methods, datasets = list(texts["method"]), list(texts["dataset"])
     known = {m: card_of(m, cards) for m in methods}
     cells = published_cells(entry.name)
-    layout = paper_of(entry.name).tables.get(entry.name)
-    # ratios to the paper's own tree are not in the unit of our scores
-    cells = cells[cells["published"].notna() & (layout is None or layout.value == "mean")]
+    cells = cells[cells["published"].notna()]
     return {
         "columns": COLUMNS,
         "texts": {name: list(words) for name, words in texts.items()},
@@ -106,9 +115,22 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
         "titles": {m: method_title(m, cards) for m in methods} | {d: dataset_title(d) for d in datasets},
         "protects": {m: PROTECTS.get(c.privacy, c.privacy) if c else "" for m, c in known.items()},
         "axis": axis_of(entry.experiment, next(iter(texts["panel"]), "")),
-        "metric": str(table["metric"].iloc[0]),
+        "metric": "ratio" if ratio else str(table["metric"].iloc[0]),
+        "figure": entry.kind == "figure",
+        "first": _first(table, entry.experiment.settings.get("compared", "")),
         "published": [[*map(str, row[:4]), *map(_short, row[4:])] for row in cells[_POINT].itertuples(index=False)],
     }  # fmt: skip
+
+
+def _first(table: pd.DataFrame, compared: str) -> list[str]:
+    """Methods that a table's plot shows first: the one it is about, the best by mean rank, the constant."""
+    ranked = table[table["method"].map(is_ranked)]
+    larger = LARGER_IS_BETTER[str(table["metric"].iloc[0])]
+    among = ["panel", "dataset", "mask", "epsilon", "selection"]
+    ranks = ranked.groupby(among, dropna=False)["mean"].rank(ascending=not larger)
+    best = ranks.groupby(ranked["method"]).mean().sort_values(kind="stable").index[:BEST]
+    constants = [m for m in ranked["method"].unique() if bare_name(m) in CONSTANTS]
+    return list(dict.fromkeys([*([compared] if compared in set(table["method"]) else []), *best, *constants]))
 
 
 def _plain(key: tuple) -> tuple:

@@ -18,13 +18,12 @@ import numpy as np
 from lpbench.analysis import competitors
 from lpbench.analysis.ranks import rank_intervals, ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import NON_PRIVATE, REFERENCES, best_without_privacy
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, REFERENCES, best_without_privacy
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
 from lpbench.reporting.cards import card_of, dataset_title, in_words, method_title
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import CONSTANT_METHODS
 from lpbench.reporting.paper import papers
 from lpbench.selectors import parse_selector
 
@@ -145,7 +144,7 @@ def board(
         table = by_name[name].summary if name in by_name else None
         if table is None:
             continue
-        competing = competitors(set(table["method"])) | {*CONSTANT_METHODS, *REFERENCES}
+        competing = competitors(set(table["method"])) | {*CONSTANTS, *REFERENCES}
         metrics = table.set_index(["method", "dataset"])["metric"].to_dict()
         for selection in SELECTIONS:
             for (panel, dataset, mask, method, epsilon), values in _samples(by_name[name], selection).items():
@@ -239,7 +238,7 @@ def _lines(
 def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
     """Privacy model -> the methods that keep it; a constant, which shows no feature, is a row of every one of them."""
     found: dict[str, list[str]] = {}
-    constants = [m for m in methods if parse_selector(m)[0] in CONSTANT_METHODS]
+    constants = [m for m in methods if parse_selector(m)[0] in CONSTANTS]
     for method in methods:
         card = card_of(method, cards)
         if method not in constants:
@@ -251,7 +250,7 @@ def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, li
 
 def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str, larger: bool) -> np.ndarray | None:
     """Replications of the best private constant of a data set."""
-    found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANT_METHODS]
+    found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANTS]
     return max(found, key=lambda values: values.mean() * (1 if larger else -1), default=None)
 
 

@@ -5,7 +5,7 @@ The pages are static and ask nothing of any server: style and script stand in th
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,12 +22,11 @@ from lpbench.reporting.entries import Entry
 from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import TITLE as CAUSES
-from lpbench.reporting.pages.causes import causes_page
+from lpbench.reporting.pages.causes import causes_page, explained
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_constant, findings
-from lpbench.reporting.pages.late_tables import set_apart
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
     board,
@@ -37,10 +36,12 @@ from lpbench.reporting.pages.leaderboard import (
 )
 from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script
 from lpbench.reporting.pages.names import is_numbered, label_of
+from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
+from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
 from lpbench.reporting.pages.statuses import counts
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
-from lpbench.reporting.pages.units import Place, links, unit
-from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers
+from lpbench.reporting.pages.units import Place, links, set_apart, unit
+from lpbench.reporting.paper import Page, Paper, asked, errata, page_of, papers, trial_experiments
 from lpbench.reporting.render import render
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 
@@ -123,7 +124,7 @@ class Site:
     ):
         self.causes, self.study = causes, study
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
-        self.claims = shown_claims(report)
+        self.claims, self.explained = shown_claims(report), explained(report)
         self.errata = errata()
         self.known = {p.name: p for p in papers()}
         further = {page.name: page for paper in papers() for page in paper.pages}
@@ -135,7 +136,8 @@ class Site:
         self.lines = board(entries, cards, report_bits, work_per_fit(entries), [] if study else submissions())
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
-        self.findings = [] if study else findings(self.wins, self.claims, entries, cards)
+        self.over = over_constant([] if study else entries)
+        self.findings = [] if study else findings(self.wins, self.over, entries, cards)
         self.choices = {} if study else choices_of(entries)
 
     def _paper(self, name: str) -> Paper:
@@ -145,6 +147,7 @@ class Site:
         letter = self._paper(entry.paper).letter
         mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
         shown = unit(entry, self.cards, baselines, *mine)
+        shown["explained"] = self.explained.get(entry.name, "")
         return shown | set_apart(shown)
 
     def write(self, place: Place) -> list[Path]:
@@ -173,6 +176,8 @@ class Site:
             content = audit_page(place.folder) | {"files": names}
             contents.append(("audit", "audit.html", content))
         pictured = None if place.stored or self.study else below_the_constant(self.wins, PICTURE)
+        if len(self.over):
+            draw_over_constant(self.over, self.cards, place.folder)
         if pictured is not None:
             write_text(as_picture(pictured), place.folder / "finding-floor.svg")
         if self.lines:
@@ -247,9 +252,7 @@ class Site:
             "changed": list(dict.fromkeys((c["claim"], was) for c in claims for was in c["changed"])),
             "banner": banner(claims),
             "headline": headline([], mine),
-            "groups": _grouped(
-                shown, {s.experiment for p in papers() for candidates in p.interpretations for s in candidates.steps}
-            ),
+            "groups": _grouped(shown),
             "tried": paper.name if self.causes and paper.name in {p["name"] for p in self.causes["found"]} else "",
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
@@ -272,6 +275,7 @@ class Site:
             "study": self.study,
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
+            "over_constant": OVER_CONSTANT,
             "chosen": bool(self.choices),
             "headline": headline([], self.entries),
             "banner": banner(self.claims),
@@ -310,7 +314,7 @@ def choices_of(entries: Iterable[Entry]) -> dict[str, list[tuple[str, ...]]]:
     """Answers to "What should I use?", by the headings of their tables; empty where no experiment gives any."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for entry in entries:
-        read = paper_of(entry.name).choices.get(entry.name)
+        read = asked("choices", entry.experiment)
         table = read(entry.folder) if read and entry.was_run else None
         if table is not None:
             found.setdefault(table.legend, []).extend(table.rows)
@@ -337,12 +341,13 @@ def page_names(experiments: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys([*known, *needed]) if name in needed]
 
 
-def _grouped(units: Sequence[dict], readings: Container[str]) -> list[dict]:
+def _grouped(units: Sequence[dict]) -> list[dict]:
     """Units in groups: the panels of one figure stand together.
 
     Last and folded come drawings, which hold no result, and experiments that only tried interpretations of a text:
     the page of causes has what came out.
     """
+    readings = trial_experiments()
     found: dict[str, dict] = {}
     for shown in units:
         anchor, label = shown["group"]

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from lpbench.analysis import distinct_selections, read_csv
-from lpbench.analysis.summary import REFERENCES
+from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Baseline, Baselines, baseline_of, baselines_within
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.comparisons import CONSTANT_METHODS, is_constant
-from lpbench.reporting.paper import mark_words, paper_of
+from lpbench.reporting.figures.comparisons import is_constant
+from lpbench.reporting.paper import asked, mark_words
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
@@ -88,7 +88,7 @@ class ShownTable:
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
     """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
-    further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
+    further, summary = asked("outputs", entry.experiment), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = differences(entry.comparison)
@@ -216,7 +216,7 @@ def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, baselines: Base
     level, cue = distance(apart.get(key, math.nan))
     _, dataset, mask, method, epsilon = key
     known = baseline_of(baselines, dataset, mask, epsilon)
-    ranked = parse_selector(method)[0] not in (*CONSTANT_METHODS, *REFERENCES)
+    ranked = parse_selector(method)[0] not in (*CONSTANTS, *REFERENCES)
     below = ranked and known is not None and known.metric == row["metric"] and known.beats(row["mean"])
     info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
     return ShownCell(cell, level, cue, info, below)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,25 +17,26 @@ from lpbench.reporting.baselines import Baselines, baselines_within, by_selectio
 from lpbench.reporting.cards import in_words, mask_name
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
-from lpbench.reporting.figures.standard import BOXES, BUDGETS, DIFFERENCES, RANKS
+from lpbench.reporting.figures.standard import BUDGETS, RANKS
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
+from lpbench.reporting.pages.tables import SELECTIONS as SELECTION_WORDS
 from lpbench.reporting.pages.tables import points, shown_tables
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import asked, paper_of
 from lpbench.reporting.render import render
 from lpbench.reporting.report import compared, verdict
 
 #: Plots that every table gets, and what a page calls them.
 VIEWS = {
-    RANKS: "Average ranks and critical differences",
+    RANKS: "Average ranks",
     BUDGETS: "Scores against the budget, data set by data set",
-    DIFFERENCES: "Reproduced minus published, as a map",
-    BOXES: "The replications behind the entries",
 }
 #: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
 BROAD = 700
 #: What stands in the place of measured numbers.
 MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
+#: Characters of an experiment's folded tables beyond which a script beside the page holds them, and its folder.
+MANY, TABLES = 8_000, "tables"
 #: Folder beside the run for the lists of replications.
 REPLICATIONS = "replications"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
@@ -78,7 +80,7 @@ def unit(
     shown = shown_tables(entry, cards, baselines) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
-    advice = paper.advice.get(entry.name)
+    advice = asked("advice", entry.experiment)
     oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
@@ -122,6 +124,30 @@ def unit(
         "made": _made(entry),
         "command": f"lpbench reproduce {entry.name}",
     }  # fmt: skip
+
+
+def set_apart(unit: Mapping) -> dict[str, object]:
+    """What a unit shows of its folded tables: nothing new if they are short, else the script that holds them.
+
+    Parameters
+    ----------
+    unit : mapping
+        See :func:`unit`.
+
+    Returns
+    -------
+    dict
+        ``late``: address of the script, empty without one; ``late_script``: its text.
+    """
+    folded = [*(unit["tables"][1:] if unit["first_table"] else unit["tables"]), *unit["free_tables"]]
+    tables = [render("late_table.html.j2", table=table, selections=SELECTION_WORDS) for table in folded]
+    if unit["points"]:
+        tables.append(render("late_points.html.j2", points=unit["points"], title=unit["title"]))
+    if sum(map(len, tables)) <= MANY:
+        return {"late": "", "late_script": ""}
+    address = f"{TABLES}/{unit['name'].replace('/', '-')}.js"
+    held = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
+    return {"late": address, "late_script": f"(window.TABLES ??= {{}})[{json.dumps(address)}] = {held};\n"}
 
 
 def _finding(entry: Entry, claims: Sequence[Mapping]) -> str:

@@ -1,14 +1,17 @@
-"""Result tables as LaTeX."""
+"""Result tables as LaTeX with booktabs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from lpbench.experiments import catalogue
 from lpbench.reporting.cards import CHOSEN
-from lpbench.reporting.paper import mark_words
-from lpbench.reporting.published import published_cells
+from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import Cell, Grid
+
+#: More methods than this stand below each other, the data sets beside each other.
+MOST_COLUMNS = 6
+HEAD = "% \\usepackage{booktabs}   % the only package that is needed\n"
 
 #: What LaTeX would read as a command, and symbols of titles. A title may be somebody else's.
 _ESCAPED = str.maketrans(
@@ -18,41 +21,58 @@ _ESCAPED = str.maketrans(
 )
 
 
-def to_latex(title: str, experiment: str, grids: Sequence[Grid], selection: str) -> str:
-    """Render tables as LaTeX (needs the packages booktabs and graphicx)."""
-    parts = []
-    for grid in grids:
-        columns = grid.layout.columns
-        groups = list(dict.fromkeys(c.group for c in columns))
-        spans = [(g, sum(c.group == g for c in columns)) for g in groups]
-        caption = escape(f"{title}. {_legend(grid, experiment, selection)}").replace("`", "")
+def to_latex(
+    title: str,
+    label: str,
+    grids: Sequence[Grid],
+    *,
+    selection: str,
+    marks: str,
+    replications: int,
+    ranks: bool = False,
+    published: bool = False,
+) -> str:
+    """Render tables as LaTeX.
+
+    Parameters
+    ----------
+    title, label : str
+        Beginning of the captions and of the labels.
+    grids : sequence of Grid
+    selection : {"oracle", "tuning_free", "private"}
+    marks : str
+        What a mark means.
+    replications : int
+    ranks : bool
+        Add rank sums (ties averaged).
+    published : bool
+        Show published numbers before ours.
+    """
+    parts = [HEAD]
+    for k, grid in enumerate(grids):
+        note = (
+            f"{'published / ' * published}mean ± standard error over {replications} replications; {CHOSEN[selection]}. "
+            f"Bold: best mean. *: {marks}; **: also after Holm's correction."
+        )
+        what = in_symbols(grid.layout.caption.replace("_", " ")).replace("mse", "mean squared error")
+        caption = escape(". ".join(filter(None, [title.rstrip("."), f"{what}: {note}"])))
+        heads, rows = _body(grid, ranks, published)
         lines = [
-            r"\begin{table}",
-            r"\caption{" + caption + "}",
-            r"\resizebox{\textwidth}{!}{%",
-            r"\begin{tabular}{l" + "c" * len(columns) + "}",
-            r"\toprule",
+            "\\begin{table}[t]",
+            "\\centering\\small",
+            f"\\caption{{{caption}}}",
+            f"\\label{{{label}{'-' + str(k + 1) if len(grids) > 1 else ''}}}",
+            f"\\begin{{tabular}}{{l{'r' * len(heads)}}}",
+            "\\toprule",
+            " & ".join(["", *heads]).lstrip() + " \\\\",
+            "\\midrule",
+            *(f"{' & '.join(row)} \\\\" for row in rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
         ]
-        if any(groups):
-            heads = [rf"\multicolumn{{{n}}}{{c}}{{{escape(g)}}}" for g, n in spans]
-            lines.append(" & " + " & ".join(heads) + r" \\")
-        lines.append(" & " + " & ".join(escape(c.label) for c in columns) + r" \\")
-        lines.append(r"\midrule")
-        for (label, _), row in zip(grid.layout.datasets, grid.cells, strict=True):
-            lines.append(f"{escape(label)} & " + " & ".join(_latex_cell(c) for c in row) + r" \\")
-        if grid.footer:
-            lines.append(r"\midrule")
-        lines += [f"{escape(label)} & " + " & ".join(row) + r" \\" for label, row in grid.footer]
-        lines += [r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
-
-
-def _latex_cell(cell: Cell) -> str:
-    ours = rf"\textbf{{{cell.reproduced}}}" if cell.bold else cell.reproduced
-    ours += rf"{{\tiny$\pm${cell.se}}}" if cell.se else ""
-    ours += f"$^{{{cell.mark}}}$" if cell.mark else ""
-    return f"{cell.published} / {ours}" if cell.published else ours
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
 
 
 def escape(text: str) -> str:
@@ -60,15 +80,30 @@ def escape(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def _legend(grid: Grid, experiment: str, selection: str) -> str:
-    both = "published / reproduced" if len(published_cells(experiment)) else "reproduced"
-    both = "mean" if experiment in catalogue.own_experiment_names() else both
-    chosen = CHOSEN[selection] + (
-        " (as in the papers)"
-        if selection == "oracle"
-        else " (the published numbers, where shown, are the best of a grid)"
-    )
-    return (
-        f"{grid.layout.caption}. Each cell: {both} ± standard error; selection: {selection}, {chosen}. Bold: best; "
-        f"`*`: {mark_words(experiment)}; `**`: also after Holm's correction."
-    )
+def _body(grid: Grid, ranks: bool, published: bool) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows; many methods stand below each other."""
+    methods = [escape(f"{c.group}: {c.label}" if c.group else c.label) for c in grid.layout.columns]
+    datasets = [escape(label) for label, _ in grid.layout.datasets]
+    cells = [[f"{c.published} / " * bool(published and c.published) + _cell(c) for c in row] for row in grid.cells]
+    if ranks:
+        sums = next((line for name, line in grid.footer if name == "Rank sum, reproduced, average ties"), None)
+        if sums is not None and len(datasets) > 1:
+            datasets, cells = [*datasets, "Rank sum"], [*cells, list(sums)]
+    if len(methods) > MOST_COLUMNS:
+        columns = [list(column) for column in zip(*cells, strict=True)]
+        return datasets, [[name, *row] for name, row in zip(methods, columns, strict=True)]
+    return methods, [[name, *row] for name, row in zip(datasets, cells, strict=True)]
+
+
+def _cell(cell: Cell) -> str:
+    """A number with its standard error, rounded to two digits of the error where the number has them."""
+    if math.isnan(cell.value):
+        return "--"
+    have = len(cell.reproduced.partition(".")[2])
+    error = float(cell.se or 0)
+    digits = min(have, max(0, 1 - math.floor(math.log10(error)))) if error > 0 else have
+    mean = cell.reproduced if digits == have else f"{cell.value:.{digits}f}"
+    mean = f"\\mathbf{{{mean}}}" if cell.bold else mean
+    spread = f" \\pm {error:.{digits}f}" if error > 0 else ""
+    mark = f"^{{{cell.mark}}}" if cell.mark else ""
+    return f"${mean}{spread}{mark}$"

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const form = document.getElementById("filters"), body = document.querySelector("#board tbody"), told = document.getElementById("told");
   const rows = BOARD.groups.flatMap(([task, mask_key, mask, epsilon, selection, lines]) => lines.map((line) => {
@@ -17,14 +16,13 @@
   };
   const span = (cls, words, tag = "span") => { const made = document.createElement(tag); made.className = cls; made.textContent = words; return made; };
   const given = (v, print) => v === null ? "–" : print(v);
-  const against = (r, v) => r.task === "classification" ? `${v > 0 ? "+" : ""}${v.toFixed(1)} pt` : `× ${(1 - v / 100).toFixed(2)}`;
-  const quoted = (w) => /^[\w.,\/=:@%+-]+$/.test(w) ? w : `'${w}'`;
+  const against = (r, v) => r.task === "classification" ? `${v > 0 ? "+" : ""}${v.toFixed(1)} pp` : `× ${(1 - v / 100).toFixed(2)}`;
   const command = (r) => r.badge !== "in the package" ? `lpbench verify submission results/submissions/${r.method}`
     : !r.dataset_key ? `lpbench reproduce ${r.experiment}`
     : `lpbench explain ${[r.dataset_key, r.method, r.epsilon, "--mask", r.mask_key, "--experiment", r.experiment].map(String).map(quoted).join(" ")}`;
   const line = (r) => {
     const made = document.createElement("tr");
-    const change = (v) => cell(v === null ? "–" : span(v > 0 ? "good" : v < 0 ? "bad" : "none", against(r, v)), v);
+    const change = (v) => cell(v === null ? "–" : span(v > 0 ? "good" : v < 0 ? "bad" : "none", against(r, v)), v === null || r.task === "classification" ? v : 1 - v / 100);
     const score = `${given(r.score, (v) => String(Number(v.toPrecision(4))))}`;
     made.append(cell(r.title, undefined, "th"),
       cell(r.rank === null ? "–" : [`${r.rank.toFixed(1)} `, span("", `[${r.low.toFixed(1)}, ${r.high.toFixed(1)}]`, "small")], r.rank),
@@ -34,6 +32,9 @@
       cell(span("badge", r.badge)), cell(r.paper || "–"), cell(span("", command(r), "code")));
     return made;
   };
+  const heads = [...document.querySelectorAll("#board thead th")];
+  const find = document.getElementById("method");
+  find.replaceChildren(new Option("–", ""), ...[...new Set(rows.map((r) => r.title))].sort().map((t) => new Option(t, t)));
   let shown = [];
   const keys = [...form.elements].filter((e) => e.name).map((e) => e.name);
   const matches = (r, key, value) => value === "any" || text(r[key]) === value;
@@ -47,12 +48,18 @@
       found = found.filter((r) => matches(r, key, box.value));
     }
     for (const o of changed ? form.elements[changed].options : []) o.disabled = false;
-    found.sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9) || (b.floor ?? -1e9) - (a.floor ?? -1e9));
+    // ranks of different privacy models are not compared: all models together are sorted by what they gain on the constant
+    const ranked = form.elements.protects.value !== "any", gain = (a, b) => (b.floor ?? -1e9) - (a.floor ?? -1e9);
+    found.sort((a, b) => (ranked ? (a.rank ?? 1e9) - (b.rank ?? 1e9) : 0) || gain(a, b));
+    heads.forEach((head) => head.removeAttribute("aria-sort"));
+    heads[ranked ? 1 : 3].setAttribute("aria-sort", ranked || found[0]?.task !== "classification" ? "ascending" : "descending");
     shown = found;
     body.replaceChildren(...found.map(line));
-    const best = found[0];
+    const sought = find.value && found.find((r) => r.title === find.value), best = sought || found[0];
+    if (sought) body.rows[found.indexOf(sought)].className = "sought";
+    const place = sought && ranked && sought.rank !== null ? `, rank ${sought.rank.toFixed(1)} of ${found.filter((r) => r.rank !== null).length}` : "";
     told.textContent = !best ? "No method was run like this."
-      : `First: ${best.title}` + (best.floor === null ? "." : `, ${best.floor > 0 ? "better" : "no better"} than a constant (${
+      : `${sought ? "" : "First: "}${best.title}${place}` + (best.floor === null ? "." : `, ${best.floor > 0 ? "better" : "no better"} than a constant (${
         best.task === "classification" ? against(best, best.floor) + " of accuracy" : "error " + against(best, best.floor)}).`);
     const state = new URLSearchParams(keys.map((k) => [k, form.elements[k].value]));
     history.replaceState(null, "", `#${state}`);
@@ -60,17 +67,18 @@
   // the rows that are shown, as they are sorted and chosen, with every digit of the script
   document.getElementById("csv").addEventListener("click", () => {
     const columns = ["task", "dataset", "mask", "epsilon", "selection", "method", "title", "protects", "rank", "low", "high", "score", "se", "floor", "best", "sets", "work", "bits", "badge", "paper", "experiment"];
-    const field = (v) => /[",\n]/.test(v ?? "") ? `"${String(v).replaceAll('"', '""')}"` : v ?? "";
-    const lines = [[...columns, "command"], ...shown.map((r) => [...columns.map((c) => field(r[c])), field(command(r))])];
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([lines.map((l) => l.join(",")).join("\n") + "\n"], { type: "text/csv" }));
-    link.download = "leaderboard.csv";
-    link.click();
-    URL.revokeObjectURL(link.href);
+    download("leaderboard.csv", [[...columns, "command"], ...shown.map((r) => [...columns.map((c) => r[c]), command(r)])]);
   });
   const asked = new URLSearchParams(location.hash.slice(1));
-  for (const key of keys) if (asked.has(key)) form.elements[key].value = asked.get(key);
-  form.addEventListener("change", (event) => show(event.target.name));
+  for (const key of keys) if ([...form.elements[key].options].some((o) => o.value === asked.get(key))) form.elements[key].value = asked.get(key);
+  // a method that the view does not have is shown in the view most like it
+  const seek = () => {
+    const alike = (r) => keys.filter((key) => text(r[key]) === form.elements[key].value).length;
+    const near = rows.filter((r) => r.title === find.value).reduce((a, b) => !a || alike(b) > alike(a) ? b : a, null);
+    if (near) for (const key of keys) form.elements[key].value = text(near[key]);
+    show();
+  };
+  form.addEventListener("change", (event) => event.target === find ? seek() : show(event.target.name));
   form.addEventListener("submit", (event) => event.preventDefault());
   show();
 })();
