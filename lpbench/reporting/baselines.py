@@ -201,4 +201,4 @@ def print_cost(row: Mapping) -> str:
     """What is lost without oracle selection, in words: a factor of the error, or points of accuracy."""
     if math.isnan(row["cost"]):
         return ""
-    return f"{100 * row['cost']:+.1f} points" if row["larger"] else f"error × {row['cost']:.2f}"
+    return f"{100 * row['cost']:+.1f} pp" if row["larger"] else f"error × {row['cost']:.2f}"

@@ -109,7 +109,7 @@ def method_title(method: str, cards: Mapping[str, Method], variant: bool = True)
     ``variant`` the name does not tell variants apart.
     """
     name, params = parse_selector(method)
-    card = card_of(method, cards)
+    card = card_of(method, cards) or card_of(method, catalogue.methods())
     if not variant:
         params.pop("variant", None)
     title = card.title if card else name.replace("_", " ")

@@ -1,5 +1,7 @@
 """The front page's chart: errors over the constant's by hand, and the sentence that follows from them."""
 
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +9,15 @@ import pytest
 from lpbench.analysis import read_csv
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED
+from lpbench.reporting.baselines import collect_baselines, published_wins
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.over_constant import FILE, over_constant, sentence
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
 
 NOISE = "private_labels_regressor[learner=gaussian_process,randomizer={}]"
+PAPERS = ("histoftree", "lpct", "label_dp")
 LEVEL = {"residual_gp": 1.0, "histoftree_cart": 5.0, "par_dt": 4.0, NOISE.format("laplace"): 3.0,
          NOISE.format("piecewise"): 2.0, "private_mean": 4.5}  # fmt: skip
 
@@ -53,10 +58,15 @@ def test_the_sentence_says_where_a_learner_on_noisy_labels_is_better():
     assert sentence(table((1, 1, 1)).iloc[:3]) == ""
 
 
-def test_the_committed_table_is_that_of_the_committed_scores():
-    entries = [Entry(e, COMMITTED) for e in catalogue.experiments().values() if e.name.startswith("field/")]
-    table = over_constant(entries)
+def test_the_front_page_says_what_the_committed_scores_say():
+    experiments = catalogue.experiments().values()
+    entries = [Entry(e, COMMITTED) for e in experiments if e.name.partition("/")[0] in ("field", "extensions", *PAPERS)]
+    table, known = over_constant(entries), collect_baselines(entries)
     shown = read_csv(COMMITTED / f"{FILE}.csv")
     pd.testing.assert_frame_equal(shown, table, check_dtype=False, rtol=1e-6)
-    assert sentence(table) and sentence(table) in (COMMITTED / "index.html").read_text(encoding="utf-8")
     assert np.isfinite(table[["mean", "low", "high", "worst"]]).all(axis=None)
+    wins = [row for e in entries if e.was_run for row in published_wins(e.name, known)]
+    found = findings(wins, table, entries, catalogue.methods())
+    text = unescape((COMMITTED / "index.html").read_text(encoding="utf-8"))
+    assert [f.name for f in found] == ["floor", "noisy-labels", "tuning-free"]
+    assert [f.name for f in found if not (f.sentence in text and f.measured in text)] == []

@@ -43,6 +43,7 @@ _RC = {
     "axes.labelsize": 9.5,
     "legend.fontsize": 8,
     "axes.grid": True,
+    "axes.formatter.limits": [-5, 9],
     "grid.alpha": 0.3,
     "grid.linewidth": 0.6,
     "axes.spines.top": False,
@@ -174,7 +175,7 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     low, high = axis.get_view_interval()
     decades = math.log10(high / low)
     axis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value / 1e6:g} M"))
     axis.set_minor_formatter(NullFormatter())
 
 
