@@ -224,5 +224,7 @@ def test_a_title_is_text_to_latex(table1, title):
     body, scores = table1
     [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
     caption = latex_of(title, grid).split(r"\caption{")[1].split("\n")[0]
-    plain = re.sub(r"\\text(backslash|asciicircum|asciitilde)\{\}|\\[&%_#${}]|\$\\(pm|rho|lambda|varepsilon)\$", "", caption)
+    plain = re.sub(
+        r"\\text(backslash|asciicircum|asciitilde)\{\}|\\[&%_#${}]|\$\\(pm|rho|lambda|varepsilon)\$", "", caption
+    )
     assert not set(plain.removesuffix("}")) & set("\\$^~{}%&#_")
