@@ -120,8 +120,9 @@ def _committed(method: str, table: pd.DataFrame, budgets: Sequence[float]) -> Su
 
     rows = table[(table["method"] == method) & (table["panel"].fillna("") == "")]
     rows = rows[rows["epsilon"].isin(budgets)] if budgets else rows
-    chosen = pd.DataFrame(columns=[*CELL, "metric", "selection", "params", "replication", "value"])
-    none = pd.DataFrame(columns=[*CELL, "selection", "reason"])
+    # without a row, but with the types of the table's columns
+    chosen = rows.iloc[:0].reindex(columns=[*CELL, "metric", "selection", "params", "replication", "value"])
+    none = rows.iloc[:0].reindex(columns=[*CELL, "selection", "reason"])
     return Summary(rows[SUMMARY_COLUMNS].reset_index(drop=True), chosen, none, pd.Series(False, index=range(len(rows))))
 
 

@@ -67,12 +67,12 @@ const look = async (page, width) => {
   if (head) {
     const table = head.closest("table"), column = head.closest("th").cellIndex;
     const read = () => [...table.tBodies[0].rows].map((r) => r.cells[column].textContent);
-    const before = read();
+    const before = read(), begins = head.closest("th").getAttribute("aria-sort");
     head.focus();
     head.click();
-    const up = head.closest("th").getAttribute("aria-sort"), first = read();
+    const once = head.closest("th").getAttribute("aria-sort"), first = read();
     head.click();
-    found.sort = { focused: page_.activeElement === head, up, down: head.closest("th").getAttribute("aria-sort"),
+    found.sort = { focused: page_.activeElement === head, begins, once, twice: head.closest("th").getAttribute("aria-sort"),
       same: [...before].sort().join() === [...first].sort().join(), reversed: read().join() !== first.join() || new Set(first).size < 2 };
   }
   const cell = page_.querySelector("td button[data-i]");
