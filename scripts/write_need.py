@@ -62,7 +62,7 @@ def draw(folder: Path) -> None:
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     answer = need(X, y, mask=(X.columns == "age").tolist(), y_range=(0, 400), users=[442, 44200], splits=6)
     with style.look():
-        style.save(answer.plot(), folder, "need", ("svg",))
+        style.save(answer.plot(), folder, "need")
 
 
 def write(page: Path = PAGE) -> None:

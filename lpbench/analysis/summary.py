@@ -67,7 +67,20 @@ class Summary:
             return {**self.samples("tuning_free"), **self.samples("private")}
         chosen = self.chosen[self.chosen["selection"] == selection]
         keys = ["panel", "dataset", "mask", "method", "epsilon"]
-        return {k: v.sort_values("replication")["value"].to_numpy() for k, v in chosen.groupby(keys, dropna=False)}
+        return {key: values for key, (values, _) in _split(chosen, keys).items()}
+
+
+def _split(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple, tuple[np.ndarray, np.ndarray]]:
+    """Values and replications of each group in the order of the replications."""
+    if chosen.empty:
+        return {}
+    rows = chosen.sort_values("replication", kind="stable")
+    group = rows.groupby(keys, dropna=False).ngroup().to_numpy()
+    order = np.argsort(group, kind="stable")
+    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+    names = rows[keys].iloc[order[begins]].itertuples(index=False, name=None)
+    parts = (np.split(rows[column].to_numpy()[order], begins[1:]) for column in ("value", "replication"))
+    return dict(zip(names, zip(*parts, strict=True), strict=True))
 
 
 def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: str = "star") -> Summary:
@@ -148,15 +161,19 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
     competes = [m in competing[g] for g, m in zip(ranked["group"], ranked["method"], strict=True)]
     ranked = ranked[np.array(competes, dtype=bool)]
     chosen = selected.chosen.merge(ranked[[*CELL, "selection", "group"]], on=[*CELL, "selection"])
-    scores = dict(iter(chosen.groupby("group")))
+    scores = _split(chosen, ["group", "method"])
+    found = {name: table[name].to_numpy(copy=True) for name in ("rank", "best", "marked", "p_best_is_better")}
+    holm = marked_holm.to_numpy(copy=True)
     for group, rows in ranked.groupby("group"):
-        larger = LARGER_IS_BETTER[rows["metric"].iloc[0]]
+        larger, at = LARGER_IS_BETTER[rows["metric"].iloc[0]], table.index.get_indexer(rows.index)
         means = rows["mean"].round(DIGITS).to_numpy()
-        table.loc[rows.index, "rank"] = ranks(means, larger_is_better=larger)
-        table.loc[rows.index, "best"] = ranks(means, larger_is_better=larger, ties="min") == 1
-        wide = scores[group].pivot(index="replication", columns="method", values="value")[rows["method"].tolist()]
+        found["rank"][at] = ranks(means, larger_is_better=larger)
+        found["best"][at] = ranks(means, larger_is_better=larger, ties="min") == 1
+        wide = pd.DataFrame({m: pd.Series(*scores[group, m]) for m in rows["method"]})
         if wide.shape[0] > 1 and wide.shape[1] > 1:
             marks = RULES[rule](wide.to_numpy(), larger_is_better=larger)
-            table.loc[rows.index, "marked"] = marks.marked
-            table.loc[rows.index, "p_best_is_better"] = marks.p_value
-            marked_holm[rows.index] = marks.marked_holm
+            found["marked"][at], found["p_best_is_better"][at] = marks.marked, marks.p_value
+            holm[at] = marks.marked_holm
+    for name, values in found.items():
+        table[name] = values
+    marked_holm[:] = holm

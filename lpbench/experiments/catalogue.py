@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +61,18 @@ def _files(kind: str) -> dict[str, Path]:
     folders = {"method": method_folders, "experiment": experiment_folders}.get(kind, lambda: [CONF / kind])()
     found: dict[str, Path] = {}
     for folder in folders:
-        for path in sorted(folder.rglob("*.yaml") if kind == "experiment" else folder.glob("*.yaml")):
-            name = path.relative_to(folder).with_suffix("").as_posix()
-            if name in found:
-                raise ConfigurationError(f"{kind} {name!r} is defined twice (second time in {path})")
-            found[name] = path
+        # the project's do not change in a process
+        named = (_named if CONF in folder.parents else _named.__wrapped__)(folder, kind == "experiment")
+        for name in found.keys() & named.keys():
+            raise ConfigurationError(f"{kind} {name!r} is defined twice (second time in {named[name]})")
+        found |= named
     return found
+
+
+@cache
+def _named(folder: Path, deep: bool) -> dict[str, Path]:
+    paths = sorted(folder.rglob("*.yaml") if deep else folder.glob("*.yaml"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
 def method_names() -> list[str]:

@@ -178,7 +178,7 @@ def _content(
         before, shown = pd.read_csv(path), {a.name for a in artefacts if not a.is_finished}
         times = pd.concat([before[before["artefact"].isin(shown)], times])
     write_text(times.to_csv(index=False, lineterminator="\n"), path)
-    catalogue.experiments(a.name for a in artefacts if not a.is_finished)  # together, which takes less
+    catalogue.experiments({a.name for a in artefacts} & {*catalogue.experiment_names()})  # together, which takes less
     return (
         results.folder,
         [a.experiment for a in artefacts],

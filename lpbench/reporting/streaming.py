@@ -24,7 +24,7 @@ def write_streaming(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
 
 
 def draw_streaming(table: pd.DataFrame, folder: Path) -> None:
-    """Draw ``streaming.svg`` and ``streaming.png``: a line for each step of each method."""
+    """Draw ``streaming.svg``: a line for each step of each method."""
     with style.look():
         figure, axes = plt.subplots(1, 2, figsize=(8.0, 3.2), sharex=True)
         quantities = (

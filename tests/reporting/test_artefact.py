@@ -141,7 +141,7 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
         names = sorted(p.name for p in folder.iterdir())
         digests.append([(n, hashlib.sha256((folder / n).read_bytes()).hexdigest()) for n in names])
     assert digests[0] == digests[1]
-    assert {"summary.csv", "comparison.csv", "figure2a.svg", "figure2a.png", "figure2a_tuning_free.svg"} <= set(names)
+    assert {"summary.csv", "comparison.csv", "figure2a.svg", "figure2a_tuning_free.svg"} <= set(names)
     assert read_csv(folder / "comparison.csv").empty
 
 
@@ -188,7 +188,7 @@ def test_unknown_drawing_is_an_error(tmp_path):
 
 def test_masks_are_drawn(tmp_path):
     paths = write_drawing(typed(experiment("histoftree/figure1")), tmp_path, 0)
-    assert [p.name for p in paths] == ["figure1.svg", "figure1.png"] and all(p.stat().st_size > 5000 for p in paths)
+    assert [p.name for p in paths] == ["figure1.svg"] and all(p.stat().st_size > 5000 for p in paths)
 
 
 def test_budgets_that_differ_by_panel_are_in_the_titles():

@@ -65,7 +65,7 @@ def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[st
             ax.set_title(", ".join(filter(None, [panel and f"({panel})", budget])), loc="left")
         axes[0][0].set_ylabel("private samples needed for the same score")
         style.heading(figure, "Sample-size equivalence (learning curves made monotone; ▲: not within the sizes run)")
-        return style.save(figure, folder, stem + FILE, formats=("svg",))
+        return style.save(figure, folder, stem + FILE)
 
 
 def _needed(found: Sequence[Curve], first: str, larger: bool) -> list[tuple[Curve, np.ndarray]]:

@@ -59,7 +59,8 @@ def _rows(
     experiment: Experiment, summary: Summary, cards: Mapping[str, Method], larger: bool
 ) -> Iterator[dict[str, Any]]:
     kinds = sets_by_kind(experiment)
-    best = best_without_privacy(summary.samples("oracle"), larger)
+    oracle = summary.samples("oracle")
+    best = best_without_privacy(oracle, larger)
     for selection in (*SELECTIONS, FAIR):
         samples = summary.samples(selection)
         ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
@@ -72,7 +73,7 @@ def _rows(
                     continue
                 rng = Streams(0).generator("bootstrap", kind=kind, mask=mask, epsilon=epsilon, selection=selection)
                 sums = rank_sum_intervals(table, larger_is_better=larger)
-                floor = constants(summary.samples("oracle"), sets, epsilon, table.shape[2], larger)
+                floor = constants(oracle, sets, epsilon, table.shape[2], larger)
                 reference = np.array([best.get(name, np.full(table.shape[2], math.nan)) for name in sets])
                 for m, method in enumerate(methods):
                     beats = [

@@ -22,7 +22,8 @@ BAND = 2.0
 LOG_FROM = 1.5
 #: Inches, so that the title and the legend of a single panel are not cut off.
 LEAST_WIDTH = 6.5
-_COLUMNS = 5
+#: Panels in a row.
+ACROSS = 5
 _NAMES = {"mse": "mean squared error", "accuracy": "accuracy (%)"}
 _SCALES = {"accuracy": 100.0}
 #: Look of methods that are not among the leading ones.
@@ -49,7 +50,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
     cards = {(c.method, c.mask): c for p in found for c in p.columns}
     datasets = list(dict.fromkeys(d for p in found for d in p.datasets))
     paper = style.printed_width()
-    most = _COLUMNS if paper is None else 2 if paper <= style.WIDTHS["column"] else 4
+    most = ACROSS if paper is None else 2 if paper <= style.WIDTHS["column"] else 4
     across = min(most, len(datasets))
     rows = -(-len(datasets) // across)
     looks = _looks(found, [cards[key] for key in columns])
@@ -79,7 +80,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
             return style.save(figure, folder, name)
         text = f"{metric} against the privacy budget ε ({CHOSEN[selection]}, ± {BAND:g} standard errors)"
         style.heading(figure, ", ".join(filter(None, [in_words(title), text])))
-        return style.save(figure, folder, name, formats=("svg",))
+        return style.save(figure, folder, name)
 
 
 def _looks(found: Sequence[Part], columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:

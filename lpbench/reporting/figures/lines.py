@@ -62,7 +62,7 @@ def draw_lines(
     cards : mapping
         Method selector -> printed name.
     folder, name : Path, str
-        File ``name.svg`` is written there, and ``name.png`` for the ``oracle``.
+        File ``name.svg`` is written there.
     selection : {"oracle", "tuning_free", "private"}
 
     Returns
@@ -106,7 +106,7 @@ def draw_lines(
         if selection != "oracle" and not paper:
             style.heading(figure, CHOSEN[selection].capitalize())
         # the papers' own figures are bitmaps too, for slides
-        return style.save(figure, folder, name, formats=("svg", "png") if selection == "oracle" else ("svg",))
+        return style.save(figure, folder, name)
 
 
 def _bare(curve: Curve, default_variant: str) -> Curve:

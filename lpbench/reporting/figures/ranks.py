@@ -50,7 +50,7 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
                 "Methods whose bars do not overlap differ significantly (Nemenyi's test, 5 %); p: Friedman's test."
             )
             style.heading(figure, text)
-        return style.save(figure, folder, name, formats=("svg",))
+        return style.save(figure, folder, name)
 
 
 def _is_enough(part: Part) -> bool:

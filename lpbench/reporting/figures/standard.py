@@ -8,7 +8,7 @@ from pathlib import Path
 from lpbench.analysis import Summary
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.figures.budgets import draw_budgets
+from lpbench.reporting.figures.budgets import ACROSS, draw_budgets
 from lpbench.reporting.figures.comparisons import parts
 from lpbench.reporting.figures.ranks import draw_ranks
 
@@ -28,11 +28,14 @@ def draw_standard(
     cards : mapping
         Method selector -> printed name.
     folder, stem : Path, str
-        Files are called ``<stem>_ranks.svg`` and ``_budgets``.
+        Files are called ``<stem>_ranks.svg`` and ``_budgets``. Scores of many methods on many data sets are left to
+        the explorer and to ``lpbench export``.
     selection : {"oracle", "tuning_free", "private"}
     """
     found = parts(experiment, summary, cards, selection)
-    return [
-        *draw_ranks(found, folder, stem + RANKS, selection),
-        *draw_budgets(found, folder, stem + BUDGETS, selection),
-    ]
+    written = draw_ranks(found, folder, stem + RANKS, selection)
+    sets = {dataset for part in found for dataset in part.datasets}
+    methods = {column.method for part in found for column in part.columns}
+    if min(len(sets), len(methods)) <= ACROSS:
+        written += draw_budgets(found, folder, stem + BUDGETS, selection)
+    return written

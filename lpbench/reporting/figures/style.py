@@ -185,8 +185,8 @@ def heading(figure: Figure, text: str) -> None:
     figure.suptitle("\n".join(lines), fontsize=9, x=0.02, ha="left")
 
 
-def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
-    """Write ``name.svg`` and ``name.png`` (or one of them) without dates, atomically; closes the figure.
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg",)) -> list[Path]:
+    """Write ``name.svg`` (or other formats) without dates, atomically; closes the figure.
 
     For a paper (:func:`printed`) the formats are PDF and PNG.
     """
