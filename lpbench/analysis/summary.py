@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,7 @@ class Summary:
         return {key: values for key, (values, _) in _split(chosen, keys).items()}
 
 
-def _split(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple, tuple[np.ndarray, np.ndarray]]:
+def _split(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
     """Values and replications of each group in the order of the replications."""
     if chosen.empty:
         return {}

@@ -42,6 +42,9 @@ _KEPT = (
 )
 
 
+_known: dict[tuple[Path, str], tuple[tuple[tuple[int, int], ...], Summary]] = {}
+
+
 class Finished(Protocol):
     """What is committed of an artefact that was run (:class:`lpbench.experiments.results.Artefact`)."""
 
@@ -104,9 +107,22 @@ def chosen(folder: Path, name: str) -> pd.DataFrame | None:
 
 
 def summary(folder: Path, name: str) -> Summary | None:
-    """The summary at full precision, computed from the chosen scores."""
+    """The summary at full precision, computed from the chosen scores, or as another process computed it from them."""
+    stamp, known = _known.get((folder, name), ((), None))
+    if known is not None and stamp == _stamp(folder, name):
+        return known
     table = _table(folder, name)
     return None if table is None else summary_of(selected_of(table.to_pandas()), record(folder, name)["rule"])
+
+
+def remember(folder: Path, name: str, found: Summary) -> None:
+    """Keep a summary that another process computed for as long as the committed scores stay as they are."""
+    _known[folder, name] = _stamp(folder, name), found
+
+
+def _stamp(folder: Path, name: str) -> tuple[tuple[int, int], ...]:
+    found = (path.stat() for path in _files(folder, name) if path.is_file())
+    return tuple((stat.st_mtime_ns, stat.st_size) for stat in found)
 
 
 def reasons(folder: Path, name: str) -> pd.DataFrame | None:
@@ -162,9 +178,12 @@ def _records(folder: Path, paper: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _files(folder: Path, name: str) -> list[Path]:
+    return [folder / SCORES / f"{name.partition('/')[0]}{suffix}.parquet" for suffix in ("", "_seconds")]
+
+
 def _table(folder: Path, name: str) -> pa.Table | None:
-    paper = name.partition("/")[0]
-    for path in (folder / SCORES / f"{paper}{suffix}.parquet" for suffix in ("", "_seconds")):
+    for path in _files(folder, name):
         if path.is_file():
             try:
                 table = pq.read_table(path, filters=[("experiment", "==", name)], schema=_SCHEMA)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pandas as pd
 
+from lpbench.analysis import Summary
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
-from lpbench.experiments.committed import commit
+from lpbench.experiments.committed import commit, remember
 from lpbench.experiments.engines import engine
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -147,13 +148,15 @@ def _render(artefacts: Sequence[Artefact]) -> None:
     todo = {a.name: (a.results, a.name) for a in artefacts if a.experiment.kind != "drawing"}
     workers = min(os.cpu_count() or 1, len(todo))
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
-        for name in mapping(_render_one, list(todo.values())):
-            del todo[name]
+        for name, summary in mapping(_render_one, list(todo.values())):
+            folder, _ = todo.pop(name)
+            if summary is not None:
+                remember(folder, name, summary)
     for call in todo.values():  # what a worker did not live to write
         _render_one(*call)
 
 
-def _render_one(folder: Path, name: str) -> str:
+def _render_one(folder: Path, name: str) -> tuple[str, Summary | None]:
     # drawing takes a second to import
     from lpbench.reporting.artefact import render_artefact
 
@@ -164,7 +167,7 @@ def _render_one(folder: Path, name: str) -> str:
         cards = by_name(registered_methods(experiment.methods))
         (folder / name).mkdir(parents=True, exist_ok=True)
         render_artefact(experiment, summary, cards, folder / name, seed)
-    return name
+    return name, summary
 
 
 def _content(
