@@ -209,7 +209,7 @@ def test_a_legend_has_printed_names_and_a_default_variant_once(tmp_path):
     known = CARDS | {"lpdt[variant=published_code]": card("LPDT", "classification")}
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
     table = summarise_experiment(typed(body), scores, known).table
-    [path, _] = draw_lines(typed(body), table, known, tmp_path, "figure10", "oracle")
+    [path] = draw_lines(typed(body), table, known, tmp_path, "figure10", "oracle")
     words = set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
     assert "LPDT" in words and not {w for w in words if "lpdt" in w or "variant" in w}
 

@@ -40,7 +40,7 @@ def test_every_set_is_of_one_kind():
 
 
 def test_planted_differences_are_found_where_they_are(compared):
-    variant = "residual gp, gp"
+    variant = "ResidualGP, gp"
     development, conclusions = compared.loc["development", variant], compared.loc["conclusions", variant]
     assert development["effect"] == pytest.approx(1.2, rel=0.02) and conclusions["effect"] == pytest.approx(
         0.8, rel=0.02
@@ -70,5 +70,5 @@ def test_it_is_written_beside_the_table(tmp_path):
 
 def test_tables_have_the_compared_method_on_top(compared):
     for title, heads, rows in tables_by_kind(compared.reset_index(), accuracy=False):
-        assert rows[0][0] == "residual gp" and len(heads) == len(rows[0])
+        assert rows[0][0] == "ResidualGP" and len(heads) == len(rows[0])
         assert "variant=" not in title

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.analysis import read_csv
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED
 from lpbench.reporting.baselines import collect_baselines, published_wins
@@ -62,7 +61,7 @@ def test_the_front_page_says_what_the_committed_scores_say():
     experiments = catalogue.experiments().values()
     entries = [Entry(e, COMMITTED) for e in experiments if e.name.partition("/")[0] in ("field", "extensions", *PAPERS)]
     table, known = over_constant(entries), collect_baselines(entries)
-    shown = read_csv(COMMITTED / f"{FILE}.csv")
+    shown = pd.read_csv(COMMITTED / f"{FILE}.csv")
     pd.testing.assert_frame_equal(shown, table, check_dtype=False, rtol=1e-6)
     assert np.isfinite(table[["mean", "low", "high", "worst"]]).all(axis=None)
     wins = [row for e in entries if e.was_run for row in published_wins(e.name, known)]

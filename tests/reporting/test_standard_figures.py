@@ -31,8 +31,8 @@ def scores(table):
 def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
     write_artefact(typed(table), scores, FLOOR, tmp_path)
     names = {p.name for p in tmp_path.glob("*.svg")}
-    assert {"floor_ranks.svg", "floor_budgets_aligned.svg"} <= names
-    # nothing is published, and all that is not of the papers is a vector image only
+    assert "floor_ranks.svg" in names
+    # ten data sets and seven methods are too many for a plot of the scores: the explorer has them
     assert not any("differences" in n for n in names) and not list(tmp_path.glob("*.png"))
     text = (tmp_path / "floor_ranks.svg").read_text(encoding="utf-8")
     assert "PrivateMean (constant)" in text and "10 sets" in text and "Nemenyi" in text
