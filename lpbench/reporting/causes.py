@@ -181,8 +181,9 @@ def _variant(method: str) -> Any:
 
 
 def write_cells(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
-    """Write ``causes_cells.csv``: each number that the last configuration of a total leaves outside, with its cause.
+    """Write ``causes_cells.csv``: each number that a configuration of a total leaves outside, with its cause.
 
+    Of the configurations that were run for most numbers it is the last.
     The cause is a proof that our data rule the number out, else a known error of the print, else the best supported
     interpretation that meets it, else "none found".
     """
@@ -190,9 +191,9 @@ def write_cells(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.
     for paper in papers:
         met = _met_by_interpretations(paper, results)
         for total in paper.totals:
-            configuration = list(total.configurations)[-1]
-            one = _standing(total, configuration, results)
-            for row in [] if one is None else one.to_dict("records"):
+            standing = {c: one for c in total.configurations if (one := _standing(total, c, results)) is not None}
+            configuration = max(reversed(standing), key=lambda c: standing[c]["reproduced"].count(), default="")
+            for row in standing[configuration].to_dict("records") if standing else []:
                 if abs(row[_difference(total)]) > total.tolerance:
                     key = _key(row | {"method": row["base"], "dataset": row["data"], "mask": bare_name(row["mask"])})
                     support, cause = _cause(paper, row, met.get(key))

@@ -220,7 +220,7 @@ def _miss(rows: pd.DataFrame, apart: pd.Series, relative: bool) -> str:
     if not relative:
         return f"{apart.max():.2g} percentage points"
     factor = float(np.exp(np.log(rows["reproduced"] / rows["published"]).abs().max()))
-    return f"by a factor of {factor:.0f}" if factor > FACTOR else f"{apart.max():.0f} %"
+    return f"by a factor of {factor:,.0f}" if factor > FACTOR else f"{apart.max():.0f} %"
 
 
 def _largest(rows: pd.DataFrame) -> list[str]:

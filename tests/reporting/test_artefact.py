@@ -110,7 +110,7 @@ def test_restricted_variant_is_shown_and_not_ranked(table1):
         (1.234, "three_digits", "1.23"),
         (22.58, "three_digits", "22.6"),
         (10000.0, "three_digits", "1e4"),
-        (700.0, "three_digits", "7e2"),
+        (700.0, "three_digits", "700"),
         (0.83461, "per_cent", "83.46"),
         (0.123456, "general", "0.1235"),
         (255_512.0, "general", "255500"),

@@ -215,7 +215,7 @@ QUESTIONS = [
      r"^\d+ of 120 points met within 1.5 percentage points(; largest miss [\d.]+ percentage points)?"),
     ("why does table 1 of HistOfTree differ, and how much is unexplained?",
      [{"at": ".card a[href='histoftree.html#table-1']"}],
-     f"{_TABLE} .explained", r"^\d+ numbers missed .*: \d+ unexplained, \d+ ruled out by our data"),
+     f"{_TABLE} .explained", r"^\d+ missed with .*: \d+ unexplained, \d+ ruled out by our data"),
     ("5,000 users, label and two features private, ε = 1: method, loss, command?",
      [{"at": "nav a", "text": "What should I use?"}, {"at": "select[name='1']", "choose": "1"}],
      "#answers", r"Numbers: \w.*, loss × [\d.]+ \[.*lpbench dataset=NAME method=\S+ epsilon=1$"),

@@ -37,11 +37,11 @@ def test_a_large_miss_is_a_factor_and_what_explains_misses_is_counted():
     words = verdict(entry("histoftree/table1"), [])
     rows = one_row_each(entry("histoftree/table1").comparison).dropna(subset=["reproduced"])
     factor = np.exp(np.log(rows["reproduced"] / rows["published"]).abs().max())
-    assert factor > 2 and f"largest miss by a factor of {factor:.0f}" in words
+    assert factor > 2 and f"largest miss by a factor of {factor:,.0f}" in words
     cells = read_csv(COMMITTED / CELLS)
     for name, sentence in explained(COMMITTED).items():
         mine = cells[cells["experiment"] == name]
-        total, *shares = map(int, re.findall(r"\d+(?= (?:numbers|unexplained|ruled|known|met))", sentence))
+        total, *shares = map(int, re.findall(r"\d+(?= (?:missed|unexplained|ruled|known|met))", sentence))
         assert total == len(mine) == sum(shares)
         assert ("unexplained" in sentence) is bool((mine["cause"] == "none found").any())
 

@@ -70,7 +70,9 @@ def explained(report: Path) -> dict[str, str]:
     for (experiment, configuration), part in table.groupby(["experiment", "configuration"], sort=False):
         counted = part["why"].value_counts()
         shares = [f"{counted[why]} {why}" for why in (*_EXPLAINED.values(), _OTHERWISE) if why in counted]
-        found[experiment] = f"{len(part)} numbers missed in the configuration {configuration}: {', '.join(shares)}."
+        # the default is what the numbers before this sentence count
+        where = "" if configuration.startswith("default") else f" with the {configuration} configuration"
+        found[experiment] = f"{len(part)} missed{where}: {', '.join(shares)}."
     return found
 
 
@@ -114,8 +116,8 @@ def _step(row: dict[str, Any]) -> dict[str, Any]:
         "replications": f"{row['replications']:g}",
         "share": row["within"],
         "within": f"{100 * row['within']:.0f} %",
-        "median": f"{100 * row['median']:+.1f} %" if relative else f"{row['median']:+.4f}",
-        "size": f"{100 * row['median_size']:.1f} %" if relative else f"{row['median_size']:.4f}",
+        "median": f"{100 * row['median']:+.1f} %" if relative else f"{100 * row['median']:+.2f} pp",
+        "size": f"{100 * row['median_size']:.1f} %" if relative else f"{100 * row['median_size']:.2f} pp",
         "tolerance": _tolerance(row["tolerance"], relative),
     }
 
@@ -151,4 +153,4 @@ def _place(place: str, key: Any) -> str:
 
 
 def _tolerance(value: float, relative: bool) -> str:
-    return f"{100 * value:g} %" if relative else f"{value:g}"
+    return f"{100 * value:g} {'%' if relative else 'pp'}"

@@ -40,15 +40,15 @@ class Grid:
 
 
 def print_number(value: float, style: str) -> str:
-    """A number with the digits of a table: four significant ones, three (one from 100 on), or per cent."""
+    """A number with the digits of a table: four significant ones, three (one from 10,000 on), or per cent."""
     if math.isnan(value):
         return ""
     if style == "per_cent":
         return f"{100 * value:.2f}"
     if style == "three_digits":
-        if abs(value) >= 100:
+        if abs(value) >= 10_000:
             return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
-        return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+        return f"{value:.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f}"
     # four digits, but no exponent up to a million: 255500, not 2.555e+05
     return f"{float(format(value, '.4g')):g}"
 
