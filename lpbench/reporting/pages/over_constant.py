@@ -129,7 +129,7 @@ def sentence(table: pd.DataFrame) -> str:
             else "at ε = " + ", ".join(f"{e:g}" for e in better)
         )
         parts.append(f"{short}'s{'' if parts else ' tuned methods'} {where}")
-    return f"A Gaussian process on noisy labels beats {' and '.join(parts)}." if parts else ""
+    return f"On average, a Gaussian process on noisy labels beats {' and '.join(parts)}." if parts else ""
 
 
 def draw_over_constant(table: pd.DataFrame, cards: Mapping[str, Method], folder: Path) -> list[Path]:
