@@ -40,7 +40,7 @@ def proof(folder: Path) -> str:
         f"{printed['lpct', 'tables']} within {far['lpct', 'tables']:.1f} percentage points, of its "
         f"{compared['lpct', 'curves']} points of curves within {far['lpct', 'curves']:.1f}",
         "Claims": f"of {len(claims)} claims in words, {firm.get(REPRODUCED, 0)} reproduced, {firm.get(SUPPORTED, 0)} "
-        "supported where the paper prints no number; [each with its evidence](results/reproduced/checks.html)",
+        "supported where the paper prints no number; [each with its evidence](results/reproduced/index.html#claims)",
         "Without tuning": f"at ε = 2 ResidualGP has at most {error[COLUMNS[0]].max():.2f} times the error of a "
         f"non-private tree, HistOfTree tuned on the test rows at least {error[list(COLUMNS[1:3])].min(axis=None):.2f}, "
         f"a private constant {error['private_mean'].min():.2f}",

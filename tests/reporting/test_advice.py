@@ -180,10 +180,10 @@ def test_choices_are_losses_over_the_least_without_privacy_and_the_page_of_the_c
     found = read_choices(tmp_path)
     command = "lpbench dataset=NAME method='a[x=1]' epsilon=1"
     assert found.rows == (("public features", "1", "A", "B", "2.50 [2.00, 3.00], 2", command),)
-    assert found.legend == "Numbers" and read_choices(tmp_path / "none") is None
+    assert found.legend == "Regression" and read_choices(tmp_path / "none") is None
 
     shown = choices_of(Entry(e, ROOT / "results" / "reproduced") for e in catalogue.experiments().values())
-    assert "Classes" in shown and all(len(row) == len(HEADS) for rows in shown.values() for row in rows)
+    assert "Classification" in shown and all(len(row) == len(HEADS) for rows in shown.values() for row in rows)
     menu = {"pages": [("use.html", USE)], "here": "use.html", "stored": False}
     page = Page(render("use.html.j2", title=USE, choices=shown, **menu))
     assert not page.open and {"filters", *map(str.lower, shown)} <= set(page.ids)

@@ -218,7 +218,7 @@ QUESTIONS = [
      f"{_TABLE} .explained", r"^\d+ missed with .*: \d+ unexplained, \d+ ruled out by our data"),
     ("5,000 users, label and two features private, ε = 1: method, loss, command?",
      [{"at": "nav a", "text": "What should I use?"}, {"at": "select[name='1']", "choose": "1"}],
-     "#answers", r"Numbers: \w.*, loss × [\d.]+ \[.*lpbench dataset=NAME method=\S+ epsilon=1$"),
+     "#answers", r"Regression: \w.*, loss × [\d.]+ \[.*lpbench dataset=NAME method=\S+ epsilon=1$"),
     ("whose released code leaks?", [{"at": "nav a", "text": "Audit"}],
      "#leaks", r"^Released code that spends more than it promises: Karlmyh/LPCT in \d+ places, .*pure-ldp \(RAPPOR\)"),
     ("where does HistOfTree (ME) stand?",

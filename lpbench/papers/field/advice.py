@@ -169,7 +169,7 @@ def read_advice(folder: Path) -> PlainTable | None:
         for row in rows.itertuples()
     )
     return PlainTable(
-        "Labels are private. Find what else is known of users, and the budget of each: use the method beside it.",
+        "Labels are private. Look up what is public and the budget of each user.",
         ("public", "ε", "use", "second choice", "rank sum [95 %]", "not significantly different", "beats the constant",
          "beats the best without privacy", "bits", "data sets (held out)"),
         entries,
@@ -200,7 +200,7 @@ def read_choices(folder: Path) -> PlainTable | None:
         name = row.method if "[" not in row.method else f"'{row.method}'"
         command = f"lpbench dataset=NAME method={name} epsilon={row.epsilon:g}"
         rows.append((row.given, f"{row.epsilon:g}", row.title, row.second, said, command))
-    return PlainTable("Numbers" if numbers else "Classes", HEADS, tuple(rows))
+    return PlainTable("Regression" if numbers else "Classification", HEADS, tuple(rows))
 
 
 def first_of(names: str) -> str:
