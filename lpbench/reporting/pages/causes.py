@@ -13,6 +13,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.causes import CELLS, FILE, best_interpretations, bounds, interpretations_tried, totals
 from lpbench.reporting.interpretations import SUPPORT
+from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.paper import papers
 
 TITLE = "Why the numbers differ"
@@ -77,7 +78,7 @@ def explained(report: Path) -> dict[str, str]:
 
 
 def _best(row: dict[str, Any]) -> dict[str, str]:
-    places = ", ".join(name.rpartition("/")[2] for name in row["artefact"].split())
+    places = ", ".join(map(label_of, row["artefact"].split()))
     share = 100 * row["met"] / row["cells"]
     return {"where": places, "numbers": f"{row['met']} of {row['cells']} ({share:.0f} %)"}
 
@@ -87,7 +88,7 @@ def _cells(table: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, A
     groups = table.groupby(["experiment", "configuration", "method", "cause"], sort=False)
     return [
         {
-            "experiment": experiment.rpartition("/")[2],
+            "experiment": label_of(experiment),
             "configuration": configuration,
             "method": method_title(method, cards),
             "cause": cause,
@@ -149,7 +150,7 @@ def _place(place: str, key: Any) -> str:
     """A data set, an experiment or a budget in print."""
     if place == "epsilon":
         return f"ε = {key:g}"
-    return dataset_title(key) if place == "data" else key.rpartition("/")[2]
+    return dataset_title(key) if place == "data" else label_of(key)
 
 
 def _tolerance(value: float, relative: bool) -> str:
