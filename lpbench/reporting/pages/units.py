@@ -90,8 +90,8 @@ def unit(
     views = [(title, pictures) for title, pictures in views if pictures]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
     narrow = group[0] != anchor_of(entry.name)
-    if narrow and len(main) > 1:
-        # panels of one figure stand side by side
+    if len(main) > 1 and (narrow or main[0]["broad"]):
+        # no room beside it: panels of one figure stand side by side
         views, main = [("Further figures", main[1:]), *views], main[:1]
     return {
         "name": entry.name,
@@ -110,8 +110,8 @@ def unit(
         "views": views,
         "free": [_picture(entry, f) for found in without for kind in ("main", *VIEWS) for f in found[kind]],
         "tables": tables,
-        # a table of a paper stands open; of ours, whose columns are many, the plot that sums it up
-        "first_table": bool(tables) and entry.kind != "timing" and (entry.name in paper.tables or not views),
+        # a table of a paper stands open; of ours, whose columns are many, what sums it up, if there is anything
+        "first_table": bool(tables) and (entry.name in paper.tables or not (oracle[RANKS] or plain)),
         "development_sets": shown_by_kind(entry) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "selections": _selections(summary, cards, baselines) if summary is not None else [],
