@@ -28,16 +28,16 @@ def draw_streaming(table: pd.DataFrame, folder: Path) -> None:
     with style.look():
         figure, axes = plt.subplots(1, 2, figsize=(8.0, 3.2), sharex=True)
         quantities = (
-            ("memory_mb", "memory of the process (MB)"),
-            ("users_per_second", "users per second of processor time"),
+            ("memory_mb", 1.0, "memory of the process (MB)"),
+            ("users_per_second", 1e6, "million users per second of processor time"),
         )
-        for ax, (column, label) in zip(axes, quantities, strict=True):
+        for ax, (column, unit, label) in zip(axes, quantities, strict=True):
             for k, ((method, step), part) in enumerate(table.groupby(["method", "step"], sort=False)):
                 name = f"{paper_of(method).short}, {step}"
                 look = {"color": style.COLOURS[k], "marker": style.MARKERS[k], "linestyle": style.LINES[k]}
-                ax.plot(part["users"], part[column], label=name, **look)
+                ax.plot(part["users"] / 1e6, part[column] / unit, label=name, **look)
             ax.set_ylim(bottom=0)
-            ax.set_xlabel("users so far")
+            ax.set_xlabel("million users so far")
             ax.set_ylabel(label)
         axes[0].legend()
         style.save(figure, folder, "streaming")

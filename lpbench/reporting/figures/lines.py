@@ -144,7 +144,8 @@ def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     by_budget = _budgets_vary(found)
     first = budgets if by_budget else kinds
     colour: dict[Any, str] = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(first)}
-    marker = {v: style.MARKERS[k % len(style.MARKERS)] for k, v in enumerate(kinds)}
+    # beyond the colours, the same colour has another marker
+    marker = {v: style.MARKERS[(k + k // len(style.COLOURS)) % len(style.MARKERS)] for k, v in enumerate(kinds)}
     if by_budget:
         colour = style.budget_colours(budgets, NON_PRIVATE)
     bases = {c.label: c.base for c in found}
