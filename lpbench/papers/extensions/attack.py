@@ -67,7 +67,9 @@ def shown_attack(folder: Path) -> PlainTable | None:
         (r.labels, f"{r.epsilon:g}", r.title, f"{r.geometric_mean:.3f}", f"{r.largest:.3f}", dataset_title(r.worst))
         for r in rows.itertuples()
     )
-    return PlainTable("Error over that of the constant", heads, cells, _conclusion(rows))
+    return PlainTable(
+        "Error over that of the constant (PrivateMean or PrivateMajority)", heads, cells, _conclusion(rows)
+    )
 
 
 def _conclusion(rows: pd.DataFrame) -> str:

@@ -39,7 +39,7 @@ def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:
 
 @checks("H9", "rank sums", above(), every=True)
 def smallest_rank_sums(results: Evidence) -> Iterator[Instance]:
-    """At every ε and mask the rivals' smallest rank sum, ties as in the tables, exceeds the proposed ones' largest."""
+    """At every ε and mask a compared method's smallest rank sum exceeds the proposed ones' largest, ties as printed."""
     yield from _rank_sums(results, TIES)
 
 
@@ -51,7 +51,7 @@ def smallest_average_rank_sums(results: Evidence) -> Iterator[Instance]:
 
 @checks("H10", "best results", above())
 def most_best_results(results: Evidence) -> Iterator[Instance]:
-    """More data sets have their best result in a proposed column than in a rival's."""
+    """More data sets have their best result in a proposed column than in a compared one."""
     for mask, proposed in PROPOSED.items():
         for where, table in _tables(results, mask):
             yield Instance(where, table.cells, "wins_gap", {"columns": len(table.methods), "proposed": len(proposed)})

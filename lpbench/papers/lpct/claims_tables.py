@@ -30,7 +30,7 @@ def _tables(results: Evidence, methods: tuple[str, ...] = OURS + RIVALS) -> Iter
 
 @checks("L15", "rank sum", above())
 def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
-    """The rivals' smallest rank sum, equals sharing their average rank, exceeds the smallest of LPCT's columns."""
+    """The smallest rank sum of a compared method exceeds the smallest of LPCT's columns (equals share their rank)."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "ties": "average", "sign": -1}
         yield Instance(where, table.cells, "rank_sum_gap", arguments | {"every": False})
@@ -38,7 +38,7 @@ def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
 
 @checks("L15", "best results", above())
 def most_best_results(results: Evidence) -> Iterator[Instance]:
-    """More data sets have their best result in one of LPCT's columns than in a rival's."""
+    """More data sets have their best result in one of LPCT's columns than in a compared one."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "sign": -1}
         yield Instance(where, table.cells, "wins_gap", arguments)

@@ -20,7 +20,8 @@ def label_of(name: str) -> str:
     leaf = name.rpartition("/")[2]
     found = _NUMBERED.match(leaf)
     if not found:
-        words = re.sub(r"(figure|table)(\d)", r"\1 \2", leaf.replace("tuning_free", "tuning-free").replace("_", " "))
+        words = leaf.replace("tuning_free", "tuning-free").replace("attack", "corrupted").replace("_", " ")
+        words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)
         return words[:1].upper() + words[1:]
     kind, number, panel = found.groups()
     return f"{kind.capitalize()} {number}" + (f"({panel})" if panel else "")

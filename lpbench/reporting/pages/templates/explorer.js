@@ -19,7 +19,7 @@ function explored(name, content) { EXPLORED[name] = content; }
     const script = document.createElement("script");
     script.src = "explorer/" + [...box("experiment").options].find((o) => o.value === name).dataset.script;
     script.onload = () => done(EXPLORED[name]);
-    script.onerror = () => fail(new Error(`${script.src} is missing`));
+    script.onerror = () => fail(new Error("the data of this experiment are not here: lpbench report writes them beside this page"));
     document.head.append(script);
   });
   const scale = () => current.metric === "accuracy" ? 100 : 1;
