@@ -20,7 +20,9 @@ def label_of(name: str) -> str:
     leaf = name.rpartition("/")[2]
     found = _NUMBERED.match(leaf)
     if not found:
-        words = leaf.replace("tuning_free", "tuning-free").replace("attack", "corrupted").replace("_", " ")
+        words = leaf
+        for code, word in (("tuning_free", "tuning-free"), ("attack", "corrupted"), ("floor", "constant"), ("_", " ")):
+            words = words.replace(code, word)
         words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)
         return words[:1].upper() + words[1:]
     kind, number, panel = found.groups()
