@@ -179,7 +179,7 @@ def committed() -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (committed() / "explorer").is_dir(), reason="the pages load what is not committed: `make report`")
+@pytest.mark.skipif(not (committed() / "explorer").is_dir(), reason="pages load what `make report` writes")
 @pytest.mark.parametrize("dark", [False, True])
 def test_committed_pages(tmp_path, dark):
     check(*visit(committed(), tmp_path, dark), dark)
