@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from lpbench.analysis import representatives
 from lpbench.analysis.claims import REPRODUCED, STATUSES, SUPPORTED
+from lpbench.analysis.rates import student_half_width
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.analysis.variants import bare_name
@@ -252,7 +252,7 @@ def gains(entry: Entry, compared: str) -> list[dict[str, Any]]:
                 continue
             mean, rival, gain = best
             count = gain.size
-            half = stdtrit(count - 1, 0.975) * gain.std(ddof=1) / count**0.5 if count > 1 else np.nan
+            half = student_half_width(gain)
             ends = [v if larger else 100 * (1 - np.exp(-v)) for v in (mean, mean - half, mean + half)]
             rows.append({"kind": kind, "panel": panel, "mask": mask, "epsilon": epsilon, "sets": count, "rival": rival,
                          "unit": "points" if larger else "per cent", **dict(zip(("gain", "low", "high"), ends,

@@ -37,7 +37,7 @@ _BATCH = 900
 #: The longest value of a run's tag.
 _TAG = 8000
 #: Suffixes of files that are shown at the top of a parent run; the others are in its folder ``data``.
-_SHOWN = (".svg", ".png")
+_SHOWN = (".svg",)
 #: One request at a time names a data set: a server that is told twice at once of a new one refuses the second.
 _DATASETS = Lock()
 #: Tags of an experiment by which the interface opens it as model training, and finds a saved view.

@@ -154,27 +154,22 @@ class Bars:
     height: int
 
 
-def bars(
-    rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], whole: bool = False, width: int = WIDTH
-) -> Bars:
+def bars(rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], width: int = WIDTH) -> Bars:
     """Lay out bars.
 
     Parameters
     ----------
     rows : sequence of (label, parts)
         A part is (class, words, length, text on it).
-    whole : bool
-        Whether each bar fills the width, so that its parts are shares.
     width : int
         Of the chart.
     """
     longest = max((sum(p[2] for p in parts) for _, parts in rows), default=1.0) or 1.0
     left, above = _room([label for label, _ in rows], width)
     step = _BAR + 8 + above
+    scale = (width - left) / longest
     found, words = [], []
     for k, (label, parts) in enumerate(rows):
-        total = sum(p[2] for p in parts) or 1.0
-        scale = (width - left) / (total if whole else longest)
         x, drawn = float(left), []
         for kind, name, length, text in parts:
             across = round(length * scale, 1)

@@ -9,9 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy.special import stdtrit
 
 from lpbench.analysis import write_csv
+from lpbench.analysis.rates import student_half_width
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE
 from lpbench.analysis.variants import bare_name
@@ -64,7 +64,7 @@ def over_constant(entries: Sequence[Entry]) -> pd.DataFrame:
                     continue
                 best = logs.mean().idxmin()
                 values = logs[best].to_numpy()
-                half = stdtrit(values.size - 1, 0.975) * values.std(ddof=1) / values.size**0.5
+                half = student_half_width(values)
                 ends = np.exp([values.mean(), values.mean() - half, values.mean() + half, values.max()])
                 rows.append(dict(zip(COLUMNS, [task, contender, epsilon, best, *ends, values.size], strict=True)))
     return pd.DataFrame(rows, columns=COLUMNS)
