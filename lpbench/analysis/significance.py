@@ -45,9 +45,13 @@ def signed_ranks(differences: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=4096)
 def _upper_tail(ranks: bytes) -> np.ndarray:
     """Null law of a sum of doubled ranks whose signs are fair coins: chance that it is at least 0, 1, 2, ..."""
-    law = np.ones(1)
-    for rank in np.frombuffer(ranks, dtype=int):
-        law = 0.5 * (np.pad(law, (0, rank)) + np.pad(law, (rank, 0)))
+    numbers = np.frombuffer(ranks, dtype=int)
+    law, end = np.zeros(numbers.sum() + 1), 1
+    law[0] = 1.0
+    for rank in numbers:
+        law[rank : rank + end] += law[:end].copy()
+        end += rank
+        law[:end] *= 0.5
     return np.minimum(np.cumsum(law[::-1])[::-1], 1.0)
 
 

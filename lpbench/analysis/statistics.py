@@ -18,6 +18,7 @@ from lpbench.analysis.ranks import ranks
 DIGITS = 6
 #: Means that agree to so many digits are equal in rank.
 EQUAL = 10
+_POWERS = 10.0 ** np.arange(23)
 
 Statistic = Callable[..., np.ndarray]
 STATISTICS: dict[str, Statistic] = {}
@@ -32,7 +33,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
     """Round to significant digits, by default to those of the files, which therefore give the same outcomes."""
     values = np.asarray(values, dtype=float)
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
-    scale = 10.0 ** np.clip(digits - 1 - np.floor(np.log10(size)), 0, 22)
+    scale = _POWERS[np.clip(digits - 1 - np.floor(np.log10(size)), 0, 22).astype(int)]
     return np.round(values * scale) / scale
 
 
