@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from lpbench.errors import ConfigurationError
@@ -27,8 +28,9 @@ class Selector:
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def parse(cls, text: str) -> Selector:
+    @staticmethod
+    @cache  # of a few thousand texts, which are asked for a million times
+    def parse(text: str) -> Selector:
         """Read ``name[a=1,b=cart]``.
 
         Raises
@@ -45,7 +47,7 @@ class Selector:
             if not sep or not key.strip():
                 raise ConfigurationError(f"selector {text!r}: {part!r} is not of the form param=value")
             params[key.strip()] = _parse_value(raw.strip())
-        return cls(match["name"], params)
+        return Selector(match["name"], params)
 
     def with_params(self, **params: Any) -> Selector:
         """The same name with more, or other, parameters."""
