@@ -7,7 +7,7 @@ process.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 __all__ = [
-    "PLUGIN_GROUP", "clear", "compose", "experiment", "experiment_folders", "experiment_names", "experiments",
-    "import_object", "mask", "mask_names", "masks", "method", "method_folders", "method_names", "methods",
-    "own_experiment_names", "own_method_names", "register",
+    "PLUGIN_GROUP", "adopt", "clear", "compose", "composed", "experiment", "experiment_folders", "experiment_names",
+    "experiments", "import_object", "mask", "mask_names", "masks", "method", "method_folders", "method_names",
+    "methods", "own_experiment_names", "own_method_names", "register",
 ]  # fmt: skip
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
@@ -165,6 +165,17 @@ def _is_plain(content: Any, name: str, schema: type) -> bool:
     """Whether a file gives what it must and nothing that would have to be composed or refused."""
     known = {f.name for f in dataclasses.fields(schema)}
     return isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= known and content["name"] == name
+
+
+def composed() -> dict[tuple[str, str], Any]:
+    """All methods and experiments, for :func:`adopt` in another process, which would compose them for seconds."""
+    methods(), experiments()
+    return dict(_composed)
+
+
+def adopt(known: Mapping[tuple[str, str], Any]) -> None:
+    """Take what another process has composed."""
+    _composed.update(known)
 
 
 def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:

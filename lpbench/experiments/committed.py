@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -102,17 +103,23 @@ def record(folder: Path, name: str) -> dict[str, Any]:
 
 def chosen(folder: Path, name: str) -> pd.DataFrame | None:
     """Scores of the chosen grid points; see :attr:`lpbench.experiments.results.Artefact.chosen`."""
+    if (known := _remembered(folder, name)) is not None:
+        return known.chosen
     table = _table(folder, name)
     return None if table is None else selected_of(table.to_pandas()).chosen
 
 
 def summary(folder: Path, name: str) -> Summary | None:
     """The summary at full precision, computed from the chosen scores, or as another process computed it from them."""
-    stamp, known = _known.get((folder, name), ((), None))
-    if known is not None and stamp == _stamp(folder, name):
+    if (known := _remembered(folder, name)) is not None:
         return known
     table = _table(folder, name)
     return None if table is None else summary_of(selected_of(table.to_pandas()), record(folder, name)["rule"])
+
+
+def _remembered(folder: Path, name: str) -> Summary | None:
+    stamp, known = _known.get((folder, name), ((), None))
+    return known if stamp == _stamp(folder, name) else None
 
 
 def remember(folder: Path, name: str, found: Summary) -> None:
@@ -127,11 +134,16 @@ def _stamp(folder: Path, name: str) -> tuple[tuple[int, int], ...]:
 
 def reasons(folder: Path, name: str) -> pd.DataFrame | None:
     """Cells that did not run: columns dataset, method, status, reason."""
+    return _reasons(folder, name, _stamp(folder, name))
+
+
+@lru_cache(maxsize=256)
+def _reasons(folder: Path, name: str, stamp: tuple[tuple[int, int], ...]) -> pd.DataFrame | None:
     table = _table(folder, name)
     if table is None:
         return None
-    rows = table.to_pandas()
-    rows = rows.loc[(rows["replication"] < 0) & (rows["status"] != ""), ["dataset", "method", "status", "reason"]]
+    rows = table.filter(pc.less(table["replication"], 0)).to_pandas()
+    rows = rows.loc[rows["status"] != "", ["dataset", "method", "status", "reason"]]
     said = [reason.removeprefix(f"{status}: ") for status, reason in rows[["status", "reason"]].to_numpy()]
     return rows.assign(reason=said).drop_duplicates()
 

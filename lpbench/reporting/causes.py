@@ -8,7 +8,8 @@ Papers state them as data: :class:`lpbench.reporting.interpretations.Candidates`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ def distances(candidates: Candidates, results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@lru_cache(maxsize=64)  # both files are made of the steps of all candidates
 def _by_step(candidates: Candidates, results: Results) -> tuple[pd.DataFrame, np.ndarray, int]:
     """The published numbers that all steps have, the value of each step for them, and the replications behind it."""
     cells = pd.concat(
@@ -95,9 +97,9 @@ def _apart(candidates: Candidates, cells: pd.DataFrame, values: np.ndarray) -> n
     return (values - printed) / np.abs(printed) if candidates.relative else values - printed
 
 
-def write_causes(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
+def write_causes(papers: Sequence[Paper], results: Results, folder: Path) -> pd.DataFrame:
     """Write ``causes.csv``: the candidate interpretations whose experiments were run."""
-    results, parts = Results(results_dir), []
+    parts = []
     for paper in papers:
         for candidates in paper.interpretations:
             try:
@@ -180,14 +182,14 @@ def _variant(method: str) -> Any:
     return parse_selector(method)[1].get("variant") if method else None
 
 
-def write_cells(papers: Sequence[Paper], results_dir: Path, folder: Path) -> pd.DataFrame:
+def write_cells(papers: Sequence[Paper], results: Results, folder: Path) -> pd.DataFrame:
     """Write ``causes_cells.csv``: each number that a configuration of a total leaves outside, with its cause.
 
     Of the configurations that were run for most numbers it is the last.
     The cause is a proof that our data rule the number out, else a known error of the print, else the best supported
     interpretation that meets it, else "none found".
     """
-    results, rows = Results(results_dir), {}
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for paper in papers:
         met = _met_by_interpretations(paper, results)
         for total in paper.totals:
@@ -330,8 +332,10 @@ def _chosen(candidates: Candidates, step: Step, results: Results) -> pd.DataFram
     return rows
 
 
-def _means(candidates: Candidates, step: Step, rows: pd.DataFrame, replications: int, results: Results) -> pd.DataFrame:
-    """Mean of each cell over the first replications, in the unit of the paper, under the published budget."""
+def _means(
+    candidates: Candidates, step: Step, rows: pd.DataFrame, replications: int, results: Results
+) -> Mapping[str, np.ndarray]:
+    """Mean of each cell over the first replications, in the unit of the paper, under the published budget: columns."""
     rows = rows[rows["replication"] < replications]
     keys = ["panel", "dataset", "mask", "epsilon", "x"]
     if " or " in step.method:  # of errors the least is the best
@@ -340,11 +344,14 @@ def _means(candidates: Candidates, step: Step, rows: pd.DataFrame, replications:
     if candidates.relative:
         base = _baseline(candidates, step, replications, results)
         table["ours"] /= table["dataset"].map(base)
-    return table.assign(
-        epsilon=table["epsilon"] * step.budget,
-        data=table["dataset"].map(bare_name),
-        paradigm=[bare_name(m) for m in table["mask"]],
-    )
+    return {
+        "ours": table["ours"].to_numpy(),
+        "epsilon": table["epsilon"].to_numpy() * step.budget,
+        "x": table["x"].to_numpy(dtype=float),
+        "panel": table["panel"].to_numpy(dtype=object),
+        "data": np.array([bare_name(d) for d in table["dataset"]], dtype=object),
+        "paradigm": np.array([bare_name(m) for m in table["mask"]], dtype=object),
+    }
 
 
 def _baseline(candidates: Candidates, step: Step, replications: int, results: Results) -> dict[str, float]:
@@ -360,17 +367,17 @@ def _baseline(candidates: Candidates, step: Step, replications: int, results: Re
     return found
 
 
-def _look_up(cell: dict, table: pd.DataFrame) -> float:
+def _look_up(cell: dict, table: Mapping[str, np.ndarray]) -> float:
     """Our value for a published cell; NaN where there is none."""
-    same = np.ones(len(table), dtype=bool)
+    same = np.ones(len(table["ours"]), dtype=bool)
     if cell["dataset"]:
-        same &= (table["data"] == cell["dataset"]).to_numpy()
-    if cell["panel"] in set(table["panel"]):
-        same &= (table["panel"] == cell["panel"]).to_numpy()
+        same &= table["data"] == cell["dataset"]
+    if (panel := table["panel"] == cell["panel"]).any():
+        same &= panel
     if cell["mask"]:
-        same &= (table["paradigm"] == cell["mask"]).to_numpy()
+        same &= table["paradigm"] == cell["mask"]
     for axis in ("epsilon", "x"):
         if cell[axis] == cell[axis]:
-            same &= np.isclose(table[axis].to_numpy(dtype=float), cell[axis])
-    found = table["ours"].to_numpy()[same]
+            same &= np.isclose(table[axis], cell[axis])
+    found = table["ours"][same]
     return float(found[0]) if found.size else np.nan

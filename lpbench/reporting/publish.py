@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -135,8 +135,8 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
-    write_causes(papers(), target, target)
-    write_cells(papers(), target, target)
+    write_causes(papers(), committed, target)
+    write_cells(papers(), committed, target)
     write_report(*content)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "claims.csv", results.folder / "claims.csv")
@@ -145,21 +145,23 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
 
 def _render(artefacts: Sequence[Artefact]) -> None:
     """Write tables and figures from committed scores."""
-    todo = {a.name: (a.results, a.name) for a in artefacts if a.experiment.kind != "drawing"}
+    known = catalogue.composed()
+    todo = {a.name: (a.results, a.name, known) for a in artefacts if a.experiment.kind != "drawing"}
     workers = min(os.cpu_count() or 1, len(todo))
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary in mapping(_render_one, list(todo.values())):
-            folder, _ = todo.pop(name)
+            folder, *_ = todo.pop(name)
             if summary is not None:
                 remember(folder, name, summary)
     for call in todo.values():  # what a worker did not live to write
         _render_one(*call)
 
 
-def _render_one(folder: Path, name: str) -> tuple[str, Summary | None]:
+def _render_one(folder: Path, name: str, known: Mapping[Any, Any] | None = None) -> tuple[str, Summary | None]:
     # drawing takes a second to import
     from lpbench.reporting.artefact import render_artefact
 
+    catalogue.adopt(known or {})
     artefact = Results(folder).artefact(name)
     experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
     summary = artefact.full

@@ -88,7 +88,7 @@ def test_what_was_not_run_is_left_out(results, tmp_path):
         distances(missing, Results(results))
     never = Bound("x", "y", lambda results: results.artefact("extensions/floor").rows().to_string())
     paper = dataclasses.replace(PAPER, interpretations=(CANDIDATES, missing), bounds=(never,))
-    table = write_causes([paper], results, tmp_path)
+    table = write_causes([paper], Results(results), tmp_path)
     assert list(table.columns) == COLUMNS and len(table) == 3
     assert pd.read_csv(tmp_path / "causes.csv")["what"].tolist() == ["KRR"] * 3
     assert bounds([paper], results) == [] and interpretations_tried([paper]) == {"histoftree": 3}
@@ -140,7 +140,7 @@ def test_each_number_outside_has_the_best_supported_cause_or_none(results, tmp_p
         CANDIDATES, steps=(*CANDIDATES.steps[:1], dataclasses.replace(CANDIDATES.steps[1], support="found"))
     )
     paper = dataclasses.replace(PAPER, totals=(total,), interpretations=(found,), bounds=(never,))
-    table = write_cells([paper], results, tmp_path)
+    table = write_cells([paper], Results(results), tmp_path)
     assert len(table) == len(pd.read_csv(tmp_path / "causes_cells.csv")) == 120
     table = table.assign(method=table["method"].map(bare), mask=table["mask"].map(bare))
     causes = table.groupby(["method", "mask", "dataset"])["cause"].first()
@@ -184,7 +184,7 @@ def test_steps_of_a_page_name_what_they_rest_on(results, tmp_path, monkeypatch):
         PAPER, interpretations=(CANDIDATES,), bounds=(Bound("Table 9", "why", lambda results: "evidence"),)
     )
     monkeypatch.setattr(pages_causes, "papers", lambda: (paper,))
-    write_causes([paper], results, tmp_path)
+    write_causes([paper], Results(results), tmp_path)
     text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path, CARDS), here="causes.html", pages=[],
                   selections={}, stored=False)  # fmt: skip
     for part in ("halves", "our choice where the text is silent", "tried, no nearer", "+100.0 %", "evidence"):

@@ -214,6 +214,7 @@ def _settle(figure: Figure) -> None:
     if engine is not None:
         for _ in range(2):  # axes of a fixed aspect find their place only in a second pass
             engine.execute(figure)
-    figure.set_layout_engine("none")
+        with plt.rc_context({"figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)  # "none" would be an engine too, for which everything is drawn twice
     for ax in figure.axes:
         ax.set_position(tuple(np.round(ax.get_position(original=True).bounds, 9)))
