@@ -165,28 +165,31 @@ def by_selection(summary: Summary, baselines: Baselines, cards: Mapping[str, Met
         them by the one-sided Wilcoxon test over replications; ``cost``: median over data sets of what is lost without
         oracle selection (ratio of errors, or difference of accuracies).
     """
-    table = summary.table[~summary.table["method"].isin([*CONSTANTS, *REFERENCES]) & summary.table["mean"].notna()]
+    table = summary.table.dropna(subset=["mean", "epsilon"])
+    table = table[~table["method"].isin([*CONSTANTS, *REFERENCES])]
     keys = ["panel", "mask", "epsilon", "method"]
     samples = {s: summary.samples(s) for s in ("oracle", "tuning_free")}
+    groups: dict[tuple, dict[str, dict[str, float]]] = {}
+    for *key, dataset, selection, mean in table[[*keys, "dataset", "selection", "mean"]].itertuples(index=False):
+        groups.setdefault(tuple(key), {}).setdefault(selection, {})[dataset] = mean
+    metrics = dict(zip(zip(*(table[k] for k in keys), strict=True), table["metric"], strict=True))
     rows = []
-    for (panel, mask, epsilon, method), part in table.groupby(keys, sort=False):
-        means = part.pivot(index="dataset", columns="selection", values="mean")
-        if "tuning_free" not in means:
-            continue
-        means = means.dropna()
-        known = {d: f for d in means.index if (f := baseline_of(baselines, d, mask, epsilon)) is not None}
+    for key, means in groups.items():
+        panel, mask, epsilon, method = key
+        both = sorted(set.intersection(*map(set, means.values()))) if "tuning_free" in means else []
+        known = {d: f for d in both if (f := baseline_of(baselines, d, mask, epsilon)) is not None}
         if not known:
             continue
-        means = means.loc[list(known)]
-        larger = LARGER_IS_BETTER[part["metric"].iloc[0]]
-        apart = means["tuning_free"] - means["oracle"] if larger else means["tuning_free"] / means["oracle"]
+        larger = LARGER_IS_BETTER[metrics[key]]
+        fixed, best = (np.array([means[s][d] for d in known]) for s in ("tuning_free", "oracle"))
         counts: dict[str, Any] = {}
         for selection in samples:
-            won = [d for d, f in known.items() if not f.beats(means.loc[d, selection])]
+            won = [d for d, f in known.items() if not f.beats(means[selection][d])]
             clear = [d for d in won if _clearly(samples[selection][panel, d, mask, method, epsilon], known[d])]
             counts |= {selection: len(won), f"{selection}_significant": len(clear)}
-        where = {"panel": panel, "mask": mask, "epsilon": epsilon, "method": method}
-        cost = {"datasets": len(known), "cost": float(np.median(apart)), "larger": larger}
+        where = dict(zip(keys, key, strict=True))
+        cost = {"datasets": len(known), "cost": float(np.median(fixed - best if larger else fixed / best)),
+                "larger": larger}  # fmt: skip
         rows.append(where | {"title": method_title(method, cards)} | counts | cost)
     return rows
 

@@ -139,12 +139,15 @@ def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.Da
 
 def _over_sets(apart: pd.Series, datasets: pd.Series) -> tuple[float, float]:
     """Percentile bootstrap interval of the median distance: data sets are drawn with all their cells."""
-    parts = [part.to_numpy() for _, part in apart.groupby(datasets)]
-    if len(parts) < 2:
+    codes, names = pd.factorize(datasets, sort=True)
+    if len(names) < 2:
         return np.nan, np.nan
-    drawn = np.random.default_rng(0).integers(len(parts), size=(DRAWS, len(parts)))
-    medians = [np.median(np.concatenate([parts[k] for k in row])) for row in drawn]
-    low, high = np.quantile(medians, [0.025, 0.975])
+    drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))
+    times, order = (drawn[..., None] == np.arange(len(names))).sum(axis=1), np.argsort(apart.to_numpy(), kind="stable")
+    # up to each distance, in their order: how many of a draw
+    upto = times[:, codes[order]].cumsum(axis=1)
+    middle = [(upto <= place[:, None]).sum(axis=1) for place in ((upto[:, -1] - 1) // 2, upto[:, -1] // 2)]
+    low, high = np.quantile(apart.to_numpy()[order][np.stack(middle)].mean(axis=0), [0.025, 0.975])
     return float(low), float(high)
 
 

@@ -94,16 +94,14 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
     unit = baseline_means(table) if ratio else pd.Series(1.0, index=table.index)
     table, unit = table[unit.notna()], unit[unit.notna()]
     keys = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
-    samples = {k: v["value"].to_numpy() for k, v in summary.chosen.groupby(keys, dropna=False, sort=False)}
-    by_key = {_plain(k): v for k, v in samples.items()}
+    ends = _quantiles(summary.chosen, keys)
     texts: dict[str, dict[str, int]] = {name: {} for name in _TEXTS}
     rows = []
     for r, one in zip(table.to_dict("records"), unit, strict=True):
-        values = by_key.get(_plain(tuple(r[k] for k in keys)), np.array([]))
-        ends = [_short(v / one) for v in np.quantile(values, QUANTILES)] if values.size >= LEAST else []
+        shown = [_short(v / one) for v in ends.get(_plain(tuple(r[k] for k in keys)), ())]
         words = [texts[name].setdefault(str(r[name]), len(texts[name])) for name in _TEXTS]
         scores = _short(r["mean"] / one, 6), _short(r["se"] / one, 3)
-        rows.append([*words, _short(r["epsilon"]), _short(r["x"]), *scores, int(r["n"]), ends])
+        rows.append([*words, _short(r["epsilon"]), _short(r["x"]), *scores, int(r["n"]), shown])
     methods, datasets = list(texts["method"]), list(texts["dataset"])
     known = {m: card_of(m, cards) for m in methods}
     cells = published_cells(entry.name)
@@ -131,6 +129,22 @@ def _first(table: pd.DataFrame, compared: str) -> list[str]:
     best = ranks.groupby(ranked["method"]).mean().sort_values(kind="stable").index[:BEST]
     constants = [m for m in ranked["method"].unique() if bare_name(m) in CONSTANTS]
     return list(dict.fromkeys([*([compared] if compared in set(table["method"]) else []), *best, *constants]))
+
+
+def _quantiles(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple, np.ndarray]:
+    """Quantiles of the replications of every cell that has enough of them."""
+    numbers = chosen.groupby(keys, dropna=False, sort=False).ngroup().to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    sizes = np.bincount(numbers)
+    begins = np.cumsum(sizes) - sizes
+    names = list(chosen[keys].iloc[order[begins]].itertuples(index=False, name=None))
+    values = chosen["value"].to_numpy()[order]
+    found: dict[tuple, np.ndarray] = {}
+    for size in {*sizes[sizes >= LEAST]}:
+        mine = np.flatnonzero(sizes == size)
+        ends = np.quantile(values[begins[mine, None] + np.arange(size)], QUANTILES, axis=1).T
+        found |= {_plain(names[k]): row for k, row in zip(mine, ends, strict=True)}
+    return found
 
 
 def _plain(key: tuple) -> tuple:
