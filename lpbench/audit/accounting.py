@@ -13,7 +13,6 @@ from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.worlds import planted
 from lpbench.privacy import Guarantee, Records, Release
 from lpbench.privacy.device import question_of
-from lpbench.privacy.users import same_content
 
 #: Rounding error allowed to an exact loss, relative and absolute.
 TOLERANCE = 1e-9
@@ -61,17 +60,11 @@ def wrong_account(
 def paid_answers(recording: Recording) -> list[Asked]:
     """Answers that are paid for: all but simulations and replays."""
     paid: list[Asked] = []
-    for entry in recording.asked:
-        if entry.kind == "simulated":
-            continue
-        again = any(
-            type(entry.device) is type(before.device)
-            and np.array_equal(entry.users, before.users)
-            and same_content(entry.question, before.question)
-            and np.array_equal(entry.answer, before.answer)
-            for before in paid
-        )
-        if not again:
+    alike: dict[tuple[type, bytes, bytes], list[Asked]] = {}
+    for entry, digest in zip(recording.asked, recording.questions(), strict=True):
+        before = alike.setdefault((type(entry.device), digest, entry.users.tobytes()), [])
+        if entry.kind != "simulated" and not any(np.array_equal(entry.answer, b.answer) for b in before):
+            before.append(entry)
             paid.append(entry)
     return paid
 

@@ -27,6 +27,8 @@ _SEARCH_SAMPLES = 40_000
 #: Search for the worst pair of values in two rounds: pairs that go on, samples of each value as a share of those of the
 #: audit itself, and the fewest of them.
 _ROUNDS = ((3, 0.01, 3_000), (1, 0.05, 6_000))
+#: Entries of a long report that are looked at one by one.
+_MOST_ENTRIES = 16
 #: Bins of the histograms in which entries of a report are compared.
 _QUANTILES = np.linspace(0.05, 0.95, 19)
 
@@ -209,7 +211,7 @@ def likeliest_cells(
 
 
 def features_of(first: np.ndarray, second: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a map of reports to features: their entries and, for vectors, three numbers that sum them up.
+    """Return a map of reports to features: the entries that differ most and, for vectors, three numbers that sum up.
 
     These are Fisher's discriminant, which also finds noise that two entries share; the direction between the means,
     along which high-dimensional reports differ; and the log-ratio of histograms summed over the entries, which is the
@@ -219,12 +221,18 @@ def features_of(first: np.ndarray, second: np.ndarray) -> Callable[[np.ndarray],
     if k == 1:
         return single_precision
     difference = first.mean(axis=0) - second.mean(axis=0)
-    covariance = (np.cov(first, rowvar=False) + np.cov(second, rowvar=False)) / 2.0
+    own, other = np.cov(first, rowvar=False), np.cov(second, rowvar=False)
+    covariance = (own + other) / 2.0
+    variances = np.diag(covariance) + 1e-300
+    scores = np.maximum(np.abs(difference) / np.sqrt(variances), np.abs(np.diag(own - other)) / variances)
+    telling = np.sort(np.argsort(-scores, kind="stable")[:_MOST_ENTRIES])
     ridge = 1e-9 * (np.trace(covariance) / k + difference @ difference) + 1e-300
     discriminant = np.linalg.solve(covariance + ridge * np.eye(k), difference)
     directions = np.column_stack([_unit(discriminant), _unit(difference)])
-    ratio = _histogram_ratio(first, second)
-    return lambda reports: single_precision(np.hstack([reports, reports @ directions, ratio(reports)]))
+    ratio = _histogram_ratio(first[:, telling], second[:, telling])
+    return lambda reports: single_precision(
+        np.hstack([reports[:, telling], reports @ directions, ratio(reports[:, telling])])
+    )
 
 
 def _histogram_ratio(first: np.ndarray, second: np.ndarray):

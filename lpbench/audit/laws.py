@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import binom, chi2, ks_2samp, norm
+from scipy.special import bdtr, bdtrc, chdtr, chdtrc, ndtr, ndtri
+from scipy.stats import ks_2samp
 
 from lpbench.audit.recording import Asked
 from lpbench.errors import ConfigurationError
@@ -33,7 +33,7 @@ from lpbench.privacy.device import question_of
 from lpbench.seeds import Streams
 
 #: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
-REFERENCES, CALLS, USERS = 99, 80, 240
+REFERENCES, CALLS, USERS = 39, 80, 240
 #: Sums that are drawn by a shortcut and from reports; sequences of users.
 SUMS, CHAINS = 400, 150
 #: Entries of a report that are tested, where entries are randomised one by one.
@@ -292,7 +292,8 @@ def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np
     mine = np.asarray(mine, dtype=float)[:, None]
     theirs = np.asarray(theirs, dtype=float)
     slack = 1e-9 * (1.0 + np.abs(mine))  # sums of the same numbers in another order are ties
-    below, ties = (theirs < mine - slack).sum(axis=1), (np.abs(theirs - mine) <= slack).sum(axis=1)
+    below = (theirs < mine - slack).sum(axis=1, dtype=np.int16)
+    ties = (theirs <= mine + slack).sum(axis=1, dtype=np.int16) - below
     place = below + np.floor(rng.random(below.shape) * (ties + 1))
     return np.asarray(ndtri((place + rng.random(below.shape)) / (theirs.shape[1] + 1)))
 
@@ -337,8 +338,8 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
             yield _squares(part), f"the spread of {name}"
     for name, part in groups.items():
         if part.size >= 8:
-            counts = np.bincount(np.minimum((norm.cdf(part) * 20).astype(int), 19).ravel(), minlength=20)
-            yield _binomials(counts, part.size), f"the shape of {name}"
+            counts = np.bincount(np.minimum((ndtr(part) * 20).astype(int), 19).ravel(), minlength=20)
+            yield _binomial(counts, part.size, 1.0 / counts.size), f"the shape of {name}"
             break
     edge = int((np.abs(g) > -ndtri(1.0 / (REFERENCES + 1))).sum())
     yield _binomial(edge, g.size, 2.0 / (REFERENCES + 1)), "the tails"
@@ -362,21 +363,19 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
 
 def _size(g: np.ndarray) -> np.ndarray:
     """Normal scores of the sizes of normal scores."""
-    return np.asarray(ndtri(np.clip(chi2.cdf(g**2, 1), 1e-15, 1.0 - 1e-15)))
+    return np.asarray(ndtri(np.clip(chdtr(1, g**2), 1e-15, 1.0 - 1e-15)))
 
 
 def _mean(g: np.ndarray) -> float:
-    return float(2.0 * norm.sf(abs(g.sum()) / math.sqrt(g.size)))
+    return float(2.0 * ndtr(-abs(g.sum()) / math.sqrt(g.size)))
 
 
 def _squares(g: np.ndarray) -> float:
     total = float((g**2).sum())
-    return float(min(1.0, 2.0 * min(chi2.sf(total, g.size), chi2.cdf(total, g.size))))
+    return float(min(1.0, 2.0 * min(chdtrc(g.size, total), chdtr(g.size, total))))
 
 
-def _binomial(hits: int, n: int, p: float) -> float:
-    return float(min(1.0, 2.0 * min(binom.sf(hits - 1, n, p), binom.cdf(hits, n, p))))
-
-
-def _binomials(counts: np.ndarray, n: int) -> float:
-    return min(1.0, counts.size * min(_binomial(int(c), n, 1.0 / counts.size) for c in counts))
+def _binomial(hits: Any, n: int, p: float) -> float:
+    """The smallest p-value of counts that are binomial each, corrected for their number."""
+    tails = np.minimum(bdtrc(hits - 1, n, p), bdtr(hits, n, p))
+    return float(min(1.0, 2.0 * np.size(hits) * tails.min()))

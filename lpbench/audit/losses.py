@@ -92,4 +92,6 @@ def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
 
 
 def _pairwise(loss: Callable[[np.ndarray, np.ndarray], float], inputs: np.ndarray) -> np.ndarray:
-    return np.array([[0.0 if i == j else loss(v, w) for j, w in enumerate(inputs)] for i, v in enumerate(inputs)])
+    values, place = np.unique(inputs, axis=0, return_inverse=True)
+    losses = np.array([[0.0 if i == j else loss(v, w) for j, w in enumerate(values)] for i, v in enumerate(values)])
+    return losses[np.ix_(np.ravel(place), np.ravel(place))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -327,8 +328,8 @@ class MutantRow:
 
 def mutant_row(method: str, model: LocalEstimator, mutant: str) -> MutantRow:
     """Audit a mutant of a method; ``caught_by`` says why where a mutant does not apply."""
-    why_not = _not_applicable(model, mutant)
-    if why_not:
+    why_not, of_the_guarantee = _not_applicable(model)
+    if why_not and not (of_the_guarantee and mutant == "guarantee_lowered"):
         return MutantRow(method, mutant, f"does not apply: {why_not}")
     for own, world in settings(model):
         for complaint in complaints_in(own, world, mutated_door(mutant)):
@@ -336,23 +337,22 @@ def mutant_row(method: str, model: LocalEstimator, mutant: str) -> MutantRow:
     return MutantRow(method, mutant, "")
 
 
-def _not_applicable(model: LocalEstimator, mutant: str) -> str:
-    """Why a mutant cannot be made of a method; empty if it can."""
+@lru_cache(maxsize=1)
+def _not_applicable(model: LocalEstimator) -> tuple[str, bool]:
+    """Why mutants cannot be made of a method, empty if they can; whether its guarantee can be lowered all the same."""
     recording = Recording()
     own, world = next(settings(model))
     try:
         door = sealed_door(world, 1, recording)
         own.learn_from(door)
     except Exception as error:
-        return f"the method itself fails: {error}"
+        return f"the method itself fails: {error}", False
     if recording.revealed:
-        return "the method protects nothing"
+        return "the method protects nothing", False
     kinds = {entry.kind for entry in recording.asked if entry.kind != "simulated"}
     if not kinds:
-        return "nobody is asked"
-    if kinds == {"release"} and mutant != "guarantee_lowered":
-        return "a trusted curator releases; no device reports"
-    return ""
+        return "nobody is asked", False
+    return ("a trusted curator releases; no device reports" if kinds == {"release"} else ""), True
 
 
 __all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_row", "mutated_door"]

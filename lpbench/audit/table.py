@@ -123,7 +123,8 @@ def base_methods() -> list[str]:
 
 def mutant_rows(selector: str) -> list[MutantRow]:
     """Audit every mutant of a method."""
-    return [mutant_row(selector, estimator_of(selector), mutant) for mutant in MUTANTS]
+    model = estimator_of(selector)
+    return [mutant_row(selector, model, mutant) for mutant in MUTANTS]
 
 
 def failure_per_row() -> float:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from lpbench.audit.mutants import MutantRow
     from lpbench.audit.table import Row
 
-SAMPLES = 1_000_000
+#: Transcripts of each of two values: of SUBJECT, and of each row of the table.
+SAMPLES, ROW_SAMPLES = 1_000_000, 200_000
 _ONLY = "Registered method, shown on the screen; repeat for more."
 _VALUES = "Values of SUBJECT to compare, or uniform:LOW,HIGH."
 _PROTECTED = click.Choice(["label", "record"])
@@ -53,7 +54,7 @@ class _Audit(click.Command):
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
 @click.option("--values", multiple=True, metavar="V...", help=_VALUES)
-@options.count("--samples", "Samples of each of two values.", SAMPLES)
+@options.count("--samples", f"Of each of two values.  [default: {SAMPLES} of SUBJECT, {ROW_SAMPLES} of a method]")
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
 @click.option(
@@ -69,7 +70,7 @@ class _Audit(click.Command):
 def command(
     subject: Sequence[str], method: Sequence[str], program: str | None, learner: str | None, protects: str,
     reports: Sequence[str], epsilon: float | None, delta: float,
-    renyi: float, values: Sequence[str], samples: int, confidence: float, seed: int, timeout: float,
+    renyi: float, values: Sequence[str], samples: int | None, confidence: float, seed: int, timeout: float,
     figure: Path | None, workers: int, results: Path,
 ) -> int:  # fmt: skip
     """Audit SUBJECT (file.py:function or a table of reports), or every method."""
@@ -81,13 +82,14 @@ def command(
         if method:
             raise ConfigurationError(f"--method {method[0]} and {(*subject, program)[0]!r}: give one of the two")
         asked = black_box.Request(
-            subject, program, epsilon, delta, renyi, values, samples, confidence, seed, timeout, figure
+            subject, program, epsilon, delta, renyi, values, samples or SAMPLES, confidence, seed, timeout, figure
         )
         return black_box.run(asked)
     if epsilon is not None or values or figure:
         raise ConfigurationError("--epsilon, --values and --figure are about code of your own, and none is named")
     from lpbench.audit import table
 
+    samples = samples or ROW_SAMPLES
     found = check_methods(method or table.audited_methods(), workers)
     if method and found:
         # what a method that leaks spends or breaks otherwise says nothing
@@ -144,7 +146,7 @@ def write_mutants(rows: Sequence[MutantRow], path: Path) -> None:
         writer.writerows([row.method, row.mutant, row.caught_by] for row in rows)
 
 
-def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, Row]]:
+def run(results: Path, samples: int = ROW_SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, Row]]:
     """Audit every method and every known mechanism.
 
     Parameters
