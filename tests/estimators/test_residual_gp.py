@@ -17,7 +17,7 @@ from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, Shown
 from lpbench.estimators.tuning_free.level_reports import LevelReport, slope_of_clipping
 from lpbench.estimators.tuning_free.mixture import mixture_weights
 from lpbench.estimators.tuning_free.placed_readings import Placed
-from lpbench.estimators.tuning_free.rounds import ResidualDevice
+from lpbench.estimators.tuning_free.rounds import Curator, ResidualDevice
 
 Y_RANGE = (-2.0, 4.0)
 
@@ -360,3 +360,43 @@ def test_the_weights_of_a_mixture_are_posterior_means():
     reports = parts @ [0.3, 0.7, 0.0] + rng.standard_normal(20_000)
     np.testing.assert_allclose(mixture_weights(parts, reports, ones, 1.0), [0.3, 0.7, 0.0], atol=0.04)
     assert mixture_weights(parts, -parts[:, 0], ones, 1.0)[0] < 0.02
+
+
+def _copies(n, copies, seed):
+    """Rows of n people, each there so many times."""
+    X, y, mask = sample(n, seed=seed)
+    rows = np.repeat(np.arange(n), copies)
+    return X[rows], y[rows], mask[rows]
+
+
+@pytest.mark.parametrize("epsilon", [8.0, 16.0])
+def test_rows_of_one_person_are_taken_for_one(epsilon):
+    """As many people, each there three times: no more error than with each of them once."""
+    X_test, y_test, _ = sample(2000, seed=99)
+    errors = {copies: [] for copies in (1, 3)}
+    for seed in range(12):
+        for copies, found in errors.items():
+            X, y, mask = _copies(100, copies, seed)
+            model = ResidualGP(epsilon, y_range=Y_RANGE, random_state=seed).fit(X, y, mask=mask)
+            found.append(np.mean((model.predict(X_test) - y_test) ** 2))
+    assert np.mean(errors[3]) <= 1.02 * np.mean(errors[1])
+
+
+@pytest.mark.parametrize("signal", [0.3, 1.0, 3.0])
+def test_people_who_show_the_same_lose_nothing_by_it(signal, monkeypatch):
+    """Forty places with fifteen users each: where labels differ nothing is pooled, elsewhere nothing is lost."""
+    X_test, y_test, _ = sample(2000, signal=signal, seed=99)
+
+    def at_places(X):
+        return np.round(X[:, [0, 1, 1, 1]] * 39) / 39
+
+    errors = {pooled: [] for pooled in (True, False)}
+    for pooled, found in errors.items():
+        if not pooled:
+            monkeypatch.setattr(Curator, "pool_repeats", lambda self: None)
+        for seed in range(6):
+            X, y, mask = sample(600, signal=signal, seed=seed)
+            model = ResidualGP(16.0, y_range=Y_RANGE, random_state=seed).fit(at_places(X), y, mask=mask)
+            found.append(np.mean((model.predict(at_places(X_test)) - y_test) ** 2))
+    assert np.mean(errors[True]) <= 1.02 * np.mean(errors[False])
+    assert (errors[True] == errors[False]) == (signal == 0.3)

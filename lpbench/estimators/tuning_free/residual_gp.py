@@ -197,6 +197,7 @@ class ResidualGP(LocalRegressor):
             here, reports = users.ask_present(RESIDUAL, question, question.users)
             if here.size:
                 curator.learn(question if here.size == question.users.size else question.take(here), reports)
+        curator.pool_repeats()
         self.fitted_ = Fitted.to(curator, self._parts)
         return self
 
