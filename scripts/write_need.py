@@ -26,7 +26,7 @@ def advice() -> str:
     asking = (Entry(e, RESULTS) for e in catalogue.experiments().values() if e.settings.get("advice"))
     return "\n\n".join(
         "\n".join(
-            [f"### {title}\n", f"| {' | '.join(HEADS)} |", "|---|---:|---|---|---|---|"]
+            [f"### {title}\n", f"| {' | '.join(HEADS)} |", "|---|---|---:|---|---|---|---|"]
             + [f"| {' | '.join(row[:-1])} | `{row[-1]}` |" for row in rows]
         )
         for title, rows in choices_of(asking).items()

@@ -171,15 +171,21 @@ def test_a_page_names_few_of_the_methods_that_are_not_told_apart():
 
 def test_choices_are_losses_over_the_least_without_privacy_and_the_page_of_the_committed_ones_is_well_formed(tmp_path):
     (tmp_path / FILE).write_text("given,epsilon,method,title,second\npublic features,1,a[x=1],A,B\n")
+    many = {"abalone": 2, "airfoil": 3, "bike": 4, "white_wine": 5, "visits": 6}
     (tmp_path / "summary.csv").write_text(
         "panel,dataset,method,epsilon,selection,metric,mean\n"
-        "without privacy,s,c,1000,oracle,mse,2\nwithout privacy,s,d,1000,oracle,mse,3\n"
-        "without privacy,t,c,1000,oracle,mse,1\n"
-        ",s,a[x=1],1,tuning_free,mse,4\n,s,a[x=1],1,oracle,mse,1\n,t,a[x=1],1,private,mse,3\n"
+        + "".join(
+            f"without privacy,{name},c,1000,oracle,mse,2\nwithout privacy,{name},d,1000,oracle,mse,3\n"
+            f",{name},a[x=1],1,tuning_free,mse,{2 * ratio}\n,{name},a[x=1],1,oracle,mse,1\n"
+            for name, ratio in {**many, "portfolio": 9}.items()
+        )
     )
     found = read_choices(tmp_path)
-    command = "lpbench dataset=NAME method='a[x=1]' epsilon=1"
-    assert found.rows == (("public features", "1", "A", "B", "2.50 [2.00, 3.00], 2", command),)
+    given, answer, command = "public features", ("1", "A", "B"), "lpbench dataset=NAME method='a[x=1]' epsilon=1"
+    assert found.rows == (
+        (given, "any number", *answer, "4.50 [2.00, 9.00], 6", command),
+        (given, "1,000 or more", *answer, "4.00 [2.00, 6.00], 5", command),
+    )
     assert found.legend == "Regression" and read_choices(tmp_path / "none") is None
 
     shown = choices_of(Entry(e, ROOT / "results" / "reproduced") for e in catalogue.experiments().values())

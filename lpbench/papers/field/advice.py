@@ -20,6 +20,7 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import NON_PRIVATE, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
+from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -43,7 +44,9 @@ NAMED = 3
 #: Columns that may be empty.
 TEXTS = ("second", "not_told_apart")
 #: Columns of the page "What should I use?".
-HEADS = ("public", "ε", "use", "second choice", "loss / loss without privacy: median [range], sets", "command")
+HEADS = ("public", "users", "ε", "use", "second choice", "loss / loss without privacy: median [range], sets", "command")
+#: Numbers of users that train, and those between which the data sets lie that a loss is from.
+USERS = {"any number": (0, np.inf), "fewer than 1,000": (0, 1000), "1,000 or more": (1000, np.inf)}
 #: Fewest data sets that advice rests on, and the kinds on which no choice was made.
 FEWEST, HELD_OUT = 5, ("sealed", "conclusions")
 
@@ -181,7 +184,8 @@ def read_choices(folder: Path) -> PlainTable | None:
     """Lay out the advice as answers to "What should I use?": loss relative to no privacy, and the command.
 
     A loss is a mean squared error, or one minus the score of classes, over the least one of any method without privacy
-    on the same data set.
+    on the same data set. The method is the same for any number of users; losses are of data sets with that many, where
+    these are five.
     """
     advice = Path(folder) / FILE
     table = Artefact(Path(folder), "/".join(Path(folder).parts[-2:])).summary
@@ -195,11 +199,15 @@ def read_choices(folder: Path) -> PlainTable | None:
     rows = []
     for row in pd.read_csv(advice, keep_default_na=False).itertuples():
         here = fair[(fair["method"] == row.method) & (fair["epsilon"] == row.epsilon)]
-        found = here.groupby("dataset")["relative"].min()
-        said = f"{found.median():.2f} [{found.min():.2f}, {found.max():.2f}], {found.size}"
+        losses = here.groupby("dataset")["relative"].min()
+        n = np.array([describe(*parse_selector(name)).n_train or 0 for name in losses.index])
         name = row.method if "[" not in row.method else f"'{row.method}'"
         command = f"lpbench dataset=NAME method={name} epsilon={row.epsilon:g}"
-        rows.append((row.given, f"{row.epsilon:g}", row.title, row.second, said, command))
+        for users, (low, high) in USERS.items():
+            found = losses[(low <= n) & (n < high)]
+            if found.size >= FEWEST:
+                said = f"{found.median():.2f} [{found.min():.2f}, {found.max():.2f}], {found.size}"
+                rows.append((row.given, users, f"{row.epsilon:g}", row.title, row.second, said, command))
     return PlainTable("Regression" if numbers else "Classification", HEADS, tuple(rows))
 
 

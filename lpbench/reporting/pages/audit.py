@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
-from lpbench.reporting.cards import method_title
+from lpbench.reporting.cards import card_of, method_title
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import render
@@ -113,7 +113,11 @@ def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[
 def _in_words(table: Mapping) -> dict:
     """The table of methods in words: printed names, and what each protects in the place of its privacy model."""
     cards = catalogue.methods()
-    rows = [[method_title(row[0], cards), *row[1:]] for row in table["rows"]]
+    titles = [method_title(row[0], cards) for row in table["rows"]]
+    rows = [[title, *row[1:]] for title, row in zip(titles, table["rows"], strict=True)]
+    for row, title, (name, *_) in zip(rows, titles, table["rows"], strict=True):
+        if titles.count(title) > 1 and (card := card_of(name, cards)):
+            row[0] = f"{title}, {card.task}"
     if "model" not in table["heads"]:
         return {"heads": table["heads"], "rows": rows}
     k = table["heads"].index("model")
