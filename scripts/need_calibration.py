@@ -1,4 +1,4 @@
-"""Whether the intervals of ``lpbench need`` hold: pilots of a quarter of the rows against runs on all of them.
+"""Whether the intervals of ``lpbench need`` hold: every quarter of the rows as a pilot against runs on all of them.
 
     python scripts/need_calibration.py [data set ...]
 
@@ -10,7 +10,7 @@ of rows, were named before anything was run on them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -34,17 +34,26 @@ WANTED = ("0.95x", "0.9x", "0.8x", "0.7x", "0.6x")
 FILE = ROOT / "results" / "reproduced" / "need" / "calibration.csv"
 
 
-def answers(name: str) -> tuple[Need, Need]:
-    """Return the answers from a quarter of the rows, and from all."""
+def answers(name: str) -> tuple[list[Need], Need]:
+    """Return the answers from each quarter of the rows, and from all."""
     table, task = load_table(name), load_manifest(name).task
     order = Streams(0).generator("pilot", dataset=name).permutation(table.y.size)[: (DATASETS | HELD_OUT)[name]]
     y_range = (float(table.y.min()), float(table.y.max())) if task == "regression" else None
     mask = np.arange(len(table.columns)) < PROTECTED
+    size = round(PILOT * order.size)
+    quarters = [(order[k * size : (k + 1) * size], 1 + 10 * k, {}) for k in range(order.size // size)]
     found = []
-    for rows, seed, splits in ((order[: round(PILOT * order.size)], 1, {}), (order, 2, {"splits": SPLITS})):
+    for rows, seed, splits in (*quarters, (order, 2, {"splits": SPLITS})):
         X, y = table.X[rows], table.y[rows] if task == "regression" else table.y[rows].astype(int)
         found.append(need(X, y, mask=mask, budgets=BUDGETS, y_range=y_range, task=task, seed=seed, **splits))
-    return found[0], found[1]
+    return found[:-1], found[-1]
+
+
+def rows(name: str, pilots: Sequence[Need], truth: Need) -> Iterator[dict[str, object]]:
+    """Rows of the table."""
+    for number, pilot in enumerate(pilots):
+        for row in cells(name, pilot, truth):
+            yield {"dataset": name, "pilot": number, **row}
 
 
 def cells(name: str, pilot: Need, truth: Need) -> Iterator[dict[str, object]]:
@@ -90,9 +99,9 @@ def summary(table: pd.DataFrame) -> dict[str, float]:
 
 def main() -> None:
     """Compute the table, write it and print its summary."""
-    rows = [row for name in sys.argv[1:] or [*DATASETS, *HELD_OUT] for row in cells(name, *answers(name))]
+    table = [row for name in sys.argv[1:] or [*DATASETS, *HELD_OUT] for row in rows(name, *answers(name))]
     FILE.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(pd.DataFrame(rows), FILE)
+    write_csv(pd.DataFrame(table), FILE)
     for name, value in summary(pd.read_csv(FILE)).items():
         print(f"{name}: {value:.3g}")
 

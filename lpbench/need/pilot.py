@@ -20,7 +20,7 @@ FEWEST_ROWS, MOST_ROWS = 200, 5000
 #: Share of the rows that are held out, and shares of the others on which methods are trained.
 TEST_SHARE, TRAIN_SHARES = 0.2, (1.0, 0.5, 0.25, 0.125)
 #: Random splits, and the fewest from which an interrupted run answers.
-SPLITS, FEWEST_SPLITS = 12, 4
+SPLITS, FEWEST_SPLITS = 16, 4
 
 Progress = Callable[[int, int], None]
 

@@ -82,7 +82,9 @@ class Surface:
         self._deviation = scale * np.hypot(spread / np.sqrt(len(cells)), _FLOOR)
         # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
         # n_test / n_train times that of a split, which is estimated: Student's t in the place of the normal law [1]_.
-        whole = np.sqrt(test_share / (1.0 - test_share)) * float(np.median(spread))
+        # Reports are randomised anew in every split, so that it is read from the largest budget.
+        alone = spread.reshape(losses.shape[1:])[:, np.argmax(budgets)]
+        whole = np.sqrt(test_share / (1.0 - test_share)) * float(np.median(alone))
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
         top = 0.5 + COVERAGE / 2
