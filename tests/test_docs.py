@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lpbench.audit.methods import complaints
-from lpbench.audit.mutants import mutant_row
+from lpbench.audit.mutants import mutant_rows
 from lpbench.paths import ROOT
 
 PAGES = [
@@ -60,4 +60,4 @@ def test_the_method_of_the_page_passes_the_audit():
 
 
 def test_a_mutant_of_it_is_caught():
-    assert mutant_row("my_votes", shown_method(), "less_noise").caught_by == "law"
+    assert mutant_rows("my_votes", shown_method(), ["less_noise"])[0].caught_by == "law"

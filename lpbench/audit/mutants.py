@@ -7,9 +7,8 @@ more than the method says. No method is named here.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -326,33 +325,40 @@ class MutantRow:
     caught_by: str
 
 
-def mutant_row(method: str, model: LocalEstimator, mutant: str) -> MutantRow:
-    """Audit a mutant of a method; ``caught_by`` says why where a mutant does not apply."""
-    why_not, of_the_guarantee = _not_applicable(model)
-    if why_not and not (of_the_guarantee and mutant == "guarantee_lowered"):
-        return MutantRow(method, mutant, f"does not apply: {why_not}")
+def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUTANTS) -> list[MutantRow]:
+    """Audit mutants of a method; ``caught_by`` says why where one does not apply."""
+    why_not = _not_applicable(model)
+    return [
+        MutantRow(method, m, f"does not apply: {why_not[m]}" if m in why_not else _caught_by(model, m)) for m in mutants
+    ]
+
+
+def _caught_by(model: LocalEstimator, mutant: str) -> str:
+    """The first check that complains of a mutant; empty if none does."""
     for own, world in settings(model):
         for complaint in complaints_in(own, world, mutated_door(mutant)):
-            return MutantRow(method, mutant, complaint.check)
-    return MutantRow(method, mutant, "")
+            return complaint.check
+    return ""
 
 
-@lru_cache(maxsize=1)
-def _not_applicable(model: LocalEstimator) -> tuple[str, bool]:
-    """Why mutants cannot be made of a method, empty if they can; whether its guarantee can be lowered all the same."""
+def _not_applicable(model: LocalEstimator) -> dict[str, str]:
+    """Why mutants cannot be made of a method, by mutant."""
     recording = Recording()
     own, world = next(settings(model))
     try:
         door = sealed_door(world, 1, recording)
         own.learn_from(door)
     except Exception as error:
-        return f"the method itself fails: {error}", False
+        return dict.fromkeys(MUTANTS, f"the method itself fails: {error}")
     if recording.revealed:
-        return "the method protects nothing", False
+        return dict.fromkeys(MUTANTS, "the method protects nothing")
     kinds = {entry.kind for entry in recording.asked if entry.kind != "simulated"}
     if not kinds:
-        return "nobody is asked", False
-    return ("a trusted curator releases; no device reports" if kinds == {"release"} else ""), True
+        return dict.fromkeys(MUTANTS, "nobody is asked")
+    if kinds == {"release"}:
+        others = (mutant for mutant in MUTANTS if mutant != "guarantee_lowered")
+        return dict.fromkeys(others, "a trusted curator releases; no device reports")
+    return {}
 
 
-__all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_row", "mutated_door"]
+__all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_rows", "mutated_door"]

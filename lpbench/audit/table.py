@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from lpbench.audit import mutants
 from lpbench.audit.empirical import LowerBound, lower_bound
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.methods import complaints
-from lpbench.audit.mutants import MUTANTS, MutantRow, mutant_row
+from lpbench.audit.mutants import MutantRow
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.estimators.base import LocalEstimator
@@ -123,8 +124,7 @@ def base_methods() -> list[str]:
 
 def mutant_rows(selector: str) -> list[MutantRow]:
     """Audit every mutant of a method."""
-    model = estimator_of(selector)
-    return [mutant_row(selector, model, mutant) for mutant in MUTANTS]
+    return mutants.mutant_rows(selector, estimator_of(selector))
 
 
 def failure_per_row() -> float:

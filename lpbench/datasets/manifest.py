@@ -176,17 +176,17 @@ def load_manifest(name: str) -> Manifest:
 
 def _files() -> dict[str, Path]:
     found: dict[str, Path] = {}
-    # the project's do not change in a process
-    listed = ((_listed if f == MANIFESTS else _listed.__wrapped__)(f) for f in manifest_folders())
-    for path in (p for paths in listed for p in paths):
-        if path.stem in found:
-            raise ConfigurationError(f"data set {path.stem!r} has two manifests: {found[path.stem]} and {path}")
-        found[path.stem] = path
+    for folder in manifest_folders():
+        for path in _of_the_project(folder) if folder == MANIFESTS else sorted(folder.glob("*.yaml")):
+            if path.stem in found:
+                raise ConfigurationError(f"data set {path.stem!r} has two manifests: {found[path.stem]} and {path}")
+            found[path.stem] = path
     return found
 
 
 @cache
-def _listed(folder: Path) -> list[Path]:
+def _of_the_project(folder: Path) -> list[Path]:
+    """Manifests that do not change in a process."""
     return sorted(folder.glob("*.yaml"))
 
 

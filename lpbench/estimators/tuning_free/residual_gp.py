@@ -135,7 +135,8 @@ class ResidualGP(LocalRegressor):
     of the users sends along the bin of one protected feature each, and the rest are asked for those features whose
     effects these reports support (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian
     processes on the features that are shown are fitted and averaged (:mod:`.gaussian_average`), and beside them a
-    forest is grown (:mod:`.half_forest`). The prediction is a mixture of the private constant, the processes and the
+    forest is grown (:mod:`.half_forest`). Users who show the same are pooled first where most do and their labels agree
+    (:meth:`.rounds.Curator.pool_repeats`). The prediction is a mixture of the private constant, the processes and the
     forest, weighted by reports that they have not seen (:mod:`.mixture`).
 
     Forests on a public sample (:class:`.public_mean.PublicMean`) are broadcast. Every device subtracts their prediction

@@ -276,6 +276,10 @@ class Curator:
         if question.column >= 0:
             self._learn_effect(question, reports, scale, scale * placed.clipped)
         self.seen = np.concatenate([self.seen, users])
+        self._refit(users)
+
+    def _refit(self, users: np.ndarray) -> None:
+        """Add the reports of users to the moments, and fit the model to these."""
         for some, features in self.enrolled.blocks(users):
             self._moments.add(features, self.targets[some], self.noise[some])
         self._model = GaussianAverage(self._moments)
@@ -325,9 +329,7 @@ class Curator:
         self.seen = users[first]
         self.targets[self.seen], self.noise[self.seen] = mean, 1.0 / total + np.maximum(within, 0.0) / counts
         self._moments = Moments(self.y_range)
-        for some, features in self.enrolled.blocks(self.seen):
-            self._moments.add(features, self.targets[some], self.noise[some])
-        self._model = GaussianAverage(self._moments)
+        self._refit(self.seen)
 
     def result(self) -> GaussianAverage:
         """Return the model fitted to the answers so far.

@@ -196,11 +196,11 @@ def read_choices(folder: Path) -> PlainTable | None:
     free = table["panel"] == NON_PRIVATE
     relative = loss / table["dataset"].map(loss[free].groupby(table["dataset"]).min())
     fair = table.assign(relative=relative)[~free & (table["selection"] != "oracle")]
-    rows = []
+    sizes, rows = {name: describe(*parse_selector(name)).n_train or 0 for name in fair["dataset"].unique()}, []
     for row in pd.read_csv(advice, keep_default_na=False).itertuples():
         here = fair[(fair["method"] == row.method) & (fair["epsilon"] == row.epsilon)]
         losses = here.groupby("dataset")["relative"].min()
-        n = np.array([describe(*parse_selector(name)).n_train or 0 for name in losses.index])
+        n = losses.index.map(sizes)
         name = row.method if "[" not in row.method else f"'{row.method}'"
         command = f"lpbench dataset=NAME method={name} epsilon={row.epsilon:g}"
         for users, (low, high) in USERS.items():

@@ -114,10 +114,10 @@ def _in_words(table: Mapping) -> dict:
     """The table of methods in words: printed names, and what each protects in the place of its privacy model."""
     cards = catalogue.methods()
     titles = [method_title(row[0], cards) for row in table["rows"]]
-    rows = [[title, *row[1:]] for title, row in zip(titles, table["rows"], strict=True)]
-    for row, title, (name, *_) in zip(rows, titles, table["rows"], strict=True):
-        if titles.count(title) > 1 and (card := card_of(name, cards)):
-            row[0] = f"{title}, {card.task}"
+    rows = []
+    for title, (name, *cells) in zip(titles, table["rows"], strict=True):
+        card = card_of(name, cards) if titles.count(title) > 1 else None
+        rows.append([f"{title}, {card.task}" if card else title, *cells])
     if "model" not in table["heads"]:
         return {"heads": table["heads"], "rows": rows}
     k = table["heads"].index("model")
