@@ -71,6 +71,9 @@ verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/rep
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)
 
 # files are shared out whole, so that what a module prepares is prepared once
+# hundreds of tests start a process, which would compile all modules anew where Python keeps no bytecode
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(STAMP) ## The test suite without the slow tests
 	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
 

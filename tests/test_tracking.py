@@ -334,9 +334,18 @@ def test_two_processes_that_log_first_at_once_write_each_run_once(tmp_path):
     assert [len(found) for found in children(MlflowClient(tracking_uri(None, tmp_path)))] == [1, 4]
 
 
-@pytest.mark.parametrize("seen", [".mlflow.db.*.tmp", ".mlflow.db.*.tmp-journal", "mlflow.db", "mlartifacts/paper/*"])
+#: While the store is made, once it is there, and while files are copied; the slow suite kills at all of them.
+KILLED_AT = (
+    "mlflow.db",
+    *(
+        pytest.param(seen, marks=pytest.mark.slow)
+        for seen in (".mlflow.db.*.tmp", ".mlflow.db.*.tmp-journal", "mlartifacts/paper/*")
+    ),
+)
+
+
+@pytest.mark.parametrize("seen", KILLED_AT)
 def test_logging_that_is_killed_is_completed_by_the_next_call(tmp_path, seen):
-    """Killed while the store is made, once it is there, and while files are copied."""
     from mlflow import MlflowClient
 
     folder, record = artefact(tmp_path)

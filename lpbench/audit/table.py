@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from lpbench.audit import mutants
@@ -101,10 +100,24 @@ def estimator_of(selector: str) -> LocalEstimator:
     return spec.build().set_params(**(spec.tuning_free or {}))
 
 
-@cache
+_bits: dict[tuple[str, float], float] = {}
+
+
 def report_bits(method: str, epsilon: float) -> float:
     """Bits of a user's reports in the small world of the audit, what is shown in the clear left out."""
-    return bits_of(estimator_of(method), epsilon)
+    if (method, epsilon) not in _bits:
+        _bits[method, epsilon] = bits_of(estimator_of(method), epsilon)
+    return _bits[method, epsilon]
+
+
+def known_bits() -> dict[tuple[str, float], float]:
+    """What :func:`report_bits` returned in this process, for :func:`adopt_bits` in another one."""
+    return dict(_bits)
+
+
+def adopt_bits(known: Mapping[tuple[str, float], float]) -> None:
+    """Take what another process has found."""
+    _bits.update(known)
 
 
 def bits_of(model: LocalEstimator, epsilon: float) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from lpbench.analysis import Summary
+from lpbench.audit.table import adopt_bits, known_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, remember
@@ -131,33 +132,47 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
-    _render([a for a in committed.finished() if a.name not in run and a.name in names])
+    target.mkdir(parents=True, exist_ok=True)
+    _render([a for a in committed.finished() if a.name not in run and a.name in names], target)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
     write_causes(papers(), committed, target)
     write_cells(papers(), committed, target)
-    write_report(*content)
+    write_report(*content, with_claims=False)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "claims.csv", results.folder / "claims.csv")
     return Report(target, [a.name for a in artefacts if a.was_run])
 
 
-def _render(artefacts: Sequence[Artefact]) -> None:
-    """Write tables and figures from committed scores."""
-    known = catalogue.composed()
-    todo = {a.name: (a.results, a.name, known) for a in artefacts if a.experiment.kind != "drawing"}
+def _render(artefacts: Sequence[Artefact], target: Path) -> None:
+    """Write tables and figures from committed scores, and the claims as soon as those of the papers are there."""
+    from lpbench.reporting.report import write_claims
+
+    known, judged = catalogue.composed(), {p.name for p in papers() if p.claims}
+    drawn = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
+    waited = {name for name in drawn if name.partition("/")[0] in judged}
+    # claims are decided while the rest is drawn, of which the longest comes first
+    order = sorted(drawn, key=lambda name: (name not in waited, -len(drawn[name].experiment.methods)))
+    todo = {name: (drawn[name].results, name, known) for name in order}
     workers = min(os.cpu_count() or 1, len(todo))
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
-        for name, summary in mapping(_render_one, list(todo.values())):
+        for name, summary, bits in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
+            adopt_bits(bits)
             if summary is not None:
                 remember(folder, name, summary)
+            if name in waited and not waited & todo.keys():
+                write_claims(target, target)
     for call in todo.values():  # what a worker did not live to write
         _render_one(*call)
+    if not waited or waited & todo.keys():
+        write_claims(target, target)
 
 
-def _render_one(folder: Path, name: str, known: Mapping[Any, Any] | None = None) -> tuple[str, Summary | None]:
+def _render_one(
+    folder: Path, name: str, known: Mapping[Any, Any] | None = None
+) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
     # drawing takes a second to import
     from lpbench.reporting.artefact import render_artefact
 
@@ -169,7 +184,7 @@ def _render_one(folder: Path, name: str, known: Mapping[Any, Any] | None = None)
         cards = by_name(registered_methods(experiment.methods))
         (folder / name).mkdir(parents=True, exist_ok=True)
         render_artefact(experiment, summary, cards, folder / name, seed)
-    return name, summary
+    return name, summary, known_bits()
 
 
 def _content(

@@ -46,6 +46,7 @@ def write_report(
     folder: Path | None = None,
     *,
     judged: bool = True,
+    with_claims: bool = True,
     alone: bool = False,
     within: str = "",
 ) -> Path:
@@ -65,6 +66,8 @@ def write_report(
         artefacts under the same names.
     judged : bool
         Whether claims are decided.
+    with_claims : bool
+        Whether their files are written; False: :func:`write_claims` was called before.
     alone : bool
         Whether the report is about these experiments and nothing else: claims about others are left out.
     within : str
@@ -76,11 +79,10 @@ def write_report(
         The report.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    if alone:
-        decisions = decide_about([e.name for e in experiments], results_dir) if judged else []
-    else:
-        decisions = decide_all(Evidence(results_dir)) if judged else []
-    tabulate(decisions).write(folder)
+    if alone or not judged:
+        tabulate(decide_about([e.name for e in experiments], results_dir) if judged else []).write(folder)
+    elif with_claims:
+        write_claims(results_dir, folder)
     entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
     found = headline(decided, entries)
@@ -99,6 +101,11 @@ def write_report(
     path = folder / "report.md"
     write_text(render("report.md.j2", **content), path)
     return path
+
+
+def write_claims(results_dir: Path, folder: Path) -> None:
+    """Decide all claims of the papers and write ``claims.csv`` and the files behind it."""
+    tabulate(decide_all(Evidence(results_dir))).write(folder)
 
 
 def in_order(entry: Entry) -> list[tuple[int, str]]:

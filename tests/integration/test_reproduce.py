@@ -45,6 +45,7 @@ def test_summary_is_byte_identical(tmp_path, expected, options):
     assert reproduce(tmp_path, *options) == expected
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_run_ends_with_the_same_summary(tmp_path, expected):
     command = [sys.executable, "-m", "lpbench", "reproduce", EXPERIMENT, "--results", str(tmp_path), "--replications"]
     process = subprocess.Popen(

@@ -57,7 +57,7 @@ def test_an_experiment_is_refused_before_it_runs(lpbench, command, old, new, sai
     assert not Path("results", "own").exists()
 
 
-@pytest.mark.parametrize("paper", ["paper: own\n", ""])
+@pytest.mark.parametrize("paper", [pytest.param("paper: own\n", marks=pytest.mark.slow), ""])
 def test_the_paper_is_the_folder(lpbench, paper):
     write("experiments/own", "t", EXPERIMENT.replace("paper: own\n", paper))
     for command in ("plan own/t", "reproduce own/t --tracking none", "experiment=own/t tracking=none"):

@@ -85,6 +85,7 @@ def test_nobody_elses_blocks_are_planned():
     assert one.params == {"max_depth": 4, "min_samples_leaf": 10} and one.grid == {}
 
 
+@pytest.mark.slow
 def test_a_method_that_is_there_is_ranked_without_a_run(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise AssertionError("a block was run")

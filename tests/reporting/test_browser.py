@@ -122,7 +122,7 @@ def report(tmp_path_factory):
     return write_site(tmp_path_factory.mktemp("run"))
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_pages_of_a_small_run(report, tmp_path, dark):
     found, complaints = visit(report, tmp_path, dark)
     check(found, complaints, dark)
@@ -140,6 +140,7 @@ def test_a_cell_leads_to_its_command_and_beside_the_run_to_its_replications(repo
     assert "id='abalone|aligned|histoftree_max_edge|2'" in (report.parent / page).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_tables_beside_a_page_come_with_their_folds(tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(units, "MANY", 10**9)
     held = (write_site(tmp_path_factory.mktemp("held")) / "histoftree.html").read_text(encoding="utf-8").count("<table")

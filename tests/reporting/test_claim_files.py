@@ -12,6 +12,7 @@ from scipy import stats
 
 from lpbench.analysis.instances import KEY
 from lpbench.analysis.statistics import STATISTICS
+from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
@@ -206,6 +207,7 @@ def compute_again(folder, replications=lambda row, width: width):
 def folder(tmp_path_factory):
     """The files of a made-up run of every experiment that a claim is about."""
     path = tmp_path_factory.mktemp("run")
+    catalogue.experiments(EXPERIMENTS)  # together: one by one takes long
     for name, metric in EXPERIMENTS.items():
         body = experiment(name)
         points = ({},) if metric == "excess_risk" else ({"depth": 1},)
