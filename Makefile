@@ -72,12 +72,15 @@ quick: $(STAMP) ## A minute of it: experiments without download, two replication
 verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical)
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)
 
-# files are shared out whole, so that what a module prepares is prepared once
+# one process more than cores: some tests wait for what they started
+SPARE = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
+
 # hundreds of tests start a process, which would compile all modules anew where Python keeps no bytecode
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
+# files are shared out whole, so that what a module prepares is prepared once
 test: $(STAMP) ## The test suite without the slow tests
-	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),auto) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),$(SPARE)) --dist loadfile --no-loadscope-reorder
 
 test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test

@@ -124,11 +124,8 @@ MOMENTS = {
 }
 
 
-#: Before, during and after what MLflow is told; the slow suite kills at all of them.
-QUICK = ("MLflow's file is made",)
-
-
-@pytest.mark.parametrize("moment", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in MOMENTS])
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_run_killed_at_any_moment_is_completed_by_the_next_call(tmp_path, sound, capsys, moment):
     command = [sys.executable, "-m", "lpbench", *with_mlflow(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0)
