@@ -279,7 +279,15 @@ def sqlite(path, *statements):
         connection.commit()
 
 
-@pytest.mark.parametrize("fault", ["half made", "garbage", "empty", "cut short"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "half made",
+        pytest.param("garbage", marks=pytest.mark.slow),
+        pytest.param("empty", marks=pytest.mark.slow),
+        "cut short",
+    ],
+)
 def test_a_store_that_is_not_whole_is_set_aside_and_made_again(tmp_path, fault, capsys):
     folder, record = artefact(tmp_path)
     file = tmp_path / "mlflow.db"
@@ -323,6 +331,7 @@ rebuild(tracking_uri(None, root), root, [(root / "paper" / "table9", record)])
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_log_first_at_once_write_each_run_once(tmp_path):
     from mlflow import MlflowClient
 

@@ -54,14 +54,22 @@ def simulated(n, epsilon, law, runs=40):
 
 
 # n counts all users, of whom a fifth calibrate.
-@pytest.mark.parametrize(("n", "epsilon"), [(10_000, 1.0), (1_000, 8.0), (625, 4.0), (40_000, 0.5)])
+@pytest.mark.parametrize(
+    ("n", "epsilon"),
+    [
+        (10_000, 1.0),
+        pytest.param(1_000, 8.0, marks=pytest.mark.slow),
+        (625, 4.0),
+        pytest.param(40_000, 0.5, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("law", LAWS)
 def test_coverage_and_width_where_users_tell_enough(n, epsilon, law):
     coverage, width = simulated(n // 5, epsilon, law)
     assert 0.88 <= coverage <= 0.94 and width <= 1.3
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(50, 8.0), (1_000, 1.0), (3_000, 0.5)])
+@pytest.mark.parametrize(("n", "epsilon"), [(50, 8.0), (1_000, 1.0), pytest.param(3_000, 0.5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS)
 def test_wide_rather_than_wrong_where_they_do_not(n, epsilon, law):
     assert simulated(n // 5, epsilon, law)[0] >= 0.88

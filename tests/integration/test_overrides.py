@@ -259,7 +259,14 @@ def own(tmp_path_factory):
         yield folder
 
 
-@pytest.mark.parametrize(("line", "override", "expected"), CASES, ids=[f"{c[0][0]} {c[1]}" for c in CASES])
+#: What starts processes of its own.
+LONGEST = ("runner.workers=3", "tracking.backend=mlflow")
+
+
+@pytest.mark.parametrize(
+    ("line", "override", "expected"),
+    [pytest.param(*c, id=f"{c[0][0]} {c[1]}", marks=[pytest.mark.slow] * (c[1] in LONGEST)) for c in CASES],
+)
 def test_an_override_takes_effect_or_is_refused_by_name(line, override, expected, tmp_path, capsys):
     words = [*line, f"results_dir={tmp_path}", override]
     code = main(["plan", *words])

@@ -28,7 +28,14 @@ def complaints(error: str) -> list[str]:
     return [line for line in error.splitlines() if not line.startswith("plug-ins: ")]
 
 
-@pytest.mark.parametrize("command", ["plan own/t", "reproduce own/t --tracking none", "experiment=own/t tracking=none"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "plan own/t",
+        pytest.param("reproduce own/t --tracking none", marks=pytest.mark.slow),
+        "experiment=own/t tracking=none",
+    ],
+)
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

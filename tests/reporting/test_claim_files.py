@@ -242,7 +242,8 @@ def test_every_outcome_follows_from_the_files(folder, place):
     assert seen > 60
 
 
-@pytest.mark.parametrize("first", [pytest.param(0, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [0, 2])
 def test_two_replications_give_no_verdict_that_the_full_run_contradicts(first):
     """All claims, from two of the committed replications: some checks would come out the other way, and none may."""
     if not (COMMITTED / "claims_instances.csv").is_file():
