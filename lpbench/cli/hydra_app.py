@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import hydra
@@ -57,7 +58,10 @@ def main(argv: list[str]) -> int:
     previous, sys.argv = sys.argv, ["lpbench", *argv]
     gc.disable()  # imports and composition make no garbage and a sixth of their time would go into looking for it
     try:
-        _run_app()
+        if any(word.startswith(("-", "hydra")) for word in argv):
+            _run_app()
+        else:
+            _exit_codes.append(_run(*catalogue.compose_chosen(argv), argv))
     except CellError as error:
         print(f"error: {error}", file=sys.stderr)
         _exit_codes.append(1)
@@ -118,7 +122,9 @@ def _app(config: DictConfig) -> None:
     overrides = list(HydraConfig.get().overrides.task)
     here = os.environ.get(_PARENT) == str(os.getpid())
     try:
-        code = _run(config, overrides)
+        hydra_config = HydraConfig.get()
+        job_folder = hydra_config.runtime.output_dir if hydra_config.mode == RunMode.MULTIRUN else None
+        code = _run(_typed(config), hydra_config.runtime.choices, overrides, job_folder)
     except LpbenchError as error:
         if not here:
             raise
@@ -130,10 +136,9 @@ def _app(config: DictConfig) -> None:
         raise CellError(f"{' '.join(overrides)}: no result; the job's output says why")
 
 
-def _run(config: DictConfig, overrides: list[str]) -> int:
+def _run(config: Config, choices: Mapping[str, str], overrides: list[str], job_folder: str | None = None) -> int:
     from lpbench.cli.composed import run_config
 
-    for kind in ("experiment", "method"):
-        catalogue.check_chosen(kind, HydraConfig.get().runtime.choices[kind], config[kind].name, overrides)
-    in_multirun = HydraConfig.get().mode == RunMode.MULTIRUN
-    return run_config(_typed(config), overrides, HydraConfig.get().runtime.output_dir if in_multirun else None)
+    for kind, found in (("experiment", config.experiment.name), ("method", config.method.name)):
+        catalogue.check_chosen(kind, choices[kind], found, overrides)
+    return run_config(config, overrides, job_folder)

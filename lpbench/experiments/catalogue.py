@@ -280,10 +280,19 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 def compose(overrides: Sequence[str] = ()) -> Config:
     """Compose the configuration as ``lpbench key=value ...`` does."""
+    return compose_chosen(overrides)[0]
+
+
+def compose_chosen(overrides: Sequence[str]) -> tuple[Config, dict[str, str]]:
+    """As :func:`compose`; also which file was chosen for each group."""
     from hydra import compose as hydra_compose
-    from omegaconf import OmegaConf
+    from omegaconf import OmegaConf, open_dict
 
     register()
     with _hydra():
-        config: Config = OmegaConf.to_object(hydra_compose("config", overrides=list(overrides)))  # type: ignore[assignment]
-    return config
+        composed = hydra_compose("config", overrides=list(overrides), return_hydra_config=True)
+    choices = dict(composed.hydra.runtime.choices)
+    with open_dict(composed):
+        del composed["hydra"]
+    config: Config = OmegaConf.to_object(composed)  # type: ignore[assignment]
+    return config, choices

@@ -100,8 +100,8 @@ class Store:
             os.close(descriptor)
             os.unlink(probe)
         except OSError as error:
-            said = refusal(error, self.root) or f"cannot write to {self.root}: {error.strerror}; choose another folder"
-            raise StoreError(f"results folder: {said}") from error
+            otherwise = f"cannot write to {self.root}: {error.strerror}; choose another one with results_dir=DIR"
+            raise StoreError(f"results folder: {refusal(error, self.root) or otherwise}") from error
 
     def path(self, key: str) -> Path:
         """File of a block."""
