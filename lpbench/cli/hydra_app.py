@@ -48,7 +48,6 @@ OmegaConf.register_new_resolver("lpbench_results", lambda: str(results_folder())
 
 def main(argv: list[str]) -> int:
     """Run Hydra on overrides whose names were checked; returns the exit code."""
-    catalogue.register()
     argv = [_free(argument) for argument in argv]
     _exit_codes.clear()
     _errors.clear()
@@ -58,7 +57,9 @@ def main(argv: list[str]) -> int:
     previous, sys.argv = sys.argv, ["lpbench", *argv]
     gc.disable()  # imports and composition make no garbage and a sixth of their time would go into looking for it
     try:
-        if any(word.startswith(("-", "hydra")) for word in argv):
+        # sweeps, options and settings of Hydra are its own; a single run needs none of its folders and logs
+        if any(word.lstrip("+~").startswith(("-", "hydra")) for word in argv):
+            catalogue.register()
             _run_app()
         else:
             _exit_codes.append(_run(*catalogue.compose_chosen(argv), argv))

@@ -132,7 +132,6 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
-    target.mkdir(parents=True, exist_ok=True)
     _render([a for a in committed.finished() if a.name not in run and a.name in names], target)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
