@@ -19,6 +19,10 @@ from scipy.special import expit
 from lpbench.privacy import report_coefficients
 
 
+#: Users of a linear model's block.
+_BLOCK = 32
+
+
 @dataclass(frozen=True)
 class Visits:
     """The private users in the order of the pass, and their draws.
@@ -81,7 +85,10 @@ class Linear:
 
 
 class LinearPass:
-    """Recursion of logistic regression.
+    """Recursion of logistic regression, over blocks of users.
+
+    A step needs of the weights only their products with the next user's features. Within a block these are found from
+    products among its users, so that the weights are read and written once a block.
 
     Parameters
     ----------
@@ -92,13 +99,11 @@ class LinearPass:
     def __init__(self, users: Visits, runs: Runs, weights: np.ndarray) -> None:
         self.users, self.runs = users, runs
         self.weights = weights[:, runs.start]
-        self._norms = np.linalg.norm(users.X, axis=2)
-        self._pair = np.empty((len(users.X), 2, users.X.shape[2]))
 
     def run(self) -> LinearPass:
         """Visit all users."""
-        for t in range(self.users.X.shape[1]):
-            self._visit(t)
+        for first in range(0, self.users.X.shape[1], _BLOCK):
+            self._visit(slice(first, first + _BLOCK))
         return self
 
     def final(self, replication: int, run: int) -> Linear:
@@ -109,13 +114,21 @@ class LinearPass:
         """Logits of X (m, D) under the final weights of all runs: ndarray of shape (B, m)."""
         return self.weights[replication] @ X.T
 
-    def _visit(self, t: int) -> None:
-        x, z, norm = self.users.X[:, t], self.users.fill(self._pair[:, 1]), self._norms[:, t, None]
-        self._pair[:, 0] = x
-        slope = expit(np.einsum("rbi,ri->rb", self.weights, x)) - self.users.y[:, t, None]
-        inner = np.einsum("ri,ri->r", x, z)[:, None]
-        along, u_sign = self.users.along[:, :, t], self.users.u_sign[:, t, None]
-        coefficient = report_coefficients(slope, norm, inner, along, self.runs.spread, u_sign)
-        spread = np.broadcast_to(self.runs.spread, coefficient.shape)
-        steps = self.runs.rates[:, None] * np.stack([coefficient, spread], axis=2)
-        self.weights = self.weights - steps @ self._pair
+    def _visit(self, members: slice) -> None:
+        X, y = self.users.X[:, members], self.users.y[:, members, None]
+        u_sign, along = self.users.u_sign[:, members, None], self.users.along[:, :, members]
+        rates, spread = self.runs.rates, self.runs.spread
+        z = self.users.draw(*X.shape[1:])
+        gram, noise = X @ X.swapaxes(1, 2), X @ z.swapaxes(1, 2)  # products of user t with s: [:, t, s]
+        earlier, own = np.tril(noise, -1).sum(axis=2)[..., None], np.diagonal(noise, axis1=1, axis2=2)[..., None]
+        norm = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))[..., None]
+        before = X @ self.weights.swapaxes(1, 2) - rates * spread * earlier
+        coefficients = np.empty_like(before)  # (R, b, B)
+        for t in range(X.shape[1]):
+            signal = (gram[:, t, None, :t] @ coefficients[:, :t])[:, 0]
+            slope = expit(before[:, t] - rates * signal) - y[:, t]
+            coefficients[:, t] = report_coefficients(
+                slope, norm[:, t], own[:, t], along[:, :, t], spread, u_sign[:, t]
+            )
+        reports = coefficients.swapaxes(1, 2) @ X + spread[:, None] * z.sum(axis=1, keepdims=True)
+        self.weights = self.weights - rates[:, None] * reports
