@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +73,6 @@ def run_jobs(
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
-    log = _Tracking(results_dir, tracking or Tracking())
     with Progress(progress) as bar:
         writing = sum(map(writing_seconds, jobs)) / _writers(runner, len(jobs))
         bar.expect(writing)
@@ -90,11 +91,12 @@ def run_jobs(
             end(job, store)
             if changed:
                 result.written.append(job.folder)
-                # this process has nothing else to do while the others write
-                log.add([job])
-        if log.is_on and len(jobs) > 1:
-            bar.stage("logging to MLflow")
-        log.add([job for job in jobs if job.folder not in result.written])
+    if tracking is not None and tracking.backend == "mlflow":
+        artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
+        try:
+            _track([a for a in artefacts if a.is_finished], results_dir, tracking.uri)
+        except TrackingError as error:
+            _warn(str(error), results_dir, tracking)
     return result
 
 
@@ -104,25 +106,33 @@ def _stored(plan: Plan, store: Store) -> str:
     return f"{sum(block.key in keys for block in plan.blocks)} of {len(plan.blocks)} blocks are stored"
 
 
-class _Tracking:
-    """Logs finished artefacts to MLflow; after a failure, of which it warns once, it logs nothing more."""
+@contextmanager
+def logged_meanwhile(results_dir: Path, tracking: Tracking) -> Iterator[None]:
+    """Log to MLflow what a results folder holds, in a process of its own, while the body does something else.
 
-    def __init__(self, results_dir: Path, tracking: Tracking):
-        self._results_dir, self._tracking = results_dir, tracking
-        self.is_on = tracking.backend == "mlflow"
+    What MLflow refuses is a warning: nothing waits for it.
+    """
+    if tracking.backend != "mlflow":
+        yield
+        return
+    command = [sys.executable, "-m", "lpbench", *_track_words(results_dir, tracking)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        yield
+        if process.poll() is None:
+            print("logging to MLflow ...", file=sys.stderr, flush=True)
+        _, said = process.communicate()
+    if process.returncode:
+        _warn(said.strip().removeprefix("error: "), results_dir, tracking)
 
-    def add(self, jobs: Sequence[Job]) -> None:
-        """Log the artefacts of jobs, where there are any."""
-        if not self.is_on:
-            return
-        artefacts = [Artefact(self._results_dir / job.folder, job.name) for job in jobs]
-        try:
-            _track([a for a in artefacts if a.is_finished], self._results_dir, self._tracking.uri)
-        except TrackingError as error:
-            self.is_on = False
-            uri = f" --tracking-uri {self._tracking.uri}" if self._tracking.uri else ""
-            later = f"lpbench track --results {self._results_dir}{uri}"
-            print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
+
+def _warn(why: str, results_dir: Path, tracking: Tracking) -> None:
+    later = f"lpbench {' '.join(_track_words(results_dir, tracking))}"
+    print(f"warning: not logged to MLflow: {why}. No result is lost; `{later}` makes it up", file=sys.stderr)
+
+
+def _track_words(results_dir: Path, tracking: Tracking) -> list[str]:
+    uri = ["--tracking-uri", tracking.uri] if tracking.uri else []
+    return ["track", "--results", str(results_dir), *uri]
 
 
 def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar: Progress) -> RunReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import re
 import subprocess
 import sys
@@ -9,12 +10,16 @@ import sysconfig
 import time
 from pathlib import Path
 
-PIP = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+#: The lock files name all that is needed, so that nothing is resolved; pip would compile on a single core.
+PIP = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-compile", "--disable-pip-version-check"]
+PIP += ["--progress-bar", "off"]
 #: A line of pip that begins with a package, of those that the lock files name, and the one after which it unpacks them.
 PACKAGE = re.compile(
     r"(?:Collecting|Processing|Requirement already satisfied:) (?:\S*/)?([\w.]+(?:-[A-Za-z]\w*)*).*from -r"
 )
 UNPACKING = "Installing collected packages"
+#: What nobody imports.
+TESTS = re.compile(r"[/\\]tests?[/\\]")
 #: Seconds between two reports while pip unpacks.
 INTERVAL = 10
 
@@ -37,6 +42,9 @@ def main(locks: list[str]) -> int:
     if pip.returncode:
         print("".join(said), file=sys.stderr)
     else:
+        if any(line.startswith(UNPACKING) for line in said):
+            print("  compiling", flush=True)
+            compileall.compile_dir(sysconfig.get_paths()["purelib"], quiet=2, workers=0, rx=TESTS)
         print(f"installed in {time.monotonic() - start:.0f} s", flush=True)
     return pip.returncode
 

@@ -78,7 +78,14 @@ def command(
         print(f"planning {naming.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs
+    from lpbench.pipeline import (
+        NOTHING,
+        describe_left_out,
+        describe_missing,
+        logged_meanwhile,
+        nothing_to_run,
+        run_jobs,
+    )
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
@@ -99,9 +106,10 @@ def command(
     if nothing_to_run(plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
-    result = run_jobs(jobs, results, runner, Tracking(tracking, tracking_uri))
+    result = run_jobs(jobs, results, runner)
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
-    reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
+    with logged_meanwhile(results, Tracking(tracking, tracking_uri)):
+        reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
     _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
     print_reports(reports)
     return result.exit_code

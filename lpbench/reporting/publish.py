@@ -54,7 +54,8 @@ def publish(
 
     The benchmark's own report is ``reproduced/``, as it is committed: all of it is made from committed scores. Those of
     a paper are replaced where each of its experiments was run as registered and shows no less than what is there.
-    Other runs have a report beside the results. The experiments of a user have a report in the folder of their paper.
+    Other runs have a report beside the results; where experiments are asked for, it shows those too that found the
+    committed scores. The experiments of a user have a report in the folder of their paper.
 
     Parameters
     ----------
@@ -84,8 +85,11 @@ def publish(
         less = {} if within else _less_than_committed(results, names)
         kept = [n for n in names if n in run and (within or (less[n.partition("/")[0]] and not overwrite))]
         whole = [n for n in names if n in run and n not in kept]
-        if whole or not (kept or within):
+        changed = _commit(results, whole)
+        if (whole and (changed or not (kept and asked))) or not (kept or within):
             found.append(_publish_all(results, whole, own))
+        elif kept:
+            kept = [n for n in names if n in run]
         if kept:
             report = _publish_study(results, kept, "Results of this run", "", judged)
             found.append(replace(report, kept=[n for paper in less.values() for n in paper]))
@@ -119,16 +123,21 @@ def _publish_study(results: Results, names: Sequence[str], title: str, paper: st
     return Report(target, [a.name for a in artefacts if a.is_finished])
 
 
+def _commit(results: Results, run: Sequence[str]) -> bool:
+    """Write the scores of what was run to those that are committed; whether they differ."""
+    changed = False
+    for paper in papers():
+        mine = [results.artefact(n) for n in run if n.partition("/")[0] == paper.name]
+        changed |= bool(mine) and commit(mine, results.folder / REPRODUCED, paper.name, paper.rule)
+    return changed
+
+
 def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> Report:
     from lpbench.reporting.causes import write_causes, write_cells
     from lpbench.reporting.pages.site import write_pages
     from lpbench.reporting.report import write_report
 
     target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
-    for paper in papers():
-        mine = [results.artefact(n) for n in run if n.partition("/")[0] == paper.name]
-        if mine:
-            commit(mine, target, paper.name, paper.rule)
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))

@@ -146,3 +146,21 @@ def test_the_report_of_an_own_study_shows_it_first_and_alone(results):
     body = page[page.index('<div class="content">') :]
     assert "My small study" in body and "What the papers claim" not in body and "claim" not in body.split("<script")[0]
     assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "checks"}
+
+
+def test_a_partial_run_that_finds_the_committed_scores_leaves_their_report(results, monkeypatch, capsys):
+    """Of one paper something is missing, of the other nothing has changed: all that was run stands beside."""
+    heads, other = catalogue.heads, "lpct/figure1"
+    known = [DRAWING, "histoftree/figure2c", other]
+    monkeypatch.setattr(catalogue, "experiment_names", lambda: known)
+    monkeypatch.setattr(catalogue, "heads", lambda kind, keys: {name: heads(kind, keys)[name] for name in known})
+    page = results / "reproduced" / "index.html"
+    before = page.stat().st_mtime_ns
+    assert reproduce(results, DRAWING, other) == 0
+    written = page.stat().st_mtime_ns
+    assert written > before and f"report: {results / 'report.md'} (1 experiment)" in capsys.readouterr().out
+    assert reproduce(results, DRAWING, other) == 0
+    assert page.stat().st_mtime_ns == written
+    assert f"report: {results / 'report.md'} (2 experiments)" in capsys.readouterr().out
+    assert main(["report", "--results", str(results)]) == 0
+    assert page.stat().st_mtime_ns > written
