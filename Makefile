@@ -9,7 +9,7 @@ DOCS         := $(VENV)/.docs
 EXPERIMENTS  ?= *
 PAPERS       := histoftree/* lpct/* label_dp/*
 # interpretations of the papers' tables that were tried: they run where they are named
-CAUSES       := histoftree/causes lpct/causes_tables
+CAUSES       := histoftree/causes lpct/causes lpct/causes_tables
 REPLICATIONS ?=
 RESULTS      ?= results
 SEED         ?=

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -92,47 +90,26 @@ def run_jobs(
             if changed:
                 result.written.append(job.folder)
     if tracking is not None and tracking.backend == "mlflow":
-        artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
-        try:
-            _track([a for a in artefacts if a.is_finished], results_dir, tracking.uri)
-        except TrackingError as error:
-            _warn(str(error), results_dir, tracking)
+        _try_to_track(jobs, results_dir, tracking)
     return result
+
+
+def _try_to_track(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> None:
+    if len(jobs) > 1:
+        print("logging to MLflow ...", file=sys.stderr, flush=True)
+    artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
+    try:
+        _track([a for a in artefacts if a.is_finished], results_dir, tracking.uri)
+    except TrackingError as error:
+        uri = f" --tracking-uri {tracking.uri}" if tracking.uri else ""
+        later = f"lpbench track --results {results_dir}{uri}"
+        print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
 
 
 def _stored(plan: Plan, store: Store) -> str:
     """How many blocks of a plan are stored."""
     keys = store.keys()
     return f"{sum(block.key in keys for block in plan.blocks)} of {len(plan.blocks)} blocks are stored"
-
-
-@contextmanager
-def logged_meanwhile(results_dir: Path, tracking: Tracking) -> Iterator[None]:
-    """Log to MLflow what a results folder holds, in a process of its own, while the body does something else.
-
-    What MLflow refuses is a warning: nothing waits for it.
-    """
-    if tracking.backend != "mlflow":
-        yield
-        return
-    command = [sys.executable, "-m", "lpbench", *_track_words(results_dir, tracking)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        yield
-        if process.poll() is None:
-            print("logging to MLflow ...", file=sys.stderr, flush=True)
-        _, said = process.communicate()
-    if process.returncode:
-        _warn(said.strip().removeprefix("error: "), results_dir, tracking)
-
-
-def _warn(why: str, results_dir: Path, tracking: Tracking) -> None:
-    later = f"lpbench {' '.join(_track_words(results_dir, tracking))}"
-    print(f"warning: not logged to MLflow: {why}. No result is lost; `{later}` makes it up", file=sys.stderr)
-
-
-def _track_words(results_dir: Path, tracking: Tracking) -> list[str]:
-    uri = ["--tracking-uri", tracking.uri] if tracking.uri else []
-    return ["track", "--results", str(results_dir), *uri]
 
 
 def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar: Progress) -> RunReport:

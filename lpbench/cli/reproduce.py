@@ -48,7 +48,7 @@ _TRACKING = ("mlflow", "none")
     help=f"Work a cell may cost.  [default: its own, {WORK_LIMIT:g}]",
 )
 @options.choice("--order", ORDERS, "longest_first")
-@options.choice("--tracking", _TRACKING, "mlflow")
+@options.choice("--tracking", _TRACKING, "none")
 @options.tracking_uri()
 @options.overwrite()
 @options.results()
@@ -78,14 +78,7 @@ def command(
         print(f"planning {naming.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import (
-        NOTHING,
-        describe_left_out,
-        describe_missing,
-        logged_meanwhile,
-        nothing_to_run,
-        run_jobs,
-    )
+    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
@@ -106,10 +99,9 @@ def command(
     if nothing_to_run(plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
-    result = run_jobs(jobs, results, runner)
+    result = run_jobs(jobs, results, runner, Tracking("mlflow" if tracking_uri else tracking, tracking_uri))
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
-    with logged_meanwhile(results, Tracking(tracking, tracking_uri)):
-        reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
+    reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
     _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
     print_reports(reports)
     return result.exit_code

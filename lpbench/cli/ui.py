@@ -32,8 +32,12 @@ _SETTINGS = {
 @click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True, metavar="N")
 @options.results()
 def command(tracking_uri: str | None, port: int, results: Path) -> int:
-    """Browse the runs in MLflow, on 127.0.0.1."""
+    """Browse the runs in MLflow, on 127.0.0.1.
+
+    What the results folder holds and MLflow does not is logged first.
+    """
     from lpbench import tracking
+    from lpbench.pipeline import track_results
 
     if _is_taken(port):
         way_out = "choose another: lpbench ui --port N, or make ui PORT=N"
@@ -42,8 +46,10 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     uri = tracking.tracking_uri(tracking_uri, results)
     server = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", _HOST, "--workers", "1"]
     server += ["--uvicorn-opts", "--log-level=warning"]
-    print("MLflow is starting (its telemetry is switched off) ...", flush=True)
+    print("MLflow is starting (its telemetry is switched off); new results are logged first ...", flush=True)
     tracking.prepare(uri)
+    if written := track_results(results, tracking_uri):
+        print(f"{written} runs written", flush=True)
     # a terminated command takes the server with it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     process = subprocess.Popen([*server, "--port", str(port)], env={**os.environ, **_SETTINGS})

@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +37,8 @@ COLUMNS = [*CELL, "params", "metric", "selections", "replication", "value", "sta
 _POINT = [*CELL, "metric", "params"]
 _NUMBERS = {"epsilon": pa.float64(), "x": pa.float64(), "replication": pa.int16(), "value": pa.float64()}
 _SCHEMA = pa.schema([(c, _NUMBERS.get(c, pa.string())) for c in COLUMNS])
+#: Relative difference of scores that processors with other vector units find.
+_ROUNDING = 1e-12
 #: What is kept of ``run.json``.
 _KEPT = (
     *("config", "config_hash", "deviations", "environment", "workers", "datasets", "missing", "block_times"),
@@ -79,9 +82,10 @@ def commit(artefacts: Sequence[Finished], folder: Path, paper: str, rule: str) -
     """
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
     scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
-    kept = _records(folder, paper)
+    kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
+    scored = {name: _but_for_rounding(there[name], table) for name, table in scored.items()}
     same = all(name in kept and kept[name]["config_hash"] == r["config_hash"] for name, r in records.items())
-    if same and all(_is_measured(t) or t.equals(_table(folder, name)) for name, t in scored.items()):
+    if same and all(_is_measured(table) or table is there[name] for name, table in scored.items()):
         return False
     others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
     records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))
@@ -146,6 +150,15 @@ def _reasons(folder: Path, name: str, stamp: tuple[tuple[int, int], ...]) -> pd.
     rows = rows.loc[rows["status"] != "", ["dataset", "method", "status", "reason"]]
     said = [reason.removeprefix(f"{status}: ") for status, reason in rows[["status", "reason"]].to_numpy()]
     return rows.assign(reason=said).drop_duplicates()
+
+
+def _but_for_rounding(there: pa.Table | None, found: pa.Table) -> pa.Table:
+    """What is committed, where rounding alone tells it from what was found: processors differ in the last digits."""
+    others = [column for column in COLUMNS if column != "value"]
+    if there is None or not there.select(others).equals(found.select(others)):
+        return found
+    ours, theirs = found["value"].to_numpy(), there["value"].to_numpy()
+    return there if np.allclose(ours, theirs, rtol=_ROUNDING, atol=0.0, equal_nan=True) else found
 
 
 def _is_measured(table: pa.Table) -> bool:

@@ -77,17 +77,20 @@ def test_the_same_scores_are_not_written_again(run, folder):
     assert path.read_bytes() == before
 
 
-def test_another_number_is_written(run, folder, tmp_path):
+@pytest.mark.parametrize(("by", "written"), [(1e-15, False), (1e-9, True)])
+def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(run, folder, tmp_path, by, written):
     for name in NAMES:
         (tmp_path / name).mkdir(parents=True)
         for file in (CHOSEN, TABLE, RECORD, "scores.parquet"):
             (tmp_path / name / file).write_bytes((run / name / file).read_bytes())
     path = tmp_path / NAMES[0] / CHOSEN
     frame = pd.read_parquet(path)
-    frame.loc[0, "value"] += 1e-15
+    before = frame.loc[0, "value"]
+    frame.loc[0, "value"] += by
+    assert frame.loc[0, "value"] != before
     frame.to_parquet(path, index=False)
-    assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star")
-    assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == frame["value"][0]
+    assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star") == written
+    assert (Results(folder).artefact(NAMES[0]).chosen["value"][0] == before) != written
 
 
 def test_experiments_that_were_not_run_again_stay(run, tmp_path):

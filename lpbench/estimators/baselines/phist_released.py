@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
 
 #: Cells beyond which the code is not followed here; its own limit is 2^30.
 MOST_CELLS = 2**24
-#: Cells whose noise is drawn at once.
-_CHUNK = 2**20
 
 
 @dataclass
@@ -48,7 +47,7 @@ class ReleasedHistogram:
         named, place = np.unique(_numbers(X[inside], self.bins), return_inverse=True)
         at = np.minimum(np.searchsorted(self.cells, named), self.cells.size - 1)
         sums = np.where(self.cells[at] == named, self.sums[:, at], 0.0)
-        unit, result = _noise(self.bins**self.n_features, named), np.zeros((len(budgets), X.shape[0]))
+        unit, result = _noise(self.bins**self.n_features)[:, named], np.zeros((len(budgets), X.shape[0]))
         rows = np.flatnonzero(inside[: place.size])
         for b, epsilon in enumerate(budgets):
             votes, users = sums + math.sqrt(self.n) * 4.0 / epsilon * unit
@@ -64,12 +63,8 @@ def _numbers(X: np.ndarray, bins: int) -> np.ndarray:
     return digits @ bins ** np.arange(X.shape[1] - 1, -1, -1)
 
 
-def _noise(size: int, cells: np.ndarray) -> np.ndarray:
-    """Unit noise of some cells of both tables, shape (2, cells), from the generator that the code uses."""
-    rng, result = np.random.RandomState(1), np.empty((2, cells.size))
-    for row in result:
-        for start in range(0, size, _CHUNK):
-            drawn = rng.laplace(size=min(_CHUNK, size - start))
-            low, high = np.searchsorted(cells, [start, start + drawn.size])
-            row[low:high] = drawn[cells[low:high] - start]
-    return result
+@lru_cache(maxsize=8)
+def _noise(size: int) -> np.ndarray:
+    """Unit noise of both tables of a grid, shape (2, size), from the generator that the code uses; every fit draws it
+    again."""
+    return np.random.RandomState(1).laplace(size=(2, size))

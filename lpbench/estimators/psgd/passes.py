@@ -18,7 +18,6 @@ from scipy.special import expit
 
 from lpbench.privacy import report_coefficients
 
-
 #: Users of a linear model's block.
 _BLOCK = 32
 
@@ -127,8 +126,6 @@ class LinearPass:
         for t in range(X.shape[1]):
             signal = (gram[:, t, None, :t] @ coefficients[:, :t])[:, 0]
             slope = expit(before[:, t] - rates * signal) - y[:, t]
-            coefficients[:, t] = report_coefficients(
-                slope, norm[:, t], own[:, t], along[:, :, t], spread, u_sign[:, t]
-            )
+            coefficients[:, t] = report_coefficients(slope, norm[:, t], own[:, t], along[:, :, t], spread, u_sign[:, t])
         reports = coefficients.swapaxes(1, 2) @ X + spread[:, None] * z.sum(axis=1, keepdims=True)
         self.weights = self.weights - rates[:, None] * reports
