@@ -86,7 +86,8 @@ def publish(
         kept = [n for n in names if n in run and (within or (less[n.partition("/")[0]] and not overwrite))]
         whole = [n for n in names if n in run and n not in kept]
         changed = _commit(results, whole)
-        if (whole and (changed or not (kept and asked))) or not (kept or within):
+        as_it_is = kept and asked and not changed
+        if (whole and not as_it_is) or not (kept or within):
             found.append(_publish_all(results, whole, own))
         elif kept:
             kept = [n for n in names if n in run]

@@ -90,7 +90,7 @@ def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(
     assert frame.loc[0, "value"] != before
     frame.to_parquet(path, index=False)
     assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star") == written
-    assert (Results(folder).artefact(NAMES[0]).chosen["value"][0] == before) != written
+    assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == (frame["value"][0] if written else before)
 
 
 def test_experiments_that_were_not_run_again_stay(run, tmp_path):
