@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lpbench.experiments.fingerprint import canonical_json
+from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
 
 #: What may differ between a block and one that contains it.
@@ -21,6 +22,8 @@ def containing(blocks: Iterable[Block]) -> dict[str, Block]:
     alike: dict[str, list[Block]] = {}
     for block in {b.key: b for b in blocks}.values():
         same = {name: value for name, value in block.config.items() if name not in _SIZES}
+        # a parameter at its default is the same whether it is written or not
+        same["params"] = import_object(block.estimator)(**block.params).get_params()
         alike.setdefault(canonical_json(same), []).append(block)
     found = {}
     for group in alike.values():

@@ -142,7 +142,7 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
-    _render([a for a in committed.finished() if a.name not in run and a.name in names], target)
+    _render([a for a in committed.finished() if a.name in names], target, drawn=run)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
@@ -154,16 +154,19 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
     return Report(target, [a.name for a in artefacts if a.was_run])
 
 
-def _render(artefacts: Sequence[Artefact], target: Path) -> None:
-    """Write tables and figures from committed scores, and the claims as soon as those of the papers are there."""
+def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -> None:
+    """Write tables and figures from committed scores, and the claims as soon as those of the papers are there.
+
+    Of what is drawn already only the summary is read.
+    """
     from lpbench.reporting.report import write_claims
 
     known, judged = catalogue.composed(), {p.name for p in papers() if p.claims}
-    drawn = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
-    waited = {name for name in drawn if name.partition("/")[0] in judged}
+    scored = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
+    waited = {name for name in scored if name.partition("/")[0] in judged}
     # claims are decided while the rest is drawn, of which the longest comes first
-    order = sorted(drawn, key=lambda name: (name not in waited, -len(drawn[name].experiment.methods)))
-    todo = {name: (drawn[name].results, name, known) for name in order}
+    order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
+    todo = {name: (scored[name].results, name, known, name not in drawn) for name in order}
     workers = min(os.cpu_count() or 1, len(todo))
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
@@ -180,16 +183,16 @@ def _render(artefacts: Sequence[Artefact], target: Path) -> None:
 
 
 def _render_one(
-    folder: Path, name: str, known: Mapping[Any, Any] | None = None
+    folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
-    # drawing takes a second to import
-    from lpbench.reporting.artefact import render_artefact
-
     catalogue.adopt(known or {})
     artefact = Results(folder).artefact(name)
     experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
     summary = artefact.full
-    if summary is not None:
+    if draw and summary is not None:
+        # takes a second to import
+        from lpbench.reporting.artefact import render_artefact
+
         cards = by_name(registered_methods(experiment.methods))
         (folder / name).mkdir(parents=True, exist_ok=True)
         render_artefact(experiment, summary, cards, folder / name, seed)

@@ -45,6 +45,15 @@ def test_a_part_of_a_block_is_what_computing_it_gives(method, changes):
     assert rows(part_of(execute(whole), part)) == rows(execute(part))
 
 
+def test_a_parameter_at_its_default_is_the_same_written_or_not():
+    group = Group(dataset=["diabetes_progression"], mask=["aligned"], method=["histoftree_max_edge"], epsilon=[1])
+    (whole,) = plan_experiment(Experiment(name="x", kind="table", replications=1, groups=[group])).blocks
+    part = replace(whole, params={**whole.params, "mechanism": "grr"}, grid={**whole.grid, "bins": [2, 3]})
+    assert containing([part, whole]) == {part.key: whole}
+    assert rows(part_of(execute(whole), part)) == rows(execute(part))
+    assert containing([replace(part, params={**whole.params, "mechanism": "rr"}), whole]) == {}
+
+
 def test_a_run_computes_the_whole_and_reads_the_part(tmp_path):
     store = Store(tmp_path)
     report = run_blocks([PART, WHOLE], store, SERIAL, progress=False)

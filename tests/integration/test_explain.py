@@ -76,7 +76,7 @@ def test_copies_and_inner_results_folders_are_passed_over(results, tmp_path, cap
 
 
 @pytest.mark.parametrize(
-    ("method", "said"), [("dt", "as a reference"), ("histoftree_cart[n_grid_features=s*]", "abalone histoftree_cart 2")]
+    ("method", "said"), [("dt", "as a reference"), ("histoftree_cart[variant=inferred]", "abalone histoftree_cart 2")]
 )
 def test_a_method_without_a_rank_is_told_why(capsys, method, said):
     out = explained(f"explain abalone {method} 2 --experiment histoftree/table1", ROOT / "results", capsys)[1]

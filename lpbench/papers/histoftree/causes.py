@@ -66,7 +66,7 @@ def _interpretations() -> Iterator[Candidates]:
                 steps.append(Step(leaf, f"{method}[variant=leaf_size]", "refuted", TRIED, "leaf_size"))
             else:
                 fixed = "the text's grid with s* features in the grid instead of a search over s"
-                steps.append(Step(fixed, f"{method}[n_grid_features=s*]", "refuted"))
+                steps.append(Step(fixed, f"{method}[n_grid_features=s*]", "refuted", TRIED, "fixed_s"))
             yield _candidates(mask, method, f"HistOfTree ({name})", *steps, unexplained=building)
     for rule, name in NAMES.items():
         method = f"adhistoftree_{rule}"
