@@ -8,7 +8,7 @@ DOCS         := $(VENV)/.docs
 
 EXPERIMENTS  ?= *
 PAPERS       := histoftree/* lpct/* label_dp/*
-# interpretations of the papers' tables that were tried: they run where they are named
+# interpretations of the papers' tables and of Figure 7 that were tried: they run where they are named
 CAUSES       := histoftree/causes lpct/causes lpct/causes_tables
 REPLICATIONS ?=
 RESULTS      ?= results
@@ -69,7 +69,7 @@ field: $(STAMP) ## Published randomizers with learners, compared; sealed results
 quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/runs
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick
 
-verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical)
+verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical|machines)
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)
 
 # one process more than cores: some tests wait for what they started
@@ -121,4 +121,4 @@ lock: $(STAMP) ## Write requirements.lock from the installed versions
 clean: ## Remove .venv, caches and results that are not committed
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-	find results -mindepth 1 -maxdepth 1 ! -name published ! -name reproduced -exec rm -rf {} +
+	find results -mindepth 1 -maxdepth 1 ! -name published ! -name reproduced ! -name submissions -exec rm -rf {} +

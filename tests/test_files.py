@@ -60,6 +60,19 @@ def test_a_record_of_results_copies_files_of_its_own_folder_alone(tmp_path, name
     assert sorted(tmp_path.rglob("*")) == before and victim.read_text() == "secret"
 
 
+def test_measured_files_stay_where_the_committed_scores_do(tmp_path):
+    folder, destination = tmp_path / "results" / "table", tmp_path / "reproduced" / "table"
+    for place, text in ((folder, "run"), (destination, "committed")):
+        place.mkdir(parents=True)
+        for name in ("seconds.csv", "summary.csv"):
+            (place / name).write_text(text)
+    (folder / RECORD).write_text(json.dumps({"files": {"seconds.csv": 3, "summary.csv": 3}}))
+    publish._copy(Artefact(folder, "table"), destination, measured=False)
+    assert [(destination / n).read_text() for n in ("seconds.csv", "summary.csv")] == ["committed", "run"]
+    publish._copy(Artefact(folder, "table"), destination)
+    assert (destination / "seconds.csv").read_text() == "run"
+
+
 def test_a_shared_lock_lets_others_share_and_keeps_writers_out(tmp_path):
     lock, order = tmp_path / ".lock", []
 

@@ -126,7 +126,7 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
             published += cells
         else:
             found += cells
-    # a checkout has the committed summary, whose replications are made by a run
+    # a checkout has what is committed
     return found or published
 
 

@@ -27,7 +27,7 @@ def command(users: int, seed: int, results: Path) -> int:
     folder = results / "reproduced"
     with threadpool_limits(1):
         table = pd.concat([measure(name, users, seed) for name in METHODS])
-    table = write_streaming(table, folder)
+    write_streaming(table, folder)
     draw_streaming(table, folder)
     for (name, step), part in table.groupby(["method", "step"], sort=False):
         last = part.iloc[-1]

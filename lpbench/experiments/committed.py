@@ -37,8 +37,8 @@ COLUMNS = [*CELL, "params", "metric", "selections", "replication", "value", "sta
 _POINT = [*CELL, "metric", "params"]
 _NUMBERS = {"epsilon": pa.float64(), "x": pa.float64(), "replication": pa.int16(), "value": pa.float64()}
 _SCHEMA = pa.schema([(c, _NUMBERS.get(c, pa.string())) for c in COLUMNS])
-#: Relative difference of scores that processors with other vector units find.
-_ROUNDING = 1e-12
+#: Relative difference of scores that processors with other vector units find; tables have seven digits.
+_ROUNDING = 1e-7
 #: What is kept of ``run.json``.
 _KEPT = (
     *("config", "config_hash", "deviations", "environment", "workers", "datasets", "missing", "block_times"),

@@ -80,6 +80,7 @@ class Tracking(Frozen):
     Attributes
     ----------
     backend : {"none", "mlflow"}
+        ``lpbench key=value`` takes ``mlflow`` by default; ``lpbench reproduce`` logs only where asked.
     uri : str or None
         Of the tracking store; None: a sqlite file in the results folder.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ class Headline:
         near = (
             f"{amount} of {self.compared} compared numbers differ from print"
             if self.unit == "sizes"
-            else f"half of {count} are within {amount}"
+            else f"for half of {count} ours is within {amount}"
         )
         if self.low == self.low:
             near += f" (95 % interval over data sets: {self.low:.1f} to {self.high:.1f})"
@@ -132,9 +133,12 @@ def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.Da
     met = rows.dropna(subset=["reproduced"])
     apart = distances(met, unit)
     distance = float((apart > 0).sum() if unit == "sizes" else apart.median()) if len(met) else float("nan")
-    absent = dict.fromkeys(text for table in tables for text in _absent(table))
+    # whole data sets first
+    absent = [
+        text for _, text in sorted({pair: None for table in tables for pair in _absent(table)}, key=itemgetter(0))
+    ]
     low, high = _over_sets(apart, met["dataset"].map(bare_name)) if kind == "tables" else (np.nan, np.nan)
-    return Headline(paper, kind, unit, names, len(rows), len(met), distance, tuple(absent), low, high)
+    return Headline(paper, kind, unit, names, len(rows), len(met), distance, tuple(dict.fromkeys(absent)), low, high)
 
 
 def _over_sets(apart: pd.Series, datasets: pd.Series) -> tuple[float, float]:
@@ -160,18 +164,18 @@ def distances(rows: pd.DataFrame, unit: str) -> pd.Series:
     return 100 * rows["relative_difference"].abs()
 
 
-def _absent(rows: pd.DataFrame) -> list[str]:
-    """What of one artefact has no counterpart: whole data sets, else methods on one."""
+def _absent(rows: pd.DataFrame) -> list[tuple[bool, str]]:
+    """What of one artefact has no counterpart: whole data sets, else (True) methods on one."""
     found = []
     for dataset, part in rows.groupby(rows["dataset"].map(bare_name), sort=False):
         methods = dict.fromkeys(part.loc[part["reproduced"].isna(), "method"].map(bare_name))
         if methods and part["reproduced"].isna().all():
-            found.append(in_print(dataset) or "all")
+            found.append((False, in_print(dataset) or "all"))
         elif methods:
             titles = [method_title(m, catalogue.methods()) for m in list(methods)[:NAMED] if m]
             shown = ", ".join(titles) + (f" and {len(methods) - NAMED} more" * (len(methods) > NAMED))
             where = in_print(dataset)
-            found.append(f"{shown} on {where}" if where and shown else shown or f"a part of {where}")
+            found.append((True, f"{shown} on {where}" if where and shown else shown or f"a part of {where}"))
     return found
 
 

@@ -48,7 +48,8 @@ def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
     moved = int((claims["claim_status"] != claims["claim_status_other"]).sum())
     left = len(one) - len(judged)
     said = (
-        f"{differ.sum()} of {len(judged)} checks have another outcome, {moved} of {len(claims)} claims another status"
+        f"{differ.sum()} of {len(judged)} checks have another outcome, {moved} of the {len(claims)} claims that have "
+        "a verdict under both another status"
     )
     return judged[differ].reset_index(), said + (f"; {left} checks were not judged under both seeds" if left else "")
 

@@ -23,7 +23,7 @@ from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.experiments.records import environment, missing_data
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.store import lock_of
-from lpbench.experiments.timing import timing_table
+from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import REPRODUCED
 from lpbench.reporting.paper import paper_of, papers
@@ -88,7 +88,7 @@ def publish(
         changed = _commit(results, whole)
         as_it_is = kept and asked and not changed
         if (whole and not as_it_is) or not (kept or within):
-            found.append(_publish_all(results, whole, own))
+            found.append(_publish_all(results, whole, changed, own))
         elif kept:
             kept = [n for n in names if n in run]
         if kept:
@@ -115,32 +115,34 @@ def _less_than_committed(results: Results, run: Sequence[str]) -> dict[str, list
 def _publish_study(results: Results, names: Sequence[str], title: str, paper: str, judged: bool) -> Report:
     """Write a report on these experiments alone, beside their artefacts."""
     from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.report import write_report
+    from lpbench.reporting.report import write_claims, write_report
 
     target, artefacts = results.folder / paper, [results.artefact(name) for name in names]
     content = _content(results, artefacts, target)
+    write_claims(results.folder, target, about=names if judged else ())
     write_report(*content, judged=judged, alone=True, within=paper)
     write_pages(*content, _cards(artefacts), study=title, within=paper)
     return Report(target, [a.name for a in artefacts if a.is_finished])
 
 
-def _commit(results: Results, run: Sequence[str]) -> bool:
-    """Write the scores of what was run to those that are committed; whether they differ."""
-    changed = False
+def _commit(results: Results, run: Sequence[str]) -> set[str]:
+    """Write the scores of what was run to those that are committed, where they differ: names of these papers."""
+    changed = set()
     for paper in papers():
         mine = [results.artefact(n) for n in run if n.partition("/")[0] == paper.name]
-        changed |= bool(mine) and commit(mine, results.folder / REPRODUCED, paper.name, paper.rule)
+        if mine and commit(mine, results.folder / REPRODUCED, paper.name, paper.rule):
+            changed.add(paper.name)
     return changed
 
 
-def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> Report:
+def _publish_all(results: Results, run: Sequence[str], changed: Container[str], own: Container[str]) -> Report:
     from lpbench.reporting.causes import write_causes, write_cells
     from lpbench.reporting.pages.site import write_pages
     from lpbench.reporting.report import write_report
 
     target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
     for artefact in map(results.artefact, run):
-        _copy(artefact, target / artefact.name)
+        _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
     _render([a for a in committed.finished() if a.name in names], target, drawn=run)
     # what runs on request alone is missed by nobody
@@ -148,7 +150,7 @@ def _publish_all(results: Results, run: Sequence[str], own: Container[str]) -> R
     content = _content(committed, artefacts, target)
     write_causes(papers(), committed, target)
     write_cells(papers(), committed, target)
-    write_report(*content, with_claims=False)
+    write_report(*content)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "claims.csv", results.folder / "claims.csv")
     return Report(target, [a.name for a in artefacts if a.was_run])
@@ -249,8 +251,8 @@ def publish_experiment(results_dir: Path, name: str) -> Path:
     return page
 
 
-def _copy(artefact: Artefact, destination: Path) -> None:
-    """Copy an artefact without its scores and its record."""
+def _copy(artefact: Artefact, destination: Path, *, measured: bool = True) -> None:
+    """Copy an artefact without its scores and its record; files that hold seconds stay where ``measured`` is False."""
     files = artefact.record.get("files", {})
     for old in destination.glob("*"):
         if old.is_file() and old.name not in files:
@@ -261,5 +263,7 @@ def _copy(artefact: Artefact, destination: Path) -> None:
             source, copied = inside(artefact.folder, name, RECORD), inside(destination, name, RECORD)
             if not source.is_file():
                 raise NotRunError(f"{source} is not there, although {RECORD} lists it; run {artefact.name} again")
+            if not measured and copied.is_file() and is_measured(copied):
+                continue
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, copied)

@@ -46,11 +46,10 @@ def write_report(
     folder: Path | None = None,
     *,
     judged: bool = True,
-    with_claims: bool = True,
     alone: bool = False,
     within: str = "",
 ) -> Path:
-    """Decide the claims and write ``claims.csv``, the files behind it, ``headlines.csv`` and ``report.md``.
+    """Write ``headlines.csv`` and ``report.md``.
 
     Parameters
     ----------
@@ -62,14 +61,12 @@ def write_report(
     environment : mapping
         Versions, system, commit.
     folder : Path, optional
-        Where the files go (default ``results_dir``); links in the report are relative to it, so it must have the
-        artefacts under the same names.
+        Where the files go (default ``results_dir``): :func:`write_claims` has been there. Links in the report are
+        relative to it, so it must have the artefacts under the same names.
     judged : bool
-        Whether claims are decided.
-    with_claims : bool
-        Whether their files are written; False: :func:`write_claims` was called before.
+        Whether the run was large enough for claims to be decided.
     alone : bool
-        Whether the report is about these experiments and nothing else: claims about others are left out.
+        Whether the report is about these experiments and nothing else.
     within : str
         Folder of the results in which the report is, if it is in one that holds artefacts too.
 
@@ -79,10 +76,6 @@ def write_report(
         The report.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    if alone or not judged:
-        tabulate(decide_about([e.name for e in experiments], results_dir) if judged else []).write(folder)
-    elif with_claims:
-        write_claims(results_dir, folder)
     entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
     found = headline(decided, entries)
@@ -103,9 +96,10 @@ def write_report(
     return path
 
 
-def write_claims(results_dir: Path, folder: Path) -> None:
-    """Decide all claims of the papers and write ``claims.csv`` and the files behind it."""
-    tabulate(decide_all(Evidence(results_dir))).write(folder)
+def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None) -> None:
+    """Decide the papers' claims, or those about some experiments, and write ``claims.csv`` and the files behind it."""
+    decided = decide_all(Evidence(results_dir)) if about is None else decide_about(about, results_dir)
+    tabulate(decided).write(folder)
 
 
 def in_order(entry: Entry) -> list[tuple[int, str]]:

@@ -12,15 +12,11 @@ from lpbench.reporting.figures import style
 from lpbench.reporting.paper import paper_of
 
 
-def write_streaming(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Write ``streaming.csv``; methods that were not measured this time keep their rows. Returns the whole table."""
-    path = folder / "streaming.csv"
+def write_streaming(table: pd.DataFrame, folder: Path) -> None:
+    """Write ``streaming.csv``."""
     folder.mkdir(parents=True, exist_ok=True)
-    if path.is_file():
-        known = pd.read_csv(path)
-        table = pd.concat([known[~known["method"].isin(table["method"])], table])
-    write_csv(table.round({"seconds": 2, "users_per_second": 0, "memory_mb": 1, "peak_mb": 1, "table_kb": 3}), path)
-    return table
+    digits = {"seconds": 2, "users_per_second": 0, "memory_mb": 1, "peak_mb": 1, "table_kb": 3}
+    write_csv(table.round(digits), folder / "streaming.csv")
 
 
 def draw_streaming(table: pd.DataFrame, folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_same_scores_are_not_written_again(run, folder):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("by", "written"), [(1e-15, False), (1e-9, True)])
+@pytest.mark.parametrize(("by", "written"), [(1e-15, False), (1e-8, False), (1e-6, True)])
 def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(run, folder, tmp_path, by, written):
     for name in NAMES:
         (tmp_path / name).mkdir(parents=True)

@@ -9,7 +9,7 @@ import pandas as pd
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.pages.audit import write_audit
 from lpbench.reporting.pages.site import write_pages
-from lpbench.reporting.report import write_report
+from lpbench.reporting.report import write_claims, write_report
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 
@@ -51,9 +51,11 @@ def write_site(results: Path) -> Path:
     write_audit(AUDIT, folder)
     experiments = [typed(e) for e in (figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a"))]
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
+    write_claims(results, folder)
     write_report(*content)
     write_pages(*content, CARDS)
     study = (*content[:-1], results)
+    write_claims(results, results)
     write_report(*study)
     write_pages(*study, CARDS, study="Two papers")
     return folder

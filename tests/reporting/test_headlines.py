@@ -57,7 +57,7 @@ def test_what_did_not_run_is_named(tmp_path):
     [found] = headlines([Entry(typed(body), tmp_path)])
     assert (found.paper, found.kind, found.unit) == ("lpct", "tables", "accuracy")
     assert "PSGD-N on email" in found.absent and {"taxi", "jobs"} <= set(found.absent)
-    assert str(found).startswith(f"half of {found.compared} of {found.cells} printed numbers are within ")
+    assert str(found).startswith(f"for half of {found.compared} of {found.cells} printed numbers ours is within ")
     assert found.cells == 348  # 363 cells less the printed dashes
 
 
@@ -86,7 +86,7 @@ def test_numbers_in_words(tmp_path):
         "configurations have no scores by replication).",
         "By status: 2 reproduced, 1 supported.",
         "",
-        "- LPCT, curves: half of 5 printed numbers are within 1.2 percentage points of accuracy.",
+        "- LPCT, curves: for half of 5 printed numbers ours is within 1.2 percentage points of accuracy.",
     ]
 
 

@@ -12,7 +12,7 @@ from lpbench.papers.lpct.dataset_sizes import read_sizes
 from lpbench.reporting.drawings import write_drawing
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.published import explain
-from lpbench.reporting.report import write_report
+from lpbench.reporting.report import write_claims, write_report
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 from tests.reporting.store import put
 
@@ -33,6 +33,7 @@ def folder(tmp_path_factory):
     slow = placeholder(table, "building", "krr[variant=text]", 2, "timeout", "over the time limit of 3 s")
     put(folder, table, pd.concat([scores, slow], ignore_index=True))
     experiments = [typed(e) for e in (figure, table, experiment("histoftree/table2"))]
+    write_claims(folder, folder)
     write_report(folder, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT)
     return folder, experiments
 
@@ -41,7 +42,7 @@ def test_report_is_one_screen(folder):
     text = (folder[0] / "report.md").read_text(encoding="utf-8")
     for part in (
         "2 of 3 experiments have results, 1 of them not in every cell.",
-        "Printed numbers beside ours: HistOfTree, tables: half of ",
+        "Printed numbers beside ours: HistOfTree, tables: for half of ",
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",
         "Not run: data not at hand: taxi; incomplete, stopped by the clock (run again): KRR, text on building.",
@@ -62,6 +63,7 @@ def test_claims_are_a_table_of_their_own(folder):
 
 def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
     results, experiments = folder
+    write_claims(results, tmp_path)
     path = write_report(results, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT, folder=tmp_path)
     assert path == tmp_path / "report.md"
     for name in ("report.md", "claims.csv"):
@@ -80,6 +82,7 @@ def test_what_was_not_run_as_registered_is_named_wherever_it_counts(folder, tmp_
     }
     (figure / "run.json").write_text(json.dumps(record), encoding="utf-8")
     content = (tmp_path / "run", experiments, [], ENVIRONMENT)
+    write_claims(tmp_path / "run", tmp_path / "run")
     report = write_report(*content).read_text(encoding="utf-8")
     assert "Not run as registered (what differs stands with each): histoftree/figure2c." in report
     claims = read_csv(tmp_path / "run" / "claims.csv").set_index("claim")
@@ -91,6 +94,7 @@ def test_what_was_not_run_as_registered_is_named_wherever_it_counts(folder, tmp_
 
 
 def test_report_without_any_result(tmp_path):
+    write_claims(tmp_path, tmp_path)
     text = write_report(tmp_path, [typed(experiment("histoftree/table1"))], [], {}).read_text(encoding="utf-8")
     assert "0 of 1 experiments have results" in text
 

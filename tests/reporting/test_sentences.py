@@ -10,7 +10,7 @@ import pytest
 
 from lpbench.paths import ROOT
 from lpbench.reporting.pages.site import write_pages
-from lpbench.reporting.report import write_report
+from lpbench.reporting.report import write_claims, write_report
 from scripts.write_readme_numbers import COMPARED, with_numbers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
@@ -118,6 +118,7 @@ def site(folder: Path, change: float) -> dict[str, _Text]:
     report.mkdir()
     experiments = [typed(body) for body, _, _ in runs]
     content = (folder, experiments, [], {"lpbench": "0", "versions": {}}, report)
+    write_claims(folder, report)
     write_report(*content)
     write_pages(*content, cards)
     names = ("index.html", "histoftree.html", "leaderboard.html")
