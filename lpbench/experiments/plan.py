@@ -235,7 +235,8 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
             wanted, missing = _block(
                 experiment.data_set(dataset).with_params(**({swept: value} if kind == "dataset" else {})),
                 Selector.parse(mask).with_params(**({swept: value} if kind == "mask" else {})),
-                methods[method],
+                # what is timed is one fit, not a share of a sweep
+                replace(methods[method], tuning_free=None) if experiment.kind == "timing" else methods[method],
                 group.grid,
                 computed,
                 experiment.replications,

@@ -135,6 +135,12 @@ def test_scaling_of_an_experiment_is_that_of_its_blocks_and_part_of_their_keys()
         plan_experiment(replace(rows, scaling="rest"))
 
 
+def test_what_is_timed_is_one_fit_and_not_a_share_of_a_sweep():
+    timed = [e for e in registry.experiments().values() if e.kind == "timing"]
+    assert len(timed) == 2
+    assert {entry.wanted.n_points for e in timed for entry in plan_experiment(e).entries} == {1}
+
+
 def test_single_cell_has_one_entry():
     assert len(cell().entries) == 1
 
