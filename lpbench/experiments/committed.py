@@ -85,7 +85,13 @@ def commit(artefacts: Sequence[Finished], folder: Path, paper: str, rule: str) -
     kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
     scored = {name: _but_for_rounding(there[name], table) for name, table in scored.items()}
     same = all(name in kept and kept[name]["config_hash"] == r["config_hash"] for name, r in records.items())
-    if same and all(_is_measured(table) or table is there[name] for name, table in scored.items()):
+    # seconds stay where they are of the same blocks, which code, data and plan determine
+    if same and all(
+        kept[name]["block_times"].keys() == records[name]["block_times"].keys()
+        if _is_measured(table)
+        else table is there[name]
+        for name, table in scored.items()
+    ):
         return False
     others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
     records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))

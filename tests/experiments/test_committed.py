@@ -98,3 +98,21 @@ def test_experiments_that_were_not_run_again_stay(run, tmp_path):
         committed.commit([Results(run).artefact(name)], tmp_path, "histoftree", "star")
     assert [a.name for a in map(Results(tmp_path).artefact, NAMES) if a.is_finished] == list(NAMES)
     assert all(Results(tmp_path).artefact(name).chosen is not None for name in NAMES)
+
+
+def test_seconds_are_written_again_where_other_blocks_were_measured(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(committed, "_is_measured", lambda table: True)
+    place = tmp_path / "run" / NAMES[0]
+    place.mkdir(parents=True)
+    for file in (CHOSEN, TABLE, "scores.parquet"):
+        (place / file).write_bytes((run / NAMES[0] / file).read_bytes())
+    record = json.loads((run / NAMES[0] / RECORD).read_text(encoding="utf-8"))
+    found = []
+    for key, factor in (("a", 1), ("a", 2), ("b", 3)):
+        frame = pd.read_parquet(run / NAMES[0] / CHOSEN)
+        frame.assign(value=frame["value"] * factor).to_parquet(place / CHOSEN, index=False)
+        (place / RECORD).write_text(json.dumps(record | {"block_times": {key: [1, 0.1, None]}}), encoding="utf-8")
+        found.append(
+            committed.commit([Results(tmp_path / "run").artefact(NAMES[0])], tmp_path / "kept", "histoftree", "star")
+        )
+    assert found == [True, False, True]
