@@ -8,8 +8,8 @@ DOCS         := $(VENV)/.docs
 
 EXPERIMENTS  ?= *
 PAPERS       := histoftree/* lpct/* label_dp/*
-# interpretations of the papers' tables and of Figure 7 that were tried: they run where they are named
-CAUSES       := histoftree/causes lpct/causes lpct/causes_tables
+# interpretations of the papers' tables and figures that were tried: they run where they are named
+CAUSES       := histoftree/causes histoftree/figure2a_cart lpct/causes lpct/causes_tables
 REPLICATIONS ?=
 RESULTS      ?= results
 SEED         ?=

@@ -55,9 +55,8 @@ def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
         yield _ends(_mask(line), line)
 
 
-def _neighbours(results: Evidence, method: str) -> Iterator[Instance]:
-    name = "histoftree/figure2a"
-    order = [*_by_mask(results, name, method), results.curve(name, "hist")]
+def _neighbours(results: Evidence, curves: list[Curve]) -> Iterator[Instance]:
+    order = [*curves, results.curve("histoftree/figure2a", "hist")]
     names = [*map(_mask, order[:-1]), "Hist"]
     for epsilon in _budgets(order[0]):
         for a, b, first, second in zip(order, order[1:], names, names[1:], strict=False):
@@ -68,13 +67,13 @@ def _neighbours(results: Evidence, method: str) -> Iterator[Instance]:
 @checks("H2", "neighbours", above())
 def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
     """At ε 1 to 8 each s* has a smaller error than the next (s* = 4: than Hist), on average over the pairs."""
-    yield from _neighbours(results, METHOD)
+    yield from _neighbours(results, _by_mask(results, "histoftree/figure2a"))
 
 
 @checks("H2", "neighbours, CART", above(), beside=OTHER_RULE)
 def more_public_features_are_better_under_cart(results: Evidence) -> Iterator[Instance]:
     """The same with CART in the place of max-edge."""
-    yield from _neighbours(results, "histoftree_cart")
+    yield from _neighbours(results, _by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
 
 
 @checks("H2", "LabelDT", above(), beside="its tree is grown on noisy labels")
