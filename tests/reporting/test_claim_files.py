@@ -24,7 +24,9 @@ from tests.reporting.fake import bare, experiment, scores_of
 from tests.reporting.store import put
 
 EXPERIMENTS = {
-    **dict.fromkeys([f"histoftree/{n}" for n in ("figure2a", "figure2b", "figure2c", "figure2d")], "mse"),
+    **dict.fromkeys(
+        [f"histoftree/{n}" for n in ("figure2a", "figure2a_cart", "figure2b", "figure2c", "figure2d")], "mse"
+    ),
     **dict.fromkeys([f"histoftree/{n}" for n in ("table1", "table2", "table3", "mechanism")], "mse"),
     **dict.fromkeys([f"lpct/figure{n}" for n in ("4a", "4b", "4c", "5a", "5b", "5c", "6a", "6b")], "accuracy"),
     **dict.fromkeys([f"lpct/figure{n}" for n in ("7a", "7c", "8", "9", "10")], "accuracy"),
