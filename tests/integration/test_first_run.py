@@ -90,7 +90,7 @@ def test_missing_data_come_first_and_the_mirror_that_is_not_there_is_named(tmp_p
     out = capsys.readouterr().out
     assert "not at hand" in out.splitlines()[0]
     assert f"LPBENCH_DATA_MIRROR={nowhere}: the folder does not exist" in out
-    assert "\n0 blocks" not in out and "with the missing data: 220 blocks" in out and "nothing can be run" in out
+    assert "\n0 blocks" not in out and "with the missing data: 200 blocks" in out and "nothing can be run" in out
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,9 @@ def test_a_changed_verdict_is_listed_once_and_what_was_not_judged_is_counted(tmp
     assert changed[["claim", "check", "ours_outcome", "ours_outcome_other"]].to_numpy().tolist() == [
         ["1", "b", "fails", "holds"]
     ]
-    assert said.startswith("1 of 3 checks have another outcome, 0 of 2 claims another status; 1 checks were not judged")
+    assert said.startswith(
+        "1 of 3 checks have another outcome, 0 of the 2 claims that have a verdict under both another status; 1 checks"
+    )
     sentence, heads, rows = changes_in_words(tmp_path)
     assert said in sentence and [len(row) for row in rows] == [len(heads)]
 
