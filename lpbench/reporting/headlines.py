@@ -134,11 +134,10 @@ def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.Da
     apart = distances(met, unit)
     distance = float((apart > 0).sum() if unit == "sizes" else apart.median()) if len(met) else float("nan")
     # whole data sets first
-    absent = [
-        text for _, text in sorted({pair: None for table in tables for pair in _absent(table)}, key=itemgetter(0))
-    ]
+    found = sorted(dict.fromkeys(pair for table in tables for pair in _absent(table)), key=itemgetter(0))
+    absent = tuple(text for _, text in found)
     low, high = _over_sets(apart, met["dataset"].map(bare_name)) if kind == "tables" else (np.nan, np.nan)
-    return Headline(paper, kind, unit, names, len(rows), len(met), distance, tuple(dict.fromkeys(absent)), low, high)
+    return Headline(paper, kind, unit, names, len(rows), len(met), distance, absent, low, high)
 
 
 def _over_sets(apart: pd.Series, datasets: pd.Series) -> tuple[float, float]:

@@ -18,6 +18,8 @@ from tests.reporting.site import write_site
     ("method", "title"),
     [
         ("histoftree_cart[n_grid_features=2]", "HistOfTree (CART), s = 2"),
+        ("histoftree_cart[n_grid_features=s*]", "HistOfTree (CART), s = s*"),
+        ("histoftree_max_edge[n_grid_features=s*]", "HistOfTree (ME), s = s*"),
         ("private_labels_regressor[learner=gaussian_process,randomizer=laplace]", "GP on Laplace noise"),
         ("private_labels_classifier[learner=ridge,randomizer=rr]", "Ridge on randomised response"),
         ("private_labels_classifier[learner=extra_trees,randomizer=two_stages]", "ExtraTrees on two-stage RR"),
