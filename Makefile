@@ -69,7 +69,7 @@ field: $(STAMP) ## Published randomizers with learners, compared; sealed results
 quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/runs
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick
 
-verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical|machines)
+verify: $(STAMP) ## Run a sample again (ALL=1: all) and compare with results/reproduced (LEVEL=bitwise|numeric|statistical)
 	$(BIN)/lpbench verify $(LEVEL) $(if $(filter-out *,$(EXPERIMENTS)),$(foreach e,$(EXPERIMENTS),'$(e)')) $(if $(WORKERS),--workers $(WORKERS)) $(if $(ALL),--all)
 
 # one process more than cores: some tests wait for what they started

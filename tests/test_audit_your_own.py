@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpbench.audit.black_box import Claim, power
+from lpbench.audit.black_box import Claim
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.paths import ROOT
 from lpbench.seeds import Streams
+from scripts.audits import power
 
 PAGE = ROOT / "docs" / "audit_your_own.md"
 #: Seconds of processor time that a command may take.

@@ -1,9 +1,8 @@
-"""The levels of reproduction, each run anew and compared with published results (``lpbench verify``).
+"""The levels of reproduction: run again and compared with published results (``lpbench verify``).
 
 - *bitwise*: same seed, same versions: every character of every ``summary.csv``.
 - *numeric*: same seed, other processors or versions: every number but for its last written digit.
 - *statistical*: another seed: every cell within its interval, and the verdicts on the papers' claims.
-- *conceptual*: other data: the order of the methods.
 """
 
 from __future__ import annotations
@@ -15,15 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.cli.conceptual import print_orders, with_datasets
-from lpbench.cli.rows import (
-    LAST_DIGIT,
-    OWN,
-    compare_lines,
-    compare_means,
-    line_of,
-    read_summary,
-)
+from lpbench.cli.rows import OWN, compare, read_summary
 from lpbench.cli.sampling import FOLDER, run_sample
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
@@ -35,62 +26,30 @@ from lpbench.reporting.other_seed import changes
 from lpbench.reporting.publish import publish
 from lpbench.selectors import parse_selector
 
-#: Largest relative difference of a number that a level allows.
-TOLERANCES = {"bitwise": 0.0, "numeric": LAST_DIGIT}
+#: Largest relative difference of a number (seven digits are written, the last may be rounded either way); None: by
+#: standard errors.
+TOLERANCES = {"bitwise": 0.0, "numeric": 1.5e-6, "statistical": None}
 #: Probability that any cell of a correct run with another seed is called different (Bonferroni over all cells).
 FALSE_ALARM = 1e-3
 #: Packages of the lock file that can change a number.
 DECISIVE = ("numpy", "scipy", "scikit-learn", "pandas")
-_SHOWN = 10
+#: Differences of an experiment that are printed.
+_MOST = 10
+
+#: Lines of an experiment's summary here, and as published.
+Sides = tuple[pd.DataFrame, pd.DataFrame]
 
 
-def verify(
-    level: str,
-    jobs: Sequence[Job],
-    results: Path,
-    runner: Runner,
-    against: Path,
-    datasets: Sequence[str] = (),
-    everything: bool = True,
-) -> int:
-    """Run experiments again, compare, print what holds.
+def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, everything: bool) -> int:
+    """Run experiments again, or a sample of their blocks, compare with what is published, print what holds.
 
-    Parameters
-    ----------
-    level : {"bitwise", "numeric", "statistical", "conceptual"}
-    jobs : sequence of Job
-        Drawings and timings among them are left out.
-    results : Path
-        Folder of the new results.
-    runner : Runner
-    against : Path
-        Published results: holds ``<experiment>/summary.csv``.
-    datasets : sequence of str
-        Of the conceptual level: in the place of those of the experiments.
-    everything : bool
-        Run all blocks instead of a sample; the conceptual level always does.
-
-    Returns
-    -------
-    int
-        Number of differences, and of blocks and artefacts that failed.
-
-    Raises
-    ------
-    ConfigurationError
-        An experiment cannot be compared; nothing was run.
+    Returns the number of differences, and of blocks and artefacts that failed.
     """
     jobs = [job for job in jobs if job.experiment.kind in ("table", "figure")]
     if not jobs:
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
-    names = [job.name for job in jobs]
-    for name in names:
-        read_summary(against, name)  # before hours of work that nothing can be compared with
-    if level == "conceptual":
-        moved = [with_datasets(job.experiment, datasets) for job in jobs]
-        result = run_jobs([Job(e, job.seed) for e, job in zip(moved, jobs, strict=True)], results, runner)
-        print_orders(names, results, against)
-        return _failures(result)
+    for job in jobs:
+        read_summary(against, job.name)  # before hours of work that nothing can be compared with
     if not everything:
         for job in [job for job in jobs if not job.plan.blocks]:
             print(f"{job.name}: not compared, none of its data are at hand")
@@ -100,51 +59,58 @@ def verify(
     problems = _failures(result)
     if level == "statistical":
         if everything:
-            publish(results, names)
-        return problems + _statistical(tables, results, against)
-    return problems + _the_same(level, tables, results if everything else None, against)
+            publish(results, [job.name for job in jobs])
+        problems += _print_differences(level, tables)
+        _print_verdicts(results, against)
+        return problems
+    for line in (others := other_versions()):
+        print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
+    whole = everything and level == "bitwise"
+    different = _print_differences(level, tables, (results, against) if whole else None)
+    if different:
+        print("no promise is broken: the versions differ" if others else f"the promise of the {level} level is broken")
+    return problems + different
 
 
-def _sides(job: Job, results: Path, against: Path, everything: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
     """Lines of both sides that can be compared: of data at hand; of a sample, what a line has from its own scores."""
     here = results if everything else results / FOLDER
     ours, theirs = (read_summary(folder, job.name) for folder in (here, against))
     if not everything:
         return ours[OWN], theirs.loc[theirs.index.isin(ours.index), OWN]
-    ours, theirs = (side[[_name(d) not in job.plan.missing for d in _datasets(side)]] for side in (ours, theirs))
-    return ours, theirs
+
+    def at_hand(side: pd.DataFrame) -> pd.DataFrame:
+        datasets = side.index.get_level_values("dataset")
+        return side[[parse_selector(dataset)[0] not in job.plan.missing for dataset in datasets]]
+
+    return at_hand(ours), at_hand(theirs)
 
 
-def _datasets(side: pd.DataFrame) -> list[str]:
-    return list(side.index.get_level_values("dataset"))
-
-
-def _name(selector: str) -> str:
-    return parse_selector(selector)[0]
-
-
-def _the_same(
-    level: str, tables: dict[str, tuple[pd.DataFrame, pd.DataFrame]], results: Path | None, against: Path
-) -> int:
+def _print_differences(level: str, tables: dict[str, Sides], folders: tuple[Path, Path] | None = None) -> int:
     """Print the lines that differ, and of whole artefacts the other tables that do; returns their number."""
-    problems, others = 0, other_versions()
-    for line in others:
-        print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
-    for name, (ours, theirs) in tables.items():
-        differences = compare_lines(ours, theirs, TOLERANCES[level])
-        derived = _other_tables(name, results, against) if results and level == "bitwise" else []
-        problems += len(differences) + len(derived)
-        if not differences:
-            print(f"{name}: {'identical' if level == 'bitwise' else 'the same numbers'}, {len(ours)} lines")
-        else:
-            most = max(d.size for d in differences)
-            by = "not in numbers alone" if most == float("inf") else f"by at most {most:.1e} of a value"
-            print(f"{name}: {len(differences)} of {len(theirs)} lines differ, {by}")
-        for difference in [*differences[:_SHOWN], *derived]:
-            print(f"  {difference}")
-    if problems:
-        print("no promise is broken: the versions differ" if others else f"the promise of the {level} level is broken")
+    compared = {name: compare(*sides, TOLERANCES[level]) for name, sides in tables.items()}
+    limit = FALSE_ALARM / max(sum(map(len, compared.values())), 1)
+    problems = 0
+    for name, found in compared.items():
+        different = found[found["p"] < limit]
+        derived = _other_tables(name, *folders) if folders else []
+        print(f"{name}: {_in_words(level, tables[name], found, different)}")
+        for line in [*(different["line"] + ": " + different["change"]).head(_MOST), *derived]:
+            print(f"  {line}")
+        problems += len(different) + len(derived)
     return problems
+
+
+def _in_words(level: str, sides: Sides, found: pd.DataFrame, different: pd.DataFrame) -> str:
+    if level == "statistical":
+        inside = (found["p"] >= 0.05).mean()
+        return f"{len(found)} cells, {inside:.1%} within the 95 % interval, {len(different)} different"
+    ours, theirs = map(len, sides)
+    if different.empty:
+        return f"{'identical' if level == 'bitwise' else 'the same numbers'}, {ours} lines"
+    most = different["size"].max()
+    by = "not in numbers alone" if most == float("inf") else f"by at most {most:.1e} of a value"
+    return f"{len(different)} of {theirs} lines differ, {by}"
 
 
 def _other_tables(name: str, results: Path, against: Path) -> list[str]:
@@ -176,20 +142,11 @@ def _failures(result: Result) -> int:
     return len(result.run.failed) + len(result.problems)
 
 
-def _statistical(tables: dict[str, tuple[pd.DataFrame, pd.DataFrame]], results: Path, against: Path) -> int:
-    problems = 0
-    cells = pd.concat([compare_means(*sides).assign(experiment=name) for name, sides in tables.items()])
-    limit = FALSE_ALARM / max(len(cells), 1)
-    for name, part in cells.groupby("experiment", sort=False):
-        inside, outside = (part["p"] >= 0.05).mean(), part[part["p"] < limit]
-        print(f"{name!s}: {len(part)} cells, {inside:.1%} within the 95 % interval, {len(outside)} different")
-        for key, new, old, z in outside[["ours", "theirs", "z"]].head(_SHOWN).itertuples():
-            print(f"  {line_of(key)}: {new:.6g} for {old:.6g}, {z:+.1f} standard errors")
-        problems += len(outside)
+def _print_verdicts(results: Path, against: Path) -> None:
+    """Print the verdicts on claims that change with the seed."""
     for path in [*results.glob("claims.csv"), *results.glob("*/claims.csv")]:
         if (theirs := against / path.relative_to(results)).is_file():
             found, said = changes(theirs, path)
             print(f"claims: {said}")
             for row in found.itertuples():
                 print(f"  {row.claim}, {row.check}: {row.ours_outcome_other}, published: {row.ours_outcome}")
-    return problems

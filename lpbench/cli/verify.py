@@ -15,24 +15,19 @@ from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
 from lpbench.paths import ROOT, results_folder
 
-LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines", "submission")
+LEVELS = ("bitwise", "numeric", "statistical", "submission")
 
 
 @click.command(
     epilog="bitwise: same seed, every digit. numeric: but for the last written digit. "
     "statistical: other seed, every cell within its interval. "
-    "conceptual: your data (--dataset), the order of the methods. "
-    "machines: every method as on other processors. submission: a random part of its scores, isolated. "
+    "submission: a random part of its scores, isolated. "
     "See docs/reproduction.md.",
 )
 @click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
 @naming.argument()
-@click.option(
-    "--dataset", "datasets", multiple=True, type=options.NameOf("dataset"), metavar="NAME",
-    help="conceptual: instead of the paper's; repeat for more.",
-)  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All blocks, not a sample of each method and experiment.")
-@options.count("--replications", "statistical, conceptual: not the paper's number.")
+@options.count("--replications", "statistical: not the paper's number.")
 @options.seed(f"Not of bitwise, numeric.  [default: {SEED + 1}]", default=None)
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option(
@@ -44,7 +39,6 @@ LEVELS = ("bitwise", "numeric", "statistical", "conceptual", "machines", "submis
 def command(
     level: str,
     experiments: Sequence[str],
-    datasets: Sequence[str],
     everything: bool,
     replications: int | None,
     seed: int | None,
@@ -58,16 +52,7 @@ def command(
     EXPERIMENT is a name or a pattern (default: all whose data are at hand); of level submission, a folder.
     """
     if level == "submission":
-        return _submissions(experiments, minutes, everything, seed, (datasets, replications, workers, results))
-    if level == "machines":
-        return _machines(results, experiments, datasets, everything, replications, seed, workers)
-    if level == "conceptual" and not datasets:
-        named = " ".join(experiments) or "EXPERIMENT"
-        raise ConfigurationError(f"option --dataset is missing: write lpbench verify conceptual {named} --dataset NAME")
-    if level != "conceptual" and datasets:
-        raise ConfigurationError(
-            f"--dataset {datasets[0]}: {level} compares on the published data; leave the option out"
-        )
+        return _submissions(experiments, minutes, everything, seed, (replications, workers, results))
     same_seed = level in ("bitwise", "numeric")
     if same_seed and not (seed in (None, SEED) and replications is None):
         raise ConfigurationError(
@@ -75,8 +60,6 @@ def command(
         )
     if level == "statistical" and seed == SEED:
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
-    if level == "conceptual" and not experiments:
-        raise ConfigurationError("name an experiment whose methods are to be compared: histoftree/table1, say")
     from lpbench.cli import levels
     from lpbench.experiments.job import job_of
     from lpbench.experiments.results import Artefact
@@ -87,21 +70,10 @@ def command(
     results = results or (results_folder() / "verify" / level).resolve()
     seed = SEED if same_seed else SEED + 1 if seed is None else seed
     jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
-    problems = levels.verify(level, jobs, results, Runner(workers=workers), against, datasets, everything)
+    problems = levels.verify(level, jobs, results, Runner(workers=workers), against, everything)
     of = f" for {naming.counted(len(jobs))}" if len(jobs) > 1 else ""
     print(f"{level}: " + (f"holds{of}" if not problems else f"does not hold{of} ({problems} differences)"))
     return int(problems > 0)
-
-
-def _machines(results: Path | None, *options: object) -> int:
-    """Run the level that compares the methods with themselves."""
-    if any(options):
-        raise ConfigurationError("machines tries every method on small data: leave out all but --results")
-    from lpbench.cli import machines
-
-    broken = machines.verify(results or (results_folder() / "verify" / "machines").resolve())
-    print("machines: " + ("every promise holds" if not broken else f"{broken} promises are broken"))
-    return int(broken > 0)
 
 
 def _submissions(

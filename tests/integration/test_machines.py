@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpbench.cli import machines
-from lpbench.cli.main import main
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
+from scripts import machines
 
 #: Methods that were not stable once, on data without a download.
 SOME = ["residual_gp", "calibrated_score", "psgd_neural"]
@@ -48,10 +47,6 @@ def test_no_promise_is_weaker_without_a_reason_and_the_page_lists_them():
     assert machines.promises() in (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
 
 
-def test_every_registered_method_is_tried_once():
-    assert machines.tried_methods() == catalogue.method_names()
-
-
 def test_a_method_that_reads_a_public_sample_is_tried_where_there_is_one():
     for method in catalogue.methods().values():
         described = (describe(*machines._parts(name)) for name in machines.tried_on(method))
@@ -59,12 +54,6 @@ def test_a_method_that_reads_a_public_sample_is_tried_where_there_is_one():
         assert shapes and (not method.estimator_class.uses_public or all(s.n_public for s in shapes)), method.name
 
 
-@pytest.mark.parametrize("argv", [["lpct/table2"], ["--all"], ["--seed", "3"], ["--workers", "1"]])
-def test_the_level_takes_no_choice(argv, capsys):
-    assert main(["verify", "machines", *argv]) == 2
-    assert "leave out all but --results" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_every_method_on_every_machine(tmp_path, capsys):
-    assert main(["verify", "machines", "--results", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert machines.main([str(tmp_path)]) == 0, capsys.readouterr().out

@@ -68,14 +68,6 @@ def without_data(tmp_path, monkeypatch):
             "(`lpbench track --help` shows how)",
         ),
         (
-            "verify conceptual",
-            "option --dataset is missing: write lpbench verify conceptual EXPERIMENT --dataset NAME",
-        ),
-        (
-            "verify conceptual histoftree/table1",
-            "option --dataset is missing: write lpbench verify conceptual histoftree/table1 --dataset NAME",
-        ),
-        (
             "explain abalone krr 2 --results nowhere",
             "no stored result for dataset=abalone method=krr epsilon=2 in HERE/nowhere; "
             "run it: lpbench dataset=abalone method=krr epsilon=2",

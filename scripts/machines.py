@@ -2,6 +2,7 @@
 
 OpenBLAS, numpy and the C library choose their instructions when they are loaded, by what the processor has, and each
 can be told to choose as for an older one. What differs between two machines of one architecture is that choice.
+``python -m scripts.machines [FOLDER]`` compares all methods, and exits with 1 where a method's promise is broken.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from lpbench.experiments.method import Method, import_object
 from lpbench.experiments.plan import Block, plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
+from lpbench.paths import ROOT, results_folder
 from lpbench.selectors import parse_selector
 
 #: Task -> data sets on which the methods are tried: first those without a download, then some with many ties.
@@ -47,38 +49,20 @@ NUMERIC = 1e-9
 
 @dataclass(frozen=True)
 class Machine:
-    """Instructions that the libraries are told to use.
-
-    Attributes
-    ----------
-    name : str
-    environment : mapping of str to str
-        Variables that are set before the libraries are loaded.
-    """
+    """Instructions that the libraries are told to use."""
 
     name: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)  # set before the libraries are loaded
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Scores of one block on one machine beside those on this one.
-
-    Attributes
-    ----------
-    machine : str
-    workers : int
-    block : Block
-    scores : int
-    largest : float
-        Largest relative difference; inf where only one side has a score.
-    """
+    """Scores of one block on one machine beside those on this one."""
 
     machine: str
     workers: int
     block: Block
-    scores: int
-    largest: float
+    largest: float  # largest relative difference of a score; inf where only one side has it
 
     @property
     def kept(self) -> bool:
@@ -126,11 +110,6 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
     )
 
 
-def tried_methods() -> list[str]:
-    """Every registered method."""
-    return list(catalogue.methods())
-
-
 def tried_on(method: Method) -> tuple[str, ...]:
     """Data sets on which a method is tried."""
     return (WITH_PUBLIC if method.estimator_class.uses_public else DATASETS)[method.task]
@@ -148,22 +127,11 @@ def compare(
     workers: Sequence[int] = WORKERS,
     datasets: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Comparison]:
-    """Run the methods on every machine, each in a process of its own, and compare with this one.
+    """Run methods (default: all) on every machine, each in a process of its own, and compare with this one.
 
-    Parameters
-    ----------
-    results : Path
-        Each machine keeps its scores in a folder in it; finished ones are not computed again.
-    methods : sequence of str, optional
-        Selectors (default: :func:`tried_methods`).
-    tried : sequence of Machine, optional
-        Default: :func:`machines`.
-    workers : sequence of int
-        Each machine is tried with so many workers.
-    datasets : mapping of str to sequence of str, optional
-        By task (default: :data:`DATASETS`).
+    Each machine keeps its scores in a folder in ``results``; finished ones are not computed again.
     """
-    methods = list(methods or tried_methods())
+    methods = list(methods or catalogue.methods())
     blocks = plan_experiment(smallest(methods, datasets)).blocks
     here = Machine("this machine")
     _run(here, results, workers[0], methods, datasets)
@@ -174,7 +142,7 @@ def compare(
             _run(machine, results, count, methods, datasets)
             for block in blocks:
                 sides = [_scores(m, results, n, block) for m, n in ((here, workers[0]), (machine, count))]
-                yield Comparison(machine.name, count, block, sides[0].size, _largest(*sides))
+                yield Comparison(machine.name, count, block, _largest(*sides))
 
 
 def _folder(machine: Machine, results: Path, workers: int) -> Path:
@@ -185,8 +153,8 @@ def _run(
     machine: Machine, results: Path, workers: int, methods: list[str], datasets: Mapping[str, Sequence[str]] | None
 ) -> None:
     request = json.dumps([str(_folder(machine, results, workers)), workers, methods, datasets])
-    command = [sys.executable, "-W", "ignore", "-m", "lpbench.cli.machines", request]
-    done = subprocess.run(command, env={**os.environ, **machine.environment}, capture_output=True, text=True)
+    command = [sys.executable, "-W", "ignore", "-m", "scripts.machines", "--run", request]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **machine.environment}, capture_output=True, text=True)
     if done.returncode:
         raise StoreError(
             f"the methods could not be run as on {machine.name} (exit code {done.returncode}): {done.stderr[-500:]}"
@@ -207,7 +175,7 @@ def _largest(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def verify(results: Path) -> int:
-    """Print what each machine was found to change; returns the number of broken promises."""
+    """Print what each machine changes; returns the number of broken promises."""
     tried = machines()
     if not tried:
         print("note: this processor cannot stand for others (x86-64 with AVX2 is needed); only workers are compared")
@@ -224,13 +192,14 @@ def verify(results: Path) -> int:
         for comparison in [c for c in found if not c.kept]:
             print(f"  {comparison}")
             broken += 1
+    print("machines: " + ("every promise holds" if not broken else f"{broken} promises are broken"))
     return broken
 
 
 def promises() -> str:
     """Table of the methods that do not promise the same bits, and why, in Markdown (docs/reproduction.md)."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(tried_methods()):
+    for name in sorted(catalogue.methods()):
         method = catalogue.method(name)
         if promise(method.estimator):
             sets = ", ".join(parse_selector(d)[0] for d in tried_on(method))
@@ -240,8 +209,8 @@ def promises() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(request: str) -> int:
-    """Run the methods in this process, as :func:`compare` asks for in the process that it starts."""
+def run_here(request: str) -> int:
+    """Run the methods in this process, which :func:`compare` started."""
     folder, workers, methods, datasets = json.loads(request)
     blocks = plan_experiment(smallest(methods, datasets)).blocks
     backend = "serial" if workers == 1 else "loky"
@@ -251,5 +220,13 @@ def main(request: str) -> int:
     return int(bool(report.failed))
 
 
+def main(argv: Sequence[str]) -> int:
+    """Run what another process asks for, or compare all methods on all machines."""
+    if argv[:1] == ["--run"]:
+        return run_here(argv[1])
+    folder = Path(argv[0]).resolve() if argv else results_folder() / "verify" / "machines"
+    return int(verify(folder) > 0)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))
