@@ -136,7 +136,7 @@ def test_no_room_reads_private_members_of_another():
 
 def test_private_members_of_another_room_are_found():
     users = "class Users:\n    def __init__(self):\n        self._records = []\n        self._n = len(self._records)\n"
-    reads = "def learn(users):\n    return users._records, getattr(users, '_n'), users.shown\n"
+    reads = "def learn(users):\n    return users._records, getattr(users, '_n'), users.public_features\n"
     own = "class Model:\n    def learn(self, other):\n        return self._records, other._kept\n    _kept = 1\n"
     texts = {"users.py": ("privacy", users), "model.py": ("estimators", reads), "own.py": ("estimators", own)}
     assert foreign_members(texts) == {"model.py": ["users._records", "getattr(users, '_n')"]}

@@ -1,4 +1,4 @@
-"""Privacy audit: of whole methods by what passes their users' door, and of anybody's code by sampling it."""
+"""Privacy audit: of whole methods by what their users answer, and of anybody's code by sampling it."""
 
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
 from lpbench.audit.randomizers import ExactLoss, Message, Randomizer, exact_loss

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbench.audit.losses import message_losses
 from lpbench.audit.recording import Asked, Recording
-from lpbench.audit.worlds import planted
+from lpbench.audit.samples import planted
 from lpbench.privacy import Guarantee, Records, Release
 from lpbench.privacy.device import question_of
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from lpbench.audit.randomizers import Message, Randomizer, message, repeat
 from lpbench.audit.recorded import randomizer_of
-from lpbench.audit.worlds import N
+from lpbench.audit.samples import N
 from lpbench.estimators import KRR, LPCT, PGLM
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
 from lpbench.estimators.privatised_labels.numbers import levels_channel

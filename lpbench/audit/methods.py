@@ -1,4 +1,4 @@
-"""Audit of a whole method by what passes its users' door: sealed, account, rows, law. It knows no method.
+"""Audit of a whole method by what its users answer: sealed, account, rows, law. It knows no method.
 
 The same four checks serve a registered method, a user's own and a mutant of either.
 """
@@ -18,7 +18,7 @@ from lpbench.audit import laws
 from lpbench.audit.accounting import wrong_account
 from lpbench.audit.recording import Asked, Recording, SealedUsers
 from lpbench.audit.rows import broken_rows
-from lpbench.audit.worlds import CHANGES, Y_RANGE, World, world_for
+from lpbench.audit.samples import CHANGES, Y_RANGE, AuditSample, audit_sample
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator, Task
 from lpbench.privacy import Users
@@ -37,8 +37,8 @@ BUDGETS = (1.0, 4.0, 0.05)
 #: Seeds of the users and of the curator: a method cannot know the users' noise.
 _USERS_SEED, _CURATOR_SEED = 20240501, 7
 
-#: What puts a method's users together: (world, seed of the users) -> users and the recording of what passes.
-Door = Callable[[World, int, Recording], Users]
+#: What puts a method's users together: (sample, seed of the users) -> users and the recording of what passes.
+MakeUsers = Callable[[AuditSample, int, Recording], Users]
 
 
 @dataclass(frozen=True)
@@ -59,23 +59,23 @@ class Complaint:
         return f"{self.check}: {self.what}"
 
 
-def sealed_door(world: World, seed: int, recording: Recording) -> SealedUsers:
-    """Users of a world behind a door that records what passes."""
-    return SealedUsers(world.users(seed), world.records, recording)
+def sealed_users(sample: AuditSample, seed: int, recording: Recording) -> SealedUsers:
+    """Users of a sample who record every answer."""
+    return SealedUsers(sample.users(seed), sample.records, recording)
 
 
-def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, World]]:
-    """Models and worlds in which a method is audited: budgets, masks, three classes."""
+def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, AuditSample]]:
+    """Models and samples in which a method is audited: budgets, masks, three classes."""
     first, *others = budgets
-    yield _prepared(model, first), world_for(model)
+    yield _prepared(model, first), audit_sample(model)
     for epsilon in others:
-        yield _prepared(model, epsilon), world_for(model)
+        yield _prepared(model, epsilon), audit_sample(model)
     if model.protects == "mask":
-        yield _prepared(model, first), world_for(model, "all")
+        yield _prepared(model, first), audit_sample(model, "all")
         if model.uses_mask:
-            yield _prepared(model, first), world_for(model, "none")
+            yield _prepared(model, first), audit_sample(model, "none")
     if is_classifier(model) and model.__sklearn_tags__().classifier_tags.multi_class:
-        yield _prepared(model, first), world_for(model, n_classes=3)
+        yield _prepared(model, first), audit_sample(model, n_classes=3)
 
 
 def _prepared(model: LocalEstimator, epsilon: float) -> LocalEstimator:
@@ -89,28 +89,30 @@ def _prepared(model: LocalEstimator, epsilon: float) -> LocalEstimator:
 
 
 def complaints(
-    model: LocalEstimator, budgets: Sequence[float] = BUDGETS, door: Door = sealed_door
+    model: LocalEstimator, budgets: Sequence[float] = BUDGETS, make_users: MakeUsers = sealed_users
 ) -> Iterator[Complaint]:
     """Audit a method at every setting of :func:`settings`; yields nothing if it keeps its promise."""
     yield from _overridden(model)
-    for own, world in settings(model, budgets):
-        yield from complaints_in(own, world, door)
+    for own, sample in settings(model, budgets):
+        yield from complaints_in(own, sample, make_users)
 
 
-def complaints_in(model: LocalEstimator, world: World, door: Door = sealed_door) -> Iterator[Complaint]:
-    """Audit a method in one world."""
+def complaints_in(
+    model: LocalEstimator, sample: AuditSample, make_users: MakeUsers = sealed_users
+) -> Iterator[Complaint]:
+    """Audit a method in one sample."""
     recording = Recording()
     try:
-        fitted, users = _learned(model, world, door, recording)
+        fitted, users = _learned(model, sample, make_users, recording)
     except Exception as error:
         found = [] if isinstance(error, PrivacyError) else list(_broken_laws(recording))
         yield from found
         if not found:
             yield Complaint("sealed", str(error) if isinstance(error, LpbenchError) else f"it fails: {error!r}")
         return
-    n_classes = 0 if world.classes is None else world.classes.size
-    y_range = Y_RANGE if world.classes is None else None
-    for what in wrong_account(recording, users.spent, len(world.records), y_range, n_classes):
+    n_classes = 0 if sample.classes is None else sample.classes.size
+    y_range = Y_RANGE if sample.classes is None else None
+    for what in wrong_account(recording, users.spent, len(sample.records), y_range, n_classes):
         yield Complaint("account", what)
     if model.uses_epsilon and not model.exceeds_budget and users.spent.epsilon > model.epsilon * (1.0 + 1e-9):
         yield Complaint("account", f"a user spent {users.spent.epsilon:.9g} of a budget of {model.epsilon:.9g}")
@@ -122,7 +124,7 @@ def complaints_in(model: LocalEstimator, world: World, door: Door = sealed_door)
         for what in broken_rows(entry, y_range, n_classes):
             yield Complaint("rows", what)
     yield from _broken_laws(recording)
-    yield from _sealed(model, fitted, world, door, recording)
+    yield from _sealed(model, fitted, sample, make_users, recording)
 
 
 def _broken_laws(recording: Recording) -> Iterator[Complaint]:
@@ -142,8 +144,10 @@ def findings(recording: Recording, seed: int = 0) -> Iterator[laws.Finding]:
         yield finding
 
 
-def _learned(model: LocalEstimator, world: World, door: Door, recording: Recording) -> tuple[LocalEstimator, Users]:
-    users = door(world, _USERS_SEED, recording)
+def _learned(
+    model: LocalEstimator, sample: AuditSample, make_users: MakeUsers, recording: Recording
+) -> tuple[LocalEstimator, Users]:
+    users = make_users(sample, _USERS_SEED, recording)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return clone(model).learn_from(users), users
@@ -157,7 +161,7 @@ def _overridden(model: LocalEstimator) -> Iterator[Complaint]:
 
 
 def _sealed(
-    model: LocalEstimator, fitted: LocalEstimator, world: World, door: Door, recording: Recording
+    model: LocalEstimator, fitted: LocalEstimator, sample: AuditSample, make_users: MakeUsers, recording: Recording
 ) -> Iterator[Complaint]:
     """Whether anything but the reports decides what is learned, and whether the model holds a record."""
     try:
@@ -165,25 +169,25 @@ def _sealed(
     except LpbenchError as error:
         yield Complaint("sealed", str(error))
         return
-    if _holds(content, world):
+    if _holds(content, sample):
         yield Complaint("sealed", "the fitted model holds a private label or feature")
-    expected, asked = _outcome(fitted, world), recording.questions()
+    expected, asked = _outcome(fitted, sample), recording.questions()
     for change in CHANGES:
         other = Recording(replayed=recording)
         try:
-            twin, _ = _learned(model, world.changed(change), door, other)
-            same = other.questions() == asked and np.array_equal(_outcome(twin, world), expected)
+            twin, _ = _learned(model, sample.changed(change), make_users, other)
+            same = other.questions() == asked and np.array_equal(_outcome(twin, sample), expected)
         except LpbenchError as error:
             yield Complaint("sealed", str(error))
             return
         if not same:
             yield Complaint("sealed", f"the same reports and other private values ({change}) give another model")
             return
-    yield from _sealed_sweep(model, world, door)
+    yield from _sealed_sweep(model, sample, make_users)
 
 
-def _sealed_sweep(model: LocalEstimator, world: World, door: Door) -> Iterator[Complaint]:
-    """Whether a sweep sees anything but what passes the door."""
+def _sealed_sweep(model: LocalEstimator, sample: AuditSample, make_users: MakeUsers) -> Iterator[Complaint]:
+    """Whether a sweep sees anything but what users answer."""
     scored: list[np.ndarray] = []
 
     def score(predictions: np.ndarray) -> np.ndarray:
@@ -191,17 +195,17 @@ def _sealed_sweep(model: LocalEstimator, world: World, door: Door) -> Iterator[C
         return np.zeros(np.shape(predictions)[:-1])
 
     def counts(cells: np.ndarray, n_cells: int) -> np.ndarray:
-        table = np.zeros((1 if world.classes is None else world.classes.size, n_cells))
+        table = np.zeros((1 if sample.classes is None else sample.classes.size, n_cells))
         table[0] = np.bincount(cells[cells >= 0], minlength=n_cells)
         return table
 
-    metric = "mse" if world.classes is None else "accuracy"
+    metric = "mse" if sample.classes is None else "accuracy"
     streams = Streams(_CURATOR_SEED)
     first, second = Recording(), Recording()
     results = []
-    for recording, own in ((first, world), (second, world.changed("permuted"))):
+    for recording, own in ((first, sample), (second, sample.changed("permuted"))):
         second.replayed = first
-        task = Task(door(own, _USERS_SEED, recording), own.X_test, streams, score, counts, metric)  # type: ignore[arg-type]
+        task = Task(make_users(own, _USERS_SEED, recording), own.X_test, streams, score, counts, metric)  # type: ignore[arg-type]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -215,16 +219,16 @@ def _sealed_sweep(model: LocalEstimator, world: World, door: Door) -> Iterator[C
         yield Complaint("sealed", "with the same reports and other private values a sweep scores otherwise")
 
 
-def _outcome(fitted: LocalEstimator, world: World) -> np.ndarray:
+def _outcome(fitted: LocalEstimator, sample: AuditSample) -> np.ndarray:
     predictions = fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.predict
-    return np.asarray(predictions(world.X_test), dtype=float)
+    return np.asarray(predictions(sample.X_test), dtype=float)
 
 
-def _holds(content: bytes, world: World) -> bool:
+def _holds(content: bytes, sample: AuditSample) -> bool:
     """Whether the bytes of a private number occur in a pickle; numbers of few digits may occur by chance."""
-    records = world.records
+    records = sample.records
     protected = records.X if records.mask is None else records.X[records.mask]
-    labels = records.y if world.classes is None else np.empty(0)
+    labels = records.y if sample.classes is None else np.empty(0)
     numbers = np.concatenate([np.ravel(protected), labels])
     odd = numbers[np.abs(np.round(numbers, 9) - numbers) > 0]
     return any(number.tobytes() in content for number in odd[:400])

@@ -1,4 +1,4 @@
-"""Mutants: transformations at the door that break one promise of any method, each of which the audit must catch.
+"""Mutants: changes of what users answer that break one promise of any method; the audit must catch each.
 
 A mutant stands between the method and the sealed users. It exchanges the device for one that misbehaves, or asks for
 more than the method says. No method is named here.
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.methods import Complaint, complaints_in, sealed_door, settings
+from lpbench.audit.methods import Complaint, complaints_in, sealed_users, settings
 from lpbench.audit.recording import Recording, SealedUsers
-from lpbench.audit.worlds import World
+from lpbench.audit.samples import AuditSample
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Release, Users
 from lpbench.privacy.device import question_of
@@ -261,7 +261,7 @@ DEVICES: Mapping[str, type[Corrupted]] = {
 
 
 class _Door(SealedUsers):
-    """A sealed door at which one thing goes wrong."""
+    """Sealed users whose answers go wrong in one way."""
 
     mutant = ""
 
@@ -301,19 +301,19 @@ class _Nudged(Corrupted):
     purpose = property(lambda self: self.inner.purpose)  # type: ignore[assignment]
 
 
-#: Everything that goes wrong at the door itself.
+#: Everything that goes wrong in the users themselves.
 DOORS = ("asked_again", "records_revealed", "randomness_used_twice", "guarantee_lowered")
 MUTANTS = (*DEVICES, *DOORS)
 
 
-def mutated_door(mutant: str) -> Callable[[World, int, Recording], Users]:
-    """Return a door for :func:`~lpbench.audit.methods.complaints` at which a mutant is at work."""
+def mutated_users(mutant: str) -> Callable[[AuditSample, int, Recording], Users]:
+    """Return users for :func:`~lpbench.audit.methods.complaints` with which a mutant is at work."""
     kind = type(f"Door_{mutant}", (_Door,), {"mutant": mutant})
 
-    def door(world: World, seed: int, recording: Recording) -> Users:
-        return kind(world.users(seed), world.records, recording)
+    def mutated(sample: AuditSample, seed: int, recording: Recording) -> Users:
+        return kind(sample.users(seed), sample.records, recording)
 
-    return door
+    return mutated
 
 
 @dataclass(frozen=True)
@@ -335,8 +335,8 @@ def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUT
 
 def _caught_by(model: LocalEstimator, mutant: str) -> str:
     """The first check that complains of a mutant; empty if none does."""
-    for own, world in settings(model):
-        for complaint in complaints_in(own, world, mutated_door(mutant)):
+    for own, sample in settings(model):
+        for complaint in complaints_in(own, sample, mutated_users(mutant)):
             return complaint.check
     return ""
 
@@ -344,10 +344,9 @@ def _caught_by(model: LocalEstimator, mutant: str) -> str:
 def _not_applicable(model: LocalEstimator) -> dict[str, str]:
     """Why mutants cannot be made of a method, by mutant."""
     recording = Recording()
-    own, world = next(settings(model))
+    own, sample = next(settings(model))
     try:
-        door = sealed_door(world, 1, recording)
-        own.learn_from(door)
+        own.learn_from(sealed_users(sample, 1, recording))
     except Exception as error:
         return dict.fromkeys(MUTANTS, f"the method itself fails: {error}")
     if recording.revealed:
@@ -361,4 +360,4 @@ def _not_applicable(model: LocalEstimator) -> dict[str, str]:
     return {}
 
 
-__all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_rows", "mutated_door"]
+__all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_rows", "mutated_users"]

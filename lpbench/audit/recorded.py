@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.audit.accounting import neighbours, paid_answers
-from lpbench.audit.methods import sealed_door, settings
+from lpbench.audit.methods import sealed_users, settings
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.recording import Asked, Recording
-from lpbench.audit.worlds import Y_RANGE, World, planted
+from lpbench.audit.samples import Y_RANGE, AuditSample, planted
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import Guarantee, Records
 from lpbench.privacy.device import question_of
@@ -40,15 +40,15 @@ class RecordedRun:
 
 
 def randomizer_of(model: LocalEstimator, epsilon: float) -> Randomizer:
-    """Return everything that one user sends to an estimator in a small world, given what the others have sent."""
+    """Return everything that one user sends to an estimator in a small sample, given what the others have sent."""
     return recorded_run(model, epsilon).randomizer
 
 
 def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
-    """Run a method behind a sealed door and read the record."""
-    own, world = next(settings(model, (epsilon,)))
+    """Run a method with sealed users and read the record."""
+    own, sample = next(settings(model, (epsilon,)))
     recording = Recording()
-    users = sealed_door(world, 1, recording)
+    users = sealed_users(sample, 1, recording)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clone(own).learn_from(users)
@@ -58,8 +58,8 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     drawn = {"sums": "draw_sums", "chain": "draw_chain"}
     named = [f"{type(e.device).__name__}.{drawn[e.kind]}" for e in paid if e.kind in drawn]
     shortcuts = "; ".join(dict.fromkeys(named))
-    user = _most_asked(paid, len(world.records))
-    values = planted(world.records, user, *_public(world))
+    user = _most_asked(paid, len(sample.records))
+    values = planted(sample.records, user, *_public(sample))
     messages = [_message(entry, k, user, values) for k, entry in enumerate(paid) if user in entry.users]
     n_values = len(values) if messages else 2
     name = type(model).__name__
@@ -77,8 +77,8 @@ def _most_asked(paid: Sequence[Asked], n: int) -> int:
     return int(totals.argmax())
 
 
-def _public(world: World) -> tuple[Any, int]:
-    return (Y_RANGE, 0) if world.classes is None else (None, world.classes.size)
+def _public(sample: AuditSample) -> tuple[Any, int]:
+    return (Y_RANGE, 0) if sample.classes is None else (None, sample.classes.size)
 
 
 def _message(entry: Asked, number: int, user: int, values: Records) -> Message:

@@ -1,4 +1,4 @@
-"""Sealed users that record what passes the door: private values cannot be read from them, reports can be replayed."""
+"""Sealed users that record every answer: private values cannot be read from them, reports can be replayed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lpbench.privacy.users import content_hash
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One answer that passed the door.
+    """One answer that the users gave.
 
     Attributes
     ----------
@@ -101,8 +101,8 @@ class SealedUsers(Users):
 
     def __getattr__(self, name: str) -> Any:
         raise PrivacyError(
-            f"users.{name} is not public: a method sees n, mask, shown, public, y_range, classes and what ask, sums or "
-            "release return; compute with private values inside a Device"
+            f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
+            "ask, sums or release return; compute with private values inside a Device"
         )
 
     @property
@@ -110,10 +110,10 @@ class SealedUsers(Users):
         return _BEHIND[self][0].mask
 
     @property
-    def shown(self) -> np.ndarray:
+    def public_features(self) -> np.ndarray:
         users, _, _, recording = _BEHIND[self]
         recording.shown_read = True
-        return users.shown
+        return users.public_features
 
     def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
         users, records, index, recording = _BEHIND[self]

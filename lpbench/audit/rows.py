@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.audit.recording import Asked
-from lpbench.audit.worlds import planted
+from lpbench.audit.samples import planted
 from lpbench.errors import ConfigurationError
 from lpbench.privacy import Channel, Records, Release
 from lpbench.privacy.device import question_of

@@ -42,7 +42,7 @@ class Row:
     confidence : float
         Probability that ``lower_bound`` is one.
     bits_up, bits_down : float
-        Per user, in the small world of the audit.
+        Per user, in the small sample of the audit.
     devices, shortcuts : str
         What was asked, and which answers are drawn by the exact law of the sums.
     """
@@ -104,7 +104,7 @@ _bits: dict[tuple[str, float], float] = {}
 
 
 def report_bits(method: str, epsilon: float) -> float:
-    """Bits of a user's reports in the small world of the audit, what is shown in the clear left out."""
+    """Bits of a user's reports in the small sample of the audit, what is shown in the clear left out."""
     if (method, epsilon) not in _bits:
         _bits[method, epsilon] = bits_of(estimator_of(method), epsilon)
     return _bits[method, epsilon]

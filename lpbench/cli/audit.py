@@ -121,7 +121,7 @@ def command(
 
 
 def check_methods(named: Sequence[str], workers: int = 2) -> list[str]:
-    """Audit whole methods by what passes their users' door; returns complaints."""
+    """Audit whole methods by what their users answer; returns complaints."""
     from lpbench.audit.table import method_complaints
     from lpbench.experiments.engines import in_order
 

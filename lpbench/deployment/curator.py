@@ -136,7 +136,7 @@ class RemoteUsers(_Remote):
         return self._enrolled()[0]
 
     @property
-    def shown(self) -> np.ndarray:
+    def public_features(self) -> np.ndarray:
         mask, X = self._enrolled()
         return np.where(mask, np.nan, X)
 
@@ -302,8 +302,8 @@ class _SomeRemoteUsers(_Remote):
         return self._parent.mask[self._who]
 
     @property
-    def shown(self) -> np.ndarray:
-        return self._parent.shown[self._who]
+    def public_features(self) -> np.ndarray:
+        return self._parent.public_features[self._who]
 
     def ask_present(
         self, device: Device[Any], question: Any, who: np.ndarray | None = None

@@ -111,7 +111,7 @@ def _encoded(y: np.ndarray, y_public: np.ndarray | None) -> tuple[np.ndarray, np
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One replication as a method meets it: users behind their door, and test rows whose labels are sealed.
+    """One replication as a method meets it: users, who alone hold their records, and test rows whose labels are sealed.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ class LocalEstimator(BaseEstimator):
         return 1
 
     def task(self, problem: Problem, streams: Streams) -> Task:
-        """Seal a replication: its users behind their door, its test labels behind the score."""
+        """Seal a replication: its users behind their interface, its test labels behind the score."""
         model = copy(self)  # a clone takes as long as sealing a small sample
         for name in ("y_range", "classes"):
             if getattr(problem, name) is not None and getattr(model, name, model) is None:

@@ -169,7 +169,7 @@ class RelabelledUsers(Users):
         return self._users.mask
 
     @property
-    def shown(self) -> np.ndarray:
+    def public_features(self) -> np.ndarray:
         return self._users.shown
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -44,11 +45,17 @@ class Records:
         return self.take(np.full(n, user))
 
     @property
-    def shown(self) -> np.ndarray:
+    def public_features(self) -> np.ndarray:
         """Features of shape (n, d), NaN where protected."""
         if self.mask is None:
             return np.full(self.X.shape, np.nan)
         return np.where(self.mask, np.nan, self.X)
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Former name of :attr:`public_features`."""
+        warnings.warn("records.shown is now records.public_features", DeprecationWarning, stacklevel=2)
+        return self.public_features
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return ``compute()``, which is called once for every ``key``: what the questions of a sweep share."""

@@ -1,8 +1,8 @@
-"""Users: the keeper of private records, and the one door through which anything leaves them.
+"""Users: the keeper of private records, and the only interface to them.
 
-A method is ``learn(users)``. It sees what is public and what passes the door: reports of devices (:meth:`Users.ask`),
-their sums (:meth:`Users.sums`), releases of a trusted curator (:meth:`Users.release`), or, for references without
-privacy, the records themselves (:meth:`Users.reveal`). What was spent is known here and nowhere else.
+A method is ``learn(users)``. It sees what is public and what these methods return: reports of devices
+(:meth:`Users.ask`), their sums (:meth:`Users.sums`), releases of a trusted curator (:meth:`Users.release`), or, for
+references without privacy, the records themselves (:meth:`Users.reveal`). Only this module knows what was spent.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import pickle
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -62,8 +63,14 @@ class Users(ABC):
 
     @property
     @abstractmethod
-    def shown(self) -> np.ndarray:
+    def public_features(self) -> np.ndarray:
         """Features of shape (n, d), NaN where protected. Reading them is recorded: they leave their users."""
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Former name of :attr:`public_features`."""
+        warnings.warn("users.shown is now users.public_features", DeprecationWarning, stacklevel=2)
+        return self.public_features
 
     @abstractmethod
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
@@ -151,7 +158,7 @@ class Users(ABC):
 
 
 @dataclass(eq=False)
-class _Door:
+class _Shared:
     """What users taken from one another share: accounts, and which randomness has answered what.
 
     Attributes
@@ -219,7 +226,7 @@ class SimulatedUsers(Users):
         self._records, self._streams = records, streams
         self.y_range, self.classes, self.public = y_range, classes, public
         self.n, self.n_features = len(records), records.X.shape[1]
-        self._door = _Door(Spending(self.n, notes=list(notes)), records.mask, self.n_features)
+        self._shared = _Shared(Spending(self.n, notes=list(notes)), records.mask, self.n_features)
         self._index: np.ndarray | None = None
         self._notes = tuple(notes)
 
@@ -227,8 +234,8 @@ class SimulatedUsers(Users):
         """Return the same users before anything was asked, with the same randomness: another run of the simulation."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
-        old = self._door
-        twin._door = _Door(Spending(old.spending.n, notes=list(self._notes)), old.mask, old.n_features)
+        old = self._shared
+        twin._shared = _Shared(Spending(old.spending.n, notes=list(self._notes)), old.mask, old.n_features)
         return twin
 
     @property
@@ -237,9 +244,9 @@ class SimulatedUsers(Users):
         return np.ones(self._records.X.shape, dtype=bool) if mask is None else mask
 
     @property
-    def shown(self) -> np.ndarray:
-        self._door.spending.shown_read = True
-        shown = self._records.remembered("shown", lambda: self._records.shown)
+    def public_features(self) -> np.ndarray:
+        self._shared.spending.shown_read = True
+        shown = self._records.remembered("shown", lambda: self._records.public_features)
         shown.setflags(write=False)
         return shown
 
@@ -273,12 +280,12 @@ class SimulatedUsers(Users):
     ) -> None:
         """Enter an answer into the accounts, unless it is a replay."""
         users = self._users(who)
-        if self._door.is_replay(log, device, question, users):
+        if self._shared.is_replay(log, device, question, users):
             return
         of_one = question_of(question, np.arange(min(1, len(records))))
         bits_up, bits_down = _payload_bits(device, question), numeric_bits(of_one)
         budgets = device.budgets(records, question)
-        self._door.spending.charge(users, budgets, device.delta(question), bits_up, bits_down)
+        self._shared.spending.charge(users, budgets, device.delta(question), bits_up, bits_down)
 
     def _users(self, who: np.ndarray | None) -> np.ndarray | None:
         """Numbers of users among those of the whole sample; None: all of it."""
@@ -302,13 +309,13 @@ class SimulatedUsers(Users):
         streams = _LoggedStreams(self._streams)
         draws = release.draws(streams, self.n, question)
         result = release.release(self._records, question, draws)
-        self._door.spending.central = True
-        if not self._door.is_replay(streams.log, release, question, self._index):
-            self._door.spending.charge(self._index, release.budget(question))
+        self._shared.spending.central = True
+        if not self._shared.is_replay(streams.log, release, question, self._index):
+            self._shared.spending.charge(self._index, release.budget(question))
         return result
 
     def reveal(self) -> Records:
-        self._door.spending.revealed = True
+        self._shared.spending.revealed = True
         return self._records
 
     def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SimulatedUsers:
@@ -335,12 +342,12 @@ class SimulatedUsers(Users):
     @property
     def spent(self) -> Guarantee:
         """What the user who spent most has spent; users taken from others report for the whole sample."""
-        door = self._door
-        if door.spending.revealed:
-            shown = door.n_features + 1
+        shared = self._shared
+        if shared.spending.revealed:
+            shown = shared.n_features + 1
         else:
-            shown = 0 if door.mask is None else int((~door.mask).sum(axis=1).max(initial=0))
-        return door.spending.guarantee(door.mask, REAL_BITS * shown)
+            shown = 0 if shared.mask is None else int((~shared.mask).sum(axis=1).max(initial=0))
+        return shared.spending.guarantee(shared.mask, REAL_BITS * shown)
 
     #: The rows of an array have no names.
     enrolled = None
@@ -348,11 +355,11 @@ class SimulatedUsers(Users):
     @property
     def spent_by_user(self) -> np.ndarray:
         """Epsilon that every user of the whole sample has spent, shape (n,); inf if records were revealed."""
-        spending = self._door.spending
+        spending = self._shared.spending
         return np.full(spending.n, np.inf) if spending.revealed else spending.of_users()
 
     def note(self, text: str) -> None:
-        self._door.spending.notes.append(text)
+        self._shared.spending.notes.append(text)
 
     def __reduce__(self) -> Any:
         raise PrivacyError("users hold private records and cannot be pickled; keep what they reported")

@@ -1,4 +1,4 @@
-"""The audit of whole methods by what passes the door: honest ones pass, also over many seeds, and leaks are caught."""
+"""The audit of whole methods by what users answer: honest ones pass, also over many seeds, and leaks are caught."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from lpbench.audit import laws, table
 from lpbench.audit.losses import message_losses
-from lpbench.audit.methods import complaints, findings, sealed_door, settings
+from lpbench.audit.methods import complaints, findings, sealed_users, settings
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.audit.recording import Recording, SealedUsers
@@ -83,11 +83,11 @@ def test_a_curators_release_loses_what_it_states_at_its_worst_pair(constants):
 @pytest.mark.parametrize("name", ONE_A_DEVICE)
 def test_p_values_of_an_honest_method_are_not_small(name):
     """200 seeds of the reports and references; corrected p-values are at most 0.01 in no more than 1 % of them."""
-    own, world = next(settings(table.estimator_of(name), (1.0,)))
+    own, sample = next(settings(table.estimator_of(name), (1.0,)))
     recording = Recording()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        own.learn_from(sealed_door(world, 3, recording))
+        own.learn_from(sealed_users(sample, 3, recording))
     found = [finding.p for seed in range(200) for finding in findings(recording, seed)]
     small = sum(p < 0.01 for p in found)
     assert small <= binom.ppf(1 - 1e-6, len(found), 0.01), f"{small} of {len(found)}"
@@ -203,7 +203,7 @@ LEAKS = {
     "reveals": (Reveals, "account"),
     "spends twice": (SpendsTwice, "account"),
     "two questions on one noise": (AsksTwiceOnTheSameNoise, "sealed"),
-    "a device hands a mean around the door": (asking(Stashing, lambda: STASH[-1]), "sealed"),
+    "a device hands a mean around its users": (asking(Stashing, lambda: STASH[-1]), "sealed"),
     "winsorised at private quantiles": (asking(Winsorised), "rows"),
     "three quarters of the noise": (asking(Weak), "law"),
     "rounded noise": (asking(Rounded), "law"),
@@ -249,9 +249,9 @@ def test_without_noise_the_guarantee_says_so():
 
 def test_ranks_are_exact_for_any_number_of_references():
     """A mechanism ranked among its own draws: normal scores with mean 0 and variance 1, ties and all."""
-    own, world = next(settings(PrivateMajority(), (1.0,)))
+    own, sample = next(settings(PrivateMajority(), (1.0,)))
     recording = Recording()
-    own.learn_from(sealed_door(world, 1, recording))
+    own.learn_from(sealed_users(sample, 1, recording))
     entry, streams = recording.asked[0], Streams(4)
     stack = np.stack(
         [entry.device.report(entry.records, entry.question, streams.generator("call", k=k)) for k in range(60)]

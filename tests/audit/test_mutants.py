@@ -1,4 +1,4 @@
-"""Every transformation at the door, of every private method, is caught by the audit itself."""
+"""Every transformation of what users answer, of every private method, is caught by the audit itself."""
 
 from __future__ import annotations
 

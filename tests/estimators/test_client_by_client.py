@@ -24,7 +24,7 @@ class Apart(Users):
     """Users each of whom holds one record and no other, with the draws that are theirs in the simulation."""
 
     def __init__(self, records, streams, public, y_range=None, classes=None):
-        self._shown = records.shown
+        self._shown = records.public_features
         self._mask = np.ones(records.X.shape, dtype=bool) if records.mask is None else records.mask
         self._alone = [Records(records.X[[i]], records.y[[i]], self._mask[[i]]) for i in range(len(records))]
         self._streams, self.public, self.y_range, self.classes = streams, public, y_range, classes
@@ -36,7 +36,7 @@ class Apart(Users):
         return self._mask
 
     @property
-    def shown(self):
+    def public_features(self):
         return self._shown
 
     def ask(self, device, question, who=None):
@@ -141,7 +141,7 @@ def test_relabelled_users_spend_from_the_users_accounts():
     assert (some.y_range, some.classes, some.public) == ((0.0, 1.0), None, None)
     some.ask(RESIDUAL, question(10), np.arange(10, 20))
     assert users.spent.epsilon == some.spent.epsilon == 2.0
-    spent = users._door.spending.of_users()
+    spent = users.spent_by_user
     np.testing.assert_array_equal(np.flatnonzero(spent), np.arange(10, 20))
 
 

@@ -1,4 +1,4 @@
-"""HistOfTree behind the door: users who answer one by one, what the curator may see, and what a fitted model keeps."""
+"""HistOfTree and its users: users who answer one by one, what the curator may see, and what a fitted model keeps."""
 
 import pickle
 
@@ -49,8 +49,8 @@ class OneByOne(Users):
         return self._mask
 
     @property
-    def shown(self):
-        return np.concatenate([device.shown for device in self._devices])
+    def public_features(self):
+        return np.concatenate([device.public_features for device in self._devices])
 
     def ask(self, device, question, who=None):
         device.check(question)
@@ -103,7 +103,7 @@ def test_what_stands_where_features_are_protected_is_never_read(model, monkeypat
     scenario, found = Problem(X, y, X, y, mask, y_range=RANGE), []
     for constant in (0.0, 0.37, 1.0):
         for module in (histoftree, sweep):
-            filled = lambda users, c=constant: np.nan_to_num(users.shown, nan=c)  # noqa: E731
+            filled = lambda users, c=constant: np.nan_to_num(users.public_features, nan=c)  # noqa: E731
             monkeypatch.setattr(module, "public_features", filled)
         fitted = clone(model).set_params(y_range=RANGE, random_state=5).fit(X, y, mask=mask)
         swept = fitted.sweep(

@@ -109,7 +109,7 @@ def arrays(value):
 
 
 def test_cells_that_are_not_stored_are_those_of_the_table(monkeypatch):
-    """A look-up behind the door gives the bits of the table, and so does its pickle."""
+    """A look-up by the users gives the bits of the table, and so does its pickle."""
     table = hist(bins=4).histogram_
     monkeypatch.setattr(grid_sums, "TABLE_CELLS", 15)
     hidden = hist(bins=4).histogram_

@@ -109,7 +109,7 @@ def test_every_user_pays_for_the_features_that_she_protects(budget):
     model._messages(users)
     protected = MASK.sum(axis=1)
     expected = {"composed": 2.0, "halves": np.where(protected > 0, 2.0, 1.0), "per_attribute": 2.0 * (1 + protected)}
-    np.testing.assert_allclose(users._door.spending.of_users(), np.broadcast_to(expected[budget], N))
+    np.testing.assert_allclose(users.spent_by_user, np.broadcast_to(expected[budget], N))
     assert users.spent.rounds == 2
 
 

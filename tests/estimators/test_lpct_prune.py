@@ -29,7 +29,7 @@ def fitted(model, problem):
 
 
 def answered(model, problem, streams, deepest, size):
-    """Tables of the public sample, and the answer of users who are asked through their door."""
+    """Tables of the public sample, and the answer of users who are asked through their interface."""
     users = model.task(problem, streams).users
     model._meet(users)
     tables = Tables(model, users.public, streams, deepest, size)

@@ -13,9 +13,9 @@ from sklearn.tree._tree import Tree
 
 import lpbench.estimators
 from lpbench import estimators as models
-from lpbench.audit.methods import sealed_door
+from lpbench.audit.methods import sealed_users
 from lpbench.audit.recording import Recording
-from lpbench.audit.worlds import CHANGES, Y_RANGE, world_for
+from lpbench.audit.samples import CHANGES, Y_RANGE, audit_sample
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
 from lpbench.estimators.public_scaler import PublicScaler
 from lpbench.seeds import Streams
@@ -78,12 +78,12 @@ def test_a_pickle_predicts_alike_and_holds_no_protected_column(model):
         assert np.isin(column, np.concatenate([*kept, [np.nan]])).mean() < 0.1
 
 
-def pickled_numbers(model, world, replayed=None):
-    """All numbers inside the pickle of a model that learns from sealed users, and what passed their door."""
+def pickled_numbers(model, sample, replayed=None):
+    """All numbers inside the pickle of a model that learns from sealed users, and what they answered."""
     recording = Recording(replayed=replayed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = clone(model).learn_from(sealed_door(world, 11, recording))
+        fitted = clone(model).learn_from(sealed_users(sample, 11, recording))
     restored = pickle.loads(pickle.dumps(fitted))
     found = [np.ravel(a).astype(float) for a in arrays(restored, {}) if a.dtype.kind in "fiub"]
     return np.concatenate([*found, np.array(numbers(restored, {}))]), recording
@@ -109,10 +109,10 @@ def test_a_pickle_depends_on_protected_values_through_reports_alone(model, chang
     """Values, indices and sizes: with the reports of one sample the pickle of another's model is the same."""
     public = {"random_state": 7, "y_range": Y_RANGE, "classes": [0, 1]}
     model = clone(model).set_params(**{name: value for name, value in public.items() if name in model.get_params()})
-    world = world_for(model, "partial" if model.uses_mask else "all")
-    expected, recording = pickled_numbers(model, world)
+    sample = audit_sample(model, "partial" if model.uses_mask else "all")
+    expected, recording = pickled_numbers(model, sample)
     assert expected.size > 2
-    found, again = pickled_numbers(model, world.changed(change), replayed=recording)
+    found, again = pickled_numbers(model, sample.changed(change), replayed=recording)
     np.testing.assert_array_equal(found, expected)
     assert again.questions() == recording.questions()
 

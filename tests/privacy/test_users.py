@@ -1,4 +1,4 @@
-"""The door: what is asked is what is spent, exactly; randomness answers one question; records stay."""
+"""The only interface to records: what is asked is spent, exactly; randomness answers one question; records stay."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_what_is_shown_decides_the_model():
         users = sealed(mask=own)
         users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
         assert users.spent.model == "ldp"  # nobody has read a feature yet
-        assert np.isnan(users.shown).sum() == users.mask.sum()
+        assert np.isnan(users.public_features).sum() == users.mask.sum()
         models[name] = users.spent.model
     assert models == {"none": "ldp", "some": "semi_feature_ldp", "all": "label_ldp"}
 
@@ -155,7 +155,7 @@ def test_a_trusted_curator_and_no_privacy_are_named():
     users.release(MEAN, 0.5)
     assert (users.spent.model, users.spent.epsilon) == ("cdp", 0.5)
     users = sealed(mask=np.zeros((20, 2), dtype=bool))
-    assert users.shown.shape == (20, 2)
+    assert users.public_features.shape == (20, 2)
     users.release(MEAN, 0.5)
     assert users.spent.model == "label_cdp"
     users.reveal()

@@ -135,7 +135,7 @@ class StreamedUsers(Users):
         raise PrivacyError("streamed users report sums alone; a method that looks at each mask cannot learn from them")
 
     @property
-    def shown(self) -> np.ndarray:
+    def public_features(self) -> np.ndarray:
         raise PrivacyError("streamed users report sums alone; a method that reads features cannot learn from them")
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:

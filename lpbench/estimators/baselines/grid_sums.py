@@ -163,7 +163,7 @@ class HiddenSums:
 
 
 class NoisyGrid:
-    """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up behind the door.
+    """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up by the users.
 
     A pickle or copy holds the noisy sums of all cells and nothing else; of more than ``MOST_CELLS`` there is none.
 

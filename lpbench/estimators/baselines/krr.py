@@ -196,7 +196,7 @@ class KRR(TreeRegressor):
             users.note(f"each attribute gets the whole {whole:g}; the sum over a user's attributes is stated")
         of_epsilon = LABEL_SHARE if self.budget == "mostly_label" else 1.0
         labels = users.ask(LABEL, LabelQuestion(self.y_range_, of_epsilon * check_epsilon(self.epsilon), of_label))
-        features = users.shown.copy()
+        features = users.public_features.copy()
         if mask.any():
             question = FeatureQuestion(self.bins, users.n_features, self.epsilon, of_feature)
             features[mask] = (users.ask(FEATURES, question)[mask] + 0.5) / self.bins

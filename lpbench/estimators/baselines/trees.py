@@ -101,7 +101,7 @@ class LabelDT(TreeRegressor):
     protects = "label"
 
     def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
-        return users.shown, users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
+        return users.public_features, users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
 
 
 @dataclass(eq=False, repr=False)
@@ -125,7 +125,7 @@ class ParDT(LabelDT):
 
     def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
         self.features_ = np.flatnonzero(~users.mask.all(axis=0))
-        return self._visible(users.shown), users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
+        return self._visible(users.public_features), users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
 
     def _visible(self, X: np.ndarray) -> np.ndarray:
         return X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))

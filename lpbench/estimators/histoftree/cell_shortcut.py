@@ -1,8 +1,8 @@
 """Exact shortcut of HistOfTree's second round in sweeps: noisy sums in the cells that test rows look up.
 
-It runs behind the door, on the same randomness as the reports of :mod:`.cell_device`. What points of a grid share, such
-as the true cells, is located once and kept with the records. Of randomised bits, those of the looked-up cells alone are
-simulated, which changes nothing: bits are independent of one another and repeat from query to query.
+It runs on the users' side, on the same randomness as the reports of :mod:`.cell_device`. What points of a grid share,
+such as the true cells, is located once and kept with the records. Of randomised bits, those of the looked-up cells
+alone are simulated, which changes nothing: bits are independent of one another and repeat from query to query.
 """
 
 from __future__ import annotations

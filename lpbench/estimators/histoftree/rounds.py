@@ -29,7 +29,7 @@ _CHUNK = 1 << 22
 
 def public_features(users: Users) -> np.ndarray:
     """Features that users show, shape (n, d); 0 stands where they are protected."""
-    return np.where(users.mask, 0.0, users.shown)
+    return np.where(users.mask, 0.0, users.public_features)
 
 
 class Split:

@@ -101,7 +101,7 @@ class LabelLDPKNN(KNNMean):
     protects = "label"
 
     def _labelled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
-        return users.shown, users.ask(LABEL, question)
+        return users.public_features, users.ask(LABEL, question)
 
 
 def window_means(places: np.ndarray, values: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:

@@ -104,7 +104,7 @@ class LabelCDPMean(CubeMean):
     protects = "label"
 
     def _means(self, users: Users, centre: float) -> np.ndarray:
-        cells = self.cubes_.locate(users.shown)
+        cells = self.cubes_.locate(users.public_features)
         question = MeanQuestion(self.cubes_, cells, centre, self.truncation_, self.epsilon)
         return users.release(MEAN_RELEASE, question)
 

@@ -98,7 +98,7 @@ class LabelLDPVote(CubeVote):
     protects = "label"
 
     def _counted(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
-        cells = self.cubes_.locate(users.shown)
+        cells = self.cubes_.locate(users.public_features)
         question = ClassQuestion(self._randomizer(), "label", {"bins": int(self.cubes_.bins)})
         counts, occupied = np.zeros((self.cubes_.size, self.classes_.size)), users.sums(CLASS, question, by=cells)
         counts[: len(occupied)] = occupied
@@ -155,7 +155,7 @@ class LabelCDPVote(CubeClassifier):
 
     def _question(self, users: Users) -> releases.ClassQuestion:
         """What the curator releases of every cube."""
-        cells, mechanism = self.cubes_.locate(users.shown), Exponential(self._coefficient())
+        cells, mechanism = self.cubes_.locate(users.public_features), Exponential(self._coefficient())
         return releases.ClassQuestion(self.cubes_, cells, self.classes_.size, mechanism)
 
     def _bins(self, n: int, d: int) -> int:

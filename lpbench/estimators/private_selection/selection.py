@@ -149,7 +149,7 @@ def compare_by_labels(
         return np.zeros(len(fitted))
     question = NumberQuestion(y_range, Hybrid(epsilon), "validation report")
     readings = question.readings(users.ask(NUMBER, question, validating))
-    known = np.nan_to_num(users.shown[validating], nan=0.0)
+    known = np.nan_to_num(users.public_features[validating], nan=0.0)
     predictions = np.array([model.predict(known) for model in fitted])
     first = predictions[0]
     return np.asarray(((predictions - first) * (predictions + first - 2.0 * readings)).mean(axis=1))

@@ -109,7 +109,7 @@ class PrivateLabelsClassifier(LocalClassifier):
         """Ask the users and fit the learner."""
         check_epsilon(self.epsilon)
         check_choice("randomizer", self.randomizer, MECHANISMS)
-        self.features_, shown = shown_features(users.shown)
+        self.features_, shown = shown_features(users.public_features)
         shown = shown if shown.shape[1] else np.zeros((users.n, 1))
         question, share = self._question(), self._share()
         if share == 1:

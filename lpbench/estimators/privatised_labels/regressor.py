@@ -73,7 +73,7 @@ class PrivateLabelsRegressor(LocalRegressor):
         """Ask the users and fit the learner."""
         check_choice("randomizer", self.randomizer, NUMBER_RANDOMIZERS)
         labels, weights = self._ask(users)
-        self.features_, shown = shown_features(users.shown)
+        self.features_, shown = shown_features(users.public_features)
         self.mean_ = float(np.average(labels, weights=weights))
         self.learner_ = None
         if self.features_.size:

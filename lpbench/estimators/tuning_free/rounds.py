@@ -65,8 +65,8 @@ class Enrolled:
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Enrolled:
         """Read what users show; landmarks and order are drawn from the curator's streams."""
-        shown = ShownFeatures(users.shown)
-        Z = shown.transform(users.shown)
+        shown = ShownFeatures(users.public_features)
+        Z = shown.transform(users.public_features)
         order = streams.generator("order").permutation(users.n)
         return cls(shown, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams)
 

@@ -74,7 +74,7 @@ class Line:
         Average rank among the methods of the same privacy model, with its 95 % interval: over replications on one data
         set, over data sets where there are several.
     work, bits : float
-        Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's small world, what is
+        Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's small sample, what is
         shown in the clear left out); of a submission as its verification found them; NaN where they are not known.
     sets : int
         Data sets behind the row.

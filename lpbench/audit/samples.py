@@ -27,7 +27,7 @@ MASKS = ("partial", "all", "none")
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class AuditSample:
     """A sample for the audit.
 
     Attributes
@@ -45,8 +45,8 @@ class World:
         y_range = Y_RANGE if self.classes is None else None
         return SimulatedUsers(self.records, Streams(seed), y_range=y_range, classes=self.classes, public=self.public)
 
-    def changed(self, change: str) -> World:
-        """The world with other protected values and the same public part; see :data:`CHANGES`."""
+    def changed(self, change: str) -> AuditSample:
+        """The sample with other protected values and the same public part; see :data:`CHANGES`."""
         rng = np.random.default_rng(7)
         X, y, mask = self.records.X, self.records.y, self.records.mask
         order = rng.permutation(len(y))
@@ -61,10 +61,10 @@ class World:
             y_new = {"permuted": y[order], "nonlinear": squashed, "constant": np.full(len(y), 0.3 * lo + 0.7 * hi)}[
                 change
             ]
-        return World(Records(X_new, y_new, mask), self.public, self.classes, self.X_test)
+        return AuditSample(Records(X_new, y_new, mask), self.public, self.classes, self.X_test)
 
 
-def world_for(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, n: int = N) -> World:
+def audit_sample(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, n: int = N) -> AuditSample:
     """A sample of the model's task.
 
     Parameters
@@ -94,7 +94,7 @@ def world_for(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, 
     masks = {"partial": protected, "all": None, "none": np.zeros((n, D), dtype=bool)}
     own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
     public = PublicSample(X_public, y_public) if model.uses_public else None
-    return World(Records(X, y, own), public, classes, rng.random((N_TEST, D)))
+    return AuditSample(Records(X, y, own), public, classes, rng.random((N_TEST, D)))
 
 
 def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:
