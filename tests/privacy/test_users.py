@@ -77,7 +77,7 @@ def test_overlapping_groups_compose_for_those_who_are_in_both():
     users = sealed()
     users.ask(CATEGORY, Category(0.5, "a"), np.arange(12))
     users.ask(CATEGORY, Category(1.0, "b"), np.arange(8, 20))
-    np.testing.assert_array_equal(users._door.spending.of_users(), [0.5] * 8 + [1.5] * 4 + [1.0] * 8)
+    np.testing.assert_array_equal(users.spent_by_user, [0.5] * 8 + [1.5] * 4 + [1.0] * 8)
     assert users.spent.epsilon == 1.5
 
 
@@ -86,7 +86,7 @@ def test_budgets_may_differ_by_user():
     users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0, split))
     users.ask(CATEGORY, Category(1.0))
     assert users.spent.epsilon == 2.0
-    np.testing.assert_array_equal(users._door.spending.of_users(), [2.0] * 5 + [1.5] * 15)
+    np.testing.assert_array_equal(users.spent_by_user, [2.0] * 5 + [1.5] * 15)
 
 
 def test_the_same_question_again_is_a_replay_and_free():
@@ -125,7 +125,7 @@ def test_users_taken_from_others_spend_from_their_accounts():
     expected = np.zeros(20)
     expected[5:15] = 1.0
     expected[5:7] = 1.25
-    np.testing.assert_array_equal(users._door.spending.of_users(), expected)
+    np.testing.assert_array_equal(users.spent_by_user, expected)
     assert users.spent.epsilon == some.spent.epsilon == 1.25
 
 
