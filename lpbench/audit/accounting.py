@@ -23,15 +23,7 @@ _USERS = 5
 def wrong_account(
     recording: Recording, stated: Guarantee, n: int, y_range: tuple[float, float] | None, n_classes: int
 ) -> Iterator[str]:
-    """Yield what is wrong with the guarantee of a run.
-
-    Parameters
-    ----------
-    n : int
-        Users of the whole sample.
-    y_range, n_classes
-        Public knowledge, from which protected values are planted.
-    """
+    """Yield what is wrong with the guarantee of a run."""
     if recording.revealed and stated.model != "none":
         yield f"records were revealed, and the guarantee says {stated.model}"
         return

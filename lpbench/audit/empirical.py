@@ -35,27 +35,13 @@ _QUANTILES = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What a sample proves about a randomizer.
+    """What a sample proves about a randomizer."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Lower bound, >= 0.
-    failure_probability : float
-        Probability that ``epsilon`` exceeds the true loss.
-    pair : (int, int)
-        Protected values: the one under which the event is more likely, and the other.
-    hits : (int, int)
-        How often the event occurred under each of them.
-    n : int
-        Samples of each value in the half that was tested.
-    """
-
-    epsilon: float
-    failure_probability: float
-    pair: tuple[int, int]
-    hits: tuple[int, int]
-    n: int
+    epsilon: float  # lower bound, >= 0
+    failure_probability: float  # probability that ``epsilon`` exceeds the true loss
+    pair: tuple[int, int]  # protected values: the one under which the event is more likely, and the other
+    hits: tuple[int, int]  # how often the event occurred under each of them
+    n: int  # samples of each value in the half that was tested
 
     @property
     def confidence(self) -> float:
@@ -64,19 +50,7 @@ class LowerBound:
 
 
 def clopper_pearson(hits: ArrayLike, n: int, failure: float) -> tuple[np.ndarray, np.ndarray]:
-    """One-sided exact confidence limits of a probability.
-
-    Parameters
-    ----------
-    hits : int or int ndarray
-        Successes among ``n`` trials.
-    failure : float
-        Probability that the lower limit is too high; the same for the upper limit being too low.
-
-    Returns
-    -------
-    lower, upper : ndarrays of the shape of ``hits``
-    """
+    """One-sided exact confidence limits of a probability, lower and upper; each fails with probability ``failure``."""
     hits = np.asarray(hits, dtype=np.float64)
     lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), n - hits + 1.0, failure), 0.0)
     upper = np.where(hits < n, betaincinv(hits + 1.0, np.maximum(n - hits, 1.0), 1.0 - failure), 1.0)
@@ -104,24 +78,7 @@ def detectable(n: int, failure: float) -> float:
 def lower_bound(
     randomizer: Randomizer, n: int, streams: Streams, failure: float, pair: tuple[int, int] | None = None
 ) -> LowerBound:
-    """Bound the loss of a randomizer from below by sampling it.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        Only its samples, its number of values, its neighbours and its delta are used.
-    n : int
-        Samples of each of the two values.
-    failure : float
-        Failure probability of the result, both directions together.
-    pair : (int, int), optional
-        Protected values; None searches for the worst pair, on samples of its own.
-
-    Returns
-    -------
-    LowerBound
-        The better of the two directions.
-    """
+    """Bound the loss of a randomizer from below by sampling it; without a pair the worst is searched for first."""
     v, w = search_pair(randomizer, n, streams.child("search"), failure) if pair is None else pair
     first = randomizer.sample(v, n, streams.child("audit", value=v))
     second = randomizer.sample(w, n, streams.child("audit", value=w))
@@ -161,10 +118,6 @@ def _event_counts(first: np.ndarray, second: np.ndarray, half: int, delta: float
 
     The reports are cut into cells by a decision tree that tells the two samples apart; the event is a union of the
     cells with the largest ratios, as many as maximise the bound before the test.
-
-    Returns
-    -------
-    ((hits of first, hits of second), (hits of second, hits of first))
     """
     features = features_of(first[:half], second[:half])
     first, second = features(first), features(second)
@@ -189,21 +142,7 @@ def _event_counts(first: np.ndarray, second: np.ndarray, half: int, delta: float
 def likeliest_cells(
     seen: np.ndarray, seen_other: np.ndarray, bound: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, float]:
-    """Choose the union of cells with the largest ratios that maximises a bound.
-
-    Parameters
-    ----------
-    seen, seen_other : int ndarrays of shape (n_cells,)
-        Reports in every cell under two values.
-    bound : callable (hits, other hits) -> bounds
-        What the counts of an event prove.
-
-    Returns
-    -------
-    cells : int ndarray
-    bound : float
-        On the counts that they were chosen by.
-    """
+    """Choose the union of cells with the largest ratios that maximises ``bound``; returns cells and bound."""
     order = np.argsort(-(seen + 0.5) / (seen_other + 0.5), kind="stable")
     bounds = bound(np.cumsum(seen[order]), np.cumsum(seen_other[order]))
     best = int(np.argmax(bounds))

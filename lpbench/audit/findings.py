@@ -11,19 +11,7 @@ from lpbench.audit.table import EPSILON, FALSE_ALARM, Row, failure_per_row
 
 
 def findings(rows: Sequence[tuple[str, Row]], samples: int, seed: int) -> dict:
-    """Collect what an audit found.
-
-    Parameters
-    ----------
-    rows : sequence of (kind, Row)
-
-    Returns
-    -------
-    dict
-        Can be written as JSON. ``epsilon``, ``samples``, ``seed``, ``failure`` (probability that a bound is wrong),
-        ``false_alarm`` (that any keeper of its promise is accused), ``detectable`` (largest loss that the samples can
-        prove); and the tables ``methods``, ``bad`` and ``good``, each with ``heads`` and ``rows`` of texts.
-    """
+    """Collect what an audit found."""
     failure = failure_per_row()
     return {
         "epsilon": EPSILON,

@@ -53,17 +53,7 @@ class Finding:
 
 
 def of_reports(entry: Asked, streams: Streams, more: int = 1) -> Finding:
-    """Test the reports of a recorded answer, and of repeated calls of its device with the same question.
-
-    Parameters
-    ----------
-    entry : Asked
-        Of kind "ask".
-    streams : Streams
-        Randomness of the calls and the references.
-    more : int
-        Multiplies the number of calls.
-    """
+    """Test the reports of a recorded answer, and of repeated calls of its device with the same question."""
     device, width = entry.device, max(1, int(np.prod(np.shape(entry.answer)[1:], dtype=int)))
     n = min(entry.users.size, len(entry.records), USERS, max(12, _WIDE // width))
     records = entry.records.take(np.arange(n))

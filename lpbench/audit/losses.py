@@ -26,18 +26,7 @@ MOST_SUBSETS = 10_000
 
 
 def channel_losses(log_channel: np.ndarray) -> np.ndarray:
-    """Largest log-ratio of the probabilities of a report for all pairs of inputs.
-
-    Parameters
-    ----------
-    log_channel : ndarray of shape (n_inputs, n_reports)
-        Log-probabilities, -inf where impossible.
-
-    Returns
-    -------
-    ndarray of shape (n_inputs, n_inputs)
-        Entry (v, w) is max log P(report | v) / P(report | w): inf where w excludes a report of v.
-    """
+    """Entry (v, w) is max log P(report | v) / P(report | w): inf where w excludes a report of v."""
     log_channel = np.asarray(log_channel, dtype=np.float64)
     result = np.zeros((len(log_channel),) * 2)
     for v, row in enumerate(log_channel):
@@ -55,13 +44,7 @@ def bit_channel(response: RandomizedResponse, bits: np.ndarray) -> np.ndarray:
 
 
 def message_losses(mechanism: Mechanism, inputs: np.ndarray) -> np.ndarray:
-    """Losses of one mechanism for all pairs of inputs: ndarray of shape (n_values, n_values).
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_values, ...)
-        Categories, bit vectors, score vectors, numbers or vectors, as the mechanism takes them.
-    """
+    """Losses of one mechanism for all pairs of inputs: ndarray of shape (n_values, n_values)."""
     inputs = np.asarray(inputs)
     parts = getattr(mechanism, "parts", None)
     if parts is not None:  # independent responses, one a column

@@ -43,16 +43,9 @@ MakeUsers = Callable[[AuditSample, int, Recording], Users]
 
 @dataclass(frozen=True)
 class Complaint:
-    """What a check found.
+    """What a check found."""
 
-    Attributes
-    ----------
-    check : {"sealed", "account", "rows", "law"}
-    what : str
-        A sentence.
-    """
-
-    check: str
+    check: str  # {"sealed", "account", "rows", "law"}
     what: str
 
     def __str__(self) -> str:

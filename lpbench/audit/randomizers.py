@@ -26,30 +26,15 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True)
 class Message:
-    """One message of one device.
+    """One message of one device."""
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Randomizer of the message.
-    inputs : ndarray of shape (n_values, ...)
-        What each protected value puts into the mechanism.
-    send : callable (value, n, streams) -> ndarray of shape (n,) or (n, k)
-        Reports of n users who hold the protected value of that index, by the code the estimator runs.
-    fields : sequence of Field
-        What the message looks like on the wire.
-    round : int
-        1, 2, ...
-    client : str
-        Name of the device.
-    """
-
-    mechanism: Mechanism
-    inputs: np.ndarray
+    mechanism: Mechanism  # randomizer of the message
+    inputs: np.ndarray  # shape (n_values, ...); what each protected value puts into the mechanism
+    # shape (n,); reports of n users who hold the protected value of that index, by the code the estimator runs
     send: Callable[[int, int, Streams], np.ndarray]
-    fields: Sequence[Field] = ()
+    fields: Sequence[Field] = ()  # the payload
     round: int = 1
-    client: str = ""
+    client: str = ""  # name of the device
 
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
@@ -73,18 +58,10 @@ def message(mechanism: Any, inputs: ArrayLike, purpose: str = "label", **axes: i
 
 @dataclass(frozen=True)
 class ExactLoss:
-    """Result of an exact audit.
+    """Result of an exact audit."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Exact epsilon over the listed values.
-    pair : (int, int)
-        Those that attain it: the one that makes the report more likely, and the other.
-    """
-
-    epsilon: float
-    pair: tuple[int, int]
+    epsilon: float  # exact epsilon over the listed values
+    pair: tuple[int, int]  # those that attain it: the one that makes the report more likely, and the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,28 +70,15 @@ class Randomizer:
 
     Given the public part the messages are independent of one another, so the exact loss between two protected values
     is the sum of the messages' losses.
-
-    Attributes
-    ----------
-    model : str
-        Key of :data:`lpbench.privacy.MODELS`: which part of the record the values are.
-    claimed : float
-        Epsilon that the method promises.
-    messages : sequence of Message
-    n_values : int
-        Number of protected values that are compared. Central models: of data sets.
-    delta : float
-        Failure probability of the promise.
-    neighbours : boolean ndarray of shape (n_values, n_values)
-        Pairs that the promise covers; by default all.
     """
 
     name: str
-    model: str
-    claimed: float
+    model: str  # key of :data:`lpbench.privacy.MODELS`: which part of the record the values are
+    claimed: float  # epsilon that the method promises
     messages: Sequence[Message]
-    n_values: int
-    delta: float = 0.0
+    n_values: int  # number of protected values that are compared. Central models: of data sets
+    delta: float = 0.0  # failure probability of the promise
+    # shape (n_values, n_values); pairs that the promise covers; by default all
     neighbours: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
     note: str = ""
 

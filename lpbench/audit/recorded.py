@@ -23,20 +23,12 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class RecordedRun:
-    """What the audit's table says of a method.
+    """What the audit's table says of a method."""
 
-    Attributes
-    ----------
-    randomizer : Randomizer
-        Of the user who spends most.
-    devices, shortcuts : str
-        What was asked, and which answers are drawn by the exact law of the sums.
-    """
-
-    randomizer: Randomizer
+    randomizer: Randomizer  # of the user who spends most
     spent: Guarantee
-    devices: str
-    shortcuts: str
+    devices: str  # what was asked
+    shortcuts: str  # which answers are drawn by the exact law of the sums
 
 
 def randomizer_of(model: LocalEstimator, epsilon: float) -> Randomizer:

@@ -17,48 +17,25 @@ from lpbench.privacy.users import content_hash
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One answer that the users gave.
+    """One answer that the users gave."""
 
-    Attributes
-    ----------
-    kind : {"ask", "sums", "chain", "release", "simulated"}
-        ``simulated``: a family of questions in a sweep, which is never sent.
-    device : Device or Release
-    question : object
-    users : int ndarray of shape (m,)
-        Who was asked, by their numbers in the whole sample.
-    records : Records
-        Their records, in that order; the audit knows them.
-    answer : object
-        What the method got.
-    by : int ndarray, optional
-        Groups of sums.
-    """
-
-    kind: str
+    kind: str  # {"ask", "sums", "chain", "release", "simulated"}; simulated: a family of questions of a sweep
     device: Any
     question: Any
-    users: np.ndarray
-    records: Records
-    answer: Any
-    by: np.ndarray | None = None
+    users: np.ndarray  # shape (m,); who was asked, by their numbers in the whole sample
+    records: Records  # their records, in that order; the audit knows them
+    answer: Any  # what the method got
+    by: np.ndarray | None = None  # groups of sums
 
 
 @dataclass(eq=False)
 class Recording:
-    """Everything that left the users of one run, in order.
-
-    Attributes
-    ----------
-    asked : list of Asked
-    replayed : Recording, optional
-        Answers of another run that are given instead of the users' own.
-    """
+    """Everything that left the users of one run, in order."""
 
     asked: list[Asked] = field(default_factory=list)
     revealed: bool = False
     shown_read: bool = False
-    replayed: Recording | None = None
+    replayed: Recording | None = None  # answers of another run that are given instead of the users' own
 
     def enter(self, entry: Asked) -> Any:
         """Add an answer; returns what the method gets."""
@@ -82,15 +59,7 @@ _BEHIND: WeakKeyDictionary[SealedUsers, tuple[SimulatedUsers, Records, np.ndarra
 
 
 class SealedUsers(Users):
-    """Users for the audit: :class:`~lpbench.privacy.SimulatedUsers` whose records no attribute leads to.
-
-    Parameters
-    ----------
-    records : Records
-        What they hold.
-    index : int ndarray, optional
-        Their numbers in the whole sample.
-    """
+    """Users for the audit: :class:`~lpbench.privacy.SimulatedUsers` whose records no attribute leads to."""
 
     def __init__(
         self, users: SimulatedUsers, records: Records, recording: Recording, index: np.ndarray | None = None

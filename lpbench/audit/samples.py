@@ -28,17 +28,12 @@ MASKS = ("partial", "all", "none")
 
 @dataclass(frozen=True, eq=False)
 class AuditSample:
-    """A sample for the audit.
-
-    Attributes
-    ----------
-    X_test : ndarray of shape (m, D)
-    """
+    """A sample for the audit."""
 
     records: Records
     public: PublicSample | None
     classes: np.ndarray | None
-    X_test: np.ndarray
+    X_test: np.ndarray  # shape (m, D)
 
     def users(self, seed: int) -> SimulatedUsers:
         """The users, with the randomness of a seed."""
@@ -65,16 +60,7 @@ class AuditSample:
 
 
 def audit_sample(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, n: int = N) -> AuditSample:
-    """A sample of the model's task.
-
-    Parameters
-    ----------
-    model : LocalEstimator
-        Decides task, public sample, and what its users protect.
-    mask : {"partial", "all", "none"}
-    n_classes : {2, 3}
-        Of a classifier.
-    """
+    """A sample of the model's task."""
     rng = np.random.default_rng(20240601)
     X = rng.random((n, D))
     signal = 1.2 * X[:, 0] - X[:, 3] + 0.6 * X[:, 1] * X[:, 4]

@@ -33,33 +33,21 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """One audited method or mechanism; :data:`COLUMNS` go to ``audit.csv``.
-
-    Attributes
-    ----------
-    claimed_epsilon, exact_epsilon, lower_bound : float
-        What is promised, what is spent at most, and what sampling proves to be spent at least.
-    confidence : float
-        Probability that ``lower_bound`` is one.
-    bits_up, bits_down : float
-        Per user, in the small sample of the audit.
-    devices, shortcuts : str
-        What was asked, and which answers are drawn by the exact law of the sums.
-    """
+    """One audited method or mechanism; :data:`COLUMNS` go to ``audit.csv``."""
 
     method: str
     model: str
-    claimed_epsilon: float
-    exact_epsilon: float
-    lower_bound: float
-    confidence: float
+    claimed_epsilon: float  # promised
+    exact_epsilon: float  # spent at most
+    lower_bound: float  # spent at least, as sampling proves
+    confidence: float  # probability that ``lower_bound`` is one
     rounds: int
-    bits_up: float
-    bits_down: float
+    bits_up: float  # per user, in the small sample of the audit
+    bits_down: float  # per user, in the small sample of the audit
     delta: float = field(default=0.0)
     note: str = field(default="")
-    devices: str = field(default="")
-    shortcuts: str = field(default="")
+    devices: str = field(default="")  # what was asked
+    shortcuts: str = field(default="")  # which answers are drawn by the exact law of the sums
 
     @property
     def slack(self) -> float:

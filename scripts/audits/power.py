@@ -87,16 +87,7 @@ TESTERS: dict[str, Callable[[np.ndarray, np.ndarray, Claim, float], bool]] = {
 
 
 def fewest(name: str, sizes: Sequence[int] = SIZES, seed: int = 0, epsilon: float = 1.0) -> dict[str, int | None]:
-    """Fewest reports of each value with which every tester refutes a known-bad mechanism; None if none of the sizes.
-
-    Parameters
-    ----------
-    name : str
-        Of :data:`lpbench.audit.known_bad.KNOWN_BAD`.
-    sizes : sequence of int
-        Tried in this order; each is the head of the same sample. The MMD tester, whose cost is quadratic, reads at most
-        the first 4000 reports.
-    """
+    """Fewest reports of each value with which every tester refutes a known-bad mechanism; None if none of the sizes."""
     randomizer = KNOWN_BAD[name][1](epsilon)
     streams = Streams(seed)
     # Several pairs can have the largest loss; pilot reports, which no tester sees again, choose the one tested.

@@ -14,21 +14,11 @@ from lpbench.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Claim:
-    """What a randomizer promises for any two values.
+    """What a randomizer promises for any two values."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Bound on the loss.
-    delta : float
-        P(A | v) <= e^epsilon P(A | w) + delta for every event A.
-    order : float
-        Of the Renyi divergence that ``epsilon`` bounds; inf for differential privacy.
-    """
-
-    epsilon: float
-    delta: float = 0.0
-    order: float = math.inf
+    epsilon: float  # bound on the loss
+    delta: float = 0.0  # P(A | v) <= e^epsilon P(A | w) + delta for every event A
+    order: float = math.inf  # of the Renyi divergence that ``epsilon`` bounds; inf for differential privacy
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon < math.inf:
@@ -41,20 +31,10 @@ class Claim:
             raise ConfigurationError(f"delta={self.delta!r} and renyi={self.order!r}: a Renyi claim has no delta")
 
     def proven(self, hits: ArrayLike, others: ArrayLike, n: int, failure: float) -> np.ndarray:
-        """Lower bounds on the loss from the counts of events under two values.
+        """Lower bounds on the loss from the counts of events under two values, the first the likelier.
 
-        Parameters
-        ----------
-        hits, others : int or int ndarray
-            Occurrences among ``n`` reports of the value that makes the event likelier, and of the other value.
-        failure : float
-            Probability that a bound exceeds the loss.
-
-        Returns
-        -------
-        ndarray
-            For a Renyi claim, the divergence between the two Bernoulli laws of the event, which is at most that
-            between the laws of the reports (data processing).
+        For a Renyi claim, the divergence between the two Bernoulli laws of the event, which is at most that between the
+        laws of the reports (data processing).
         """
         if math.isinf(self.order):
             return epsilon_from_counts(hits, others, n, self.delta, failure)

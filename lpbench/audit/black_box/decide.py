@@ -40,42 +40,20 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found.
-
-    Attributes
-    ----------
-    bound : float
-        Lower bound on the loss.
-    confidence : float
-        Probability that ``bound`` is one, both directions and all stages together.
-    values : (value, value)
-        The one under which the event is likelier, and the other.
-    rule : str
-        The event.
-    hits : (int, int)
-        How often the event occurred under each of them, among ``tested`` reports.
-    tested, samples : int
-        Reports of each value that tested the event, and that were drawn.
-    estimate : float or None
-        Loss of the counted frequencies, where reports are few; nothing is proven by it.
-    n_reports : int
-        Distinct reports behind ``estimate``.
-    samples_of : (Columns, Columns)
-        Reports of the two values, for a picture.
-    """
+    """What an audit found."""
 
     name: str
     claim: Claim
-    bound: float
-    confidence: float
-    values: tuple[Any, Any]
-    rule: str
-    hits: tuple[int, int]
-    tested: int
-    samples: int
-    estimate: float | None
-    n_reports: int
-    samples_of: tuple[Columns, Columns]
+    bound: float  # lower bound on the loss
+    confidence: float  # probability that ``bound`` is one, both directions and all stages together
+    values: tuple[Any, Any]  # the one under which the event is likelier, and the other
+    rule: str  # the event
+    hits: tuple[int, int]  # how often the event occurred under each of them, among ``tested`` reports
+    tested: int  # reports of each value that tested the event
+    samples: int  # reports of each value that were drawn
+    estimate: float | None  # loss of the counted frequencies, where reports are few; nothing is proven by it
+    n_reports: int  # distinct reports behind ``estimate``
+    samples_of: tuple[Columns, Columns]  # reports of the two values, for a picture
     event: Event
 
     @property
@@ -101,24 +79,7 @@ class Verdict:
 
 
 def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
-    """Hold a randomizer to its claim.
-
-    Parameters
-    ----------
-    samples : int
-        Most reports of each of the two values; fewer are drawn if the claim is refuted earlier.
-    failure : float
-        Probability that the bound exceeds the loss.
-
-    Returns
-    -------
-    Verdict
-
-    Raises
-    ------
-    DataError
-        If the source fails, or holds too few reports.
-    """
+    """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier."""
     pair, start = _worst_pair(source, claim, failure)
     room = min(samples, source.size - start)
     if room < FEWEST:

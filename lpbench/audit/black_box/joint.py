@@ -21,19 +21,7 @@ _STEPS = 30
 def joint_bound(
     hits: tuple[int, int], n: int, pilot: tuple[int, int], n_pilot: int, delta: float, failure: float
 ) -> float:
-    """Lower bound on epsilon from the counts of an event under two values.
-
-    Parameters
-    ----------
-    hits : (int, int)
-        Of the value under which it is likelier, and of the other.
-    n : int
-        Reports of each value that are tested.
-    pilot, n_pilot
-        The same of other reports.
-    failure : float
-        Probability that the bound exceeds the loss.
-    """
+    """Lower bound on epsilon from the counts of an event under two values."""
     bet = sum(
         betaln(a + h + 1, n_pilot - a + n - h + 1) - betaln(a + 1, n_pilot - a + 1)
         for h, a in zip(hits, pilot, strict=True)

@@ -17,18 +17,7 @@ _COLOURS = ("#0072b2", "#d55e00")
 
 
 def draw(verdict: Verdict, path: Path) -> None:
-    """Draw the column of the reports whose two distributions differ most, and where the event lies.
-
-    Parameters
-    ----------
-    path : Path
-        Ends in ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    ConfigurationError
-        If it ends otherwise.
-    """
+    """Draw the column of the reports whose two distributions differ most, and where the event lies."""
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise ConfigurationError(f"figure {str(path)!r} must end in .png, .svg or .pdf")
     from matplotlib.figure import Figure

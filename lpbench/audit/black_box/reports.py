@@ -21,24 +21,7 @@ _MOST_CATEGORIES = 1000
 
 
 def to_columns(reports: Any, name: str = "report") -> Columns:
-    """Cut reports into columns.
-
-    Parameters
-    ----------
-    reports : sequence or ndarray of n reports, or mapping of names to such
-        Numbers, texts, None, bytes, vectors of one length, or dicts with the same keys.
-    name : str
-        Of the reports; parts are called ``name[0]``, ``name.key``.
-
-    Returns
-    -------
-    dict of str -> ndarray of shape (n,)
-
-    Raises
-    ------
-    DataError
-        If reports are of several kinds or shapes, of a kind that is not known, or not a number (NaN).
-    """
+    """Cut reports (numbers, texts, bytes, vectors, dicts) into columns ``name[0]``, ``name.key`` of shape (n,)."""
     if isinstance(reports, Mapping):
         return {key: column for part in reports for key, column in to_columns(reports[part], f"{name}.{part}").items()}
     if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
@@ -115,19 +98,12 @@ def _vectors(reports: Sequence[Any], name: str) -> Columns:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Maps columns to features: numbers centred, categories coded in the order of their likelihood ratio.
-
-    Attributes
-    ----------
-    names : tuple of str
-    centres : tuple of float
-        Subtracted from a column of numbers, so that single precision keeps what distinguishes them.
-    categories : tuple of (tuple of str or None)
-        Of a column of categories: those seen, in the order of their codes 1, 2, ...; any other is 0.
-    """
+    """Maps columns to features: numbers centred, categories coded in the order of their likelihood ratio."""
 
     names: tuple[str, ...]
+    # subtracted from a column of numbers, so that single precision keeps what distinguishes them
     centres: tuple[float, ...]
+    # of a column of categories: those seen, in the order of their codes 1, 2, ...; any other is 0
     categories: tuple[tuple[str, ...] | None, ...]
 
     @classmethod

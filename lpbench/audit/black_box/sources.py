@@ -30,19 +30,11 @@ _CHUNK = 100_000
 
 
 class Source(ABC):
-    """Reports of a few values.
-
-    Attributes
-    ----------
-    values : list
-        What is compared.
-    size : float
-        Reports of each value that there are; inf if as many as one asks for.
-    """
+    """Reports of a few values."""
 
     name: str
-    values: list[Any]
-    size: float = math.inf
+    values: list[Any]  # what is compared
+    size: float = math.inf  # reports of each value that there are; inf if as many as one asks for
 
     @abstractmethod
     def draw(self, value: int, start: int, stop: int) -> Columns:
@@ -54,14 +46,6 @@ class CallableSource(Source):
 
     It is vectorised if its first parameter is called ``values``: it then gets an array with one value per user, and
     returns as many reports. Without a second parameter it draws by itself, and the audit cannot be repeated bit by bit.
-
-    Parameters
-    ----------
-    function : callable
-    seconds : float
-        Time limit of all calls together.
-    name : str, optional
-        By default that of the function.
     """
 
     def __init__(
@@ -128,13 +112,7 @@ class CallableSource(Source):
 
 
 def load_function(path: str) -> Callable[..., Any]:
-    """Import ``module:function``, or ``file.py:function``; modules of the working folder are found.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is no such module or function, or the module cannot be imported.
-    """
+    """Import ``module:function``, or ``file.py:function``; modules of the working folder are found."""
     holder, name = load_holder(path)
     found = getattr(holder, name)
     if not callable(found):
@@ -252,15 +230,6 @@ class CommandSource(FixedSource):
     It runs once, on all values in random order, so that a generator seeded by the clock is seeded once. The variable
     ``LPBENCH_SEED`` is there for it to seed its own. A line is a number, numbers separated by blanks or commas, JSON,
     or else a category.
-
-    Parameters
-    ----------
-    command : str
-        Split like a shell does; no shell runs it.
-    samples : int
-        Of each value.
-    seconds : float
-        Time limit.
     """
 
     def __init__(self, command: str, values: list[Any], samples: int, seed: int = 0, seconds: float = 300.0):

@@ -18,26 +18,7 @@ _INSIDE = 5
 
 
 def parse_values(words: Sequence[str], seed: int = 0) -> list[Any]:
-    """Read values from the words of a command line.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Each a JSON value, else a text; ``uniform:LOW,HIGH`` stands for both ends, the middle and random numbers
-        between them.
-    seed : int
-        Of the random numbers.
-
-    Returns
-    -------
-    list
-        Distinct values.
-
-    Raises
-    ------
-    ConfigurationError
-        If fewer than two remain, or more than :data:`MOST_VALUES`.
-    """
+    """Read values: JSON, else text; ``uniform:LOW,HIGH`` is both ends, the middle and random numbers between."""
     values: list[Any] = []
     for word in words:
         for value in _range(word, seed) if word.startswith(_RANGE) else [_one(word)]:

@@ -31,22 +31,12 @@ Box = dict[int, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Event:
-    """A set of reports, chosen on samples that do not test it.
+    """A set of reports, chosen on samples that do not test it."""
 
-    Attributes
-    ----------
-    direction : (int, int)
-        0 and 1: positions of the two samples, the one under which the event is likelier first.
-    bound : float
-        What the event proved on the samples that it was chosen on; an optimistic number.
-    happens : callable
-        Columns of n reports -> boolean ndarray of shape (n,).
-    """
-
-    direction: tuple[int, int]
+    direction: tuple[int, int]  # 0 and 1: positions of the two samples, the one under which the event is likelier first
     rule: str
-    bound: float
-    happens: Callable[[Columns], np.ndarray]
+    bound: float  # what the event proved on the samples that it was chosen on; an optimistic number
+    happens: Callable[[Columns], np.ndarray]  # columns of n reports -> boolean ndarray of shape (n,)
 
 
 def find_events(
@@ -56,15 +46,6 @@ def find_events(
 
     Cells are cut from half of the reports (at most 40 000 of each value) and chosen on the rest, or the rarest would
     look the most telling.
-
-    Parameters
-    ----------
-    first, second : Columns
-        Equally many reports of two values.
-    directions : list of (int, int)
-        (0, 1) for an event that is likelier in ``first``, (1, 0) for one that is likelier in ``second``.
-    failure : float
-        Of the bound that will test an event.
     """
     n = len(next(iter(first.values())))
     m = min(n // 2, _CUT)

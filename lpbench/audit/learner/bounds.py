@@ -26,26 +26,13 @@ N_CANARIES, N_TRAININGS, N_OTHERS = 1000, 300, 20
 
 @dataclass(frozen=True)
 class LearnerBound:
-    """What trainings prove about a learner.
+    """What trainings prove about a learner."""
 
-    Attributes
-    ----------
-    audit : {"canary", "inference"}
-    epsilon : float
-        Lower bound, >= 0.
-    failure_probability : float
-        Probability that ``epsilon`` exceeds the true loss.
-    right, guesses : int
-        Coins guessed right, and guessed.
-    advantage : float
-        2 right / guesses - 1; an epsilon-private learner allows (e^epsilon - 1) / (e^epsilon + 1) on average.
-    """
-
-    audit: str
-    epsilon: float
-    failure_probability: float
-    right: int
-    guesses: int
+    audit: str  # {"canary", "inference"}
+    epsilon: float  # lower bound, >= 0
+    failure_probability: float  # probability that ``epsilon`` exceeds the true loss
+    right: int  # coins guessed right
+    guesses: int  # coins guessed
 
     @property
     def advantage(self) -> float:
@@ -66,15 +53,6 @@ def canary_audit(
     The sample consists of ``m`` canaries; a fair coin decides between two labels of each (label privacy) or between two
     records (record privacy under replacement). The coins whose model scores are the most extreme are guessed: all, a
     half, a quarter, ..., among which the failure probability is divided.
-
-    Parameters
-    ----------
-    make : callable (epsilon, seed) -> learner
-    epsilon : float
-        What the learner is asked for.
-    protects : {"label", "record"}
-    failure : float
-        Probability that the bound exceeds the loss.
     """
     rng = Streams(seed).generator("canaries")
     X, y = pairs(rng, m, protects)
@@ -100,11 +78,6 @@ def one_run_epsilon(right: int, guesses: int, failure: float, delta: float = 0.0
 
     The largest epsilon at which P(at least ``right`` of ``guesses``) is at most ``failure``: by Steinke, Nasr and
     Jagielski's Theorem 5.2 the number is dominated by Binomial(guesses, e^eps / (1 + e^eps)), plus a term in delta.
-
-    Parameters
-    ----------
-    m : int, optional
-        Canaries, guessed or not; by default ``guesses``.
     """
     if guesses == 0 or 2 * right <= guesses:
         return 0.0
@@ -141,19 +114,6 @@ def inference_audit(
     The sample is one target, far from 20 other records that are the same in every training. An (epsilon, delta)-private
     learner lets a fair coin be guessed with probability (e^epsilon + delta) / (e^epsilon + 1) at most; the share
     guessed right is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
-
-    Parameters
-    ----------
-    make : callable (epsilon, seed) -> learner
-    epsilon : float
-        What the learner is asked for.
-    protects : {"label", "record"}
-    trainings : int
-        At most.
-    failure : float
-        Probability that the bound exceeds the loss.
-    stop : bool
-        Stop as soon as the bound exceeds ``epsilon``.
     """
     streams = Streams(seed)
     others, labels = pairs(streams.generator("others"), N_OTHERS, protects)
@@ -189,11 +149,6 @@ def anytime_lower(hits: int, n: int, failure: float) -> float:
     A gambler who spreads a stake evenly over all probabilities and bets by each of them has B(hits + 1, misses + 1) /
     (p^hits (1 - p)^misses) after n draws of probability p, which ever exceeds 1 / failure with that probability at most
     (Robbins 1970, Ville's inequality). The limit is the smallest p whose gambler has not got there.
-
-    Parameters
-    ----------
-    failure : float
-        Probability that the limit is above p for some n.
     """
     if hits == 0:
         return 0.0

@@ -26,27 +26,6 @@ def leak_test(
     Predictions, ``guarantee_`` and every other attribute of the model must stay the same. Labels are permuted, those of
     another rule, and almost constant, so that a leak that is symmetric in them (a variance, a count, an entropy) shows
     as well.
-
-    Parameters
-    ----------
-    make : callable (epsilon, seed) -> learner
-        Which must give the same model twice for the same data and seed.
-    reports : sequence of str
-        ``file.py:function``, ``module:Class.method`` or ``module.function``, where the learner looks them up: what they
-        return is what leaves devices.
-    protects : {"label", "record"}
-    n : int
-        Records.
-
-    Returns
-    -------
-    str or None
-        What leaked; None: nothing on these samples.
-
-    Raises
-    ------
-    DataError
-        If two fits on the same sample differ, no report function was called, or an attribute cannot be compared.
     """
     if not reports:
         raise ConfigurationError("reports=[]: the leak test needs a function whose results leave the devices")

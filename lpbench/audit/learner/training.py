@@ -26,11 +26,6 @@ def load_learner(name: str) -> Maker:
     """Import ``module:Class`` or ``file.py:Class`` and return a function (epsilon, seed) -> learner.
 
     ``epsilon`` and ``random_state`` are passed where the constructor takes them.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is no such object, or what it makes has no ``fit`` and ``predict``.
     """
     try:
         kind = load_function(name)
