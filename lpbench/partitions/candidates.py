@@ -23,19 +23,10 @@ class CandidateCuts:
     of its edge if that is a longest one (max-edge). The features are put in the order of their gains, smaller indices
     first where gains are equal, and the cell is cut by the first one in the best tenth of them that leaves both
     children enough rows. If none does, the cell is a leaf, even if a cut with a smaller gain would.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        At least one row; max-edge cuts halve the unit cube.
-    codes : int ndarray of shape (n,)
-        Classes 0, 1, ...
-    midpoints : bool
-        Max-edge instead of CART.
-    criterion : {"gini", "entropy"}
     """
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, *, midpoints: bool, criterion: str) -> None:
+        # at least one row; ``midpoints``: max-edge cuts, which halve the unit cube, instead of CART
         self.X, self.midpoints, self.criterion = np.asarray(X, dtype=np.float64), midpoints, criterion
         self.of_class = np.eye(int(np.max(codes)) + 1)[np.asarray(codes)]
         self.bounds = np.minimum(self.X.min(axis=0), 0.0), np.maximum(self.X.max(axis=0), 1.0)

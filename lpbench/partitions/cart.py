@@ -199,20 +199,7 @@ def _levels(
 
 
 class SortedFeatures:
-    """For every feature, the samples that show it in the order of its values; then all samples.
-
-    Parameters
-    ----------
-    X, mask : ndarrays of shape (n, d)
-
-    Attributes
-    ----------
-    sample, value : ndarrays of equal length
-        The entries, ordered by feature and then by value; the value of the last n, all samples, is 0.
-    length : int ndarray of shape (d + 1,)
-        Number of entries of every feature, and n.
-    n : int
-    """
+    """For every feature, the samples that show it in the order of its values; then all samples."""
 
     def __init__(self, X: np.ndarray, mask: np.ndarray):
         self.n, d = X.shape
@@ -221,9 +208,10 @@ class SortedFeatures:
         length = (~mask).sum(axis=0)
         shown = (np.arange(self.n) < length[:, None]).ravel()
         sample = order.ravel()[shown]
+        # entries, ordered by feature and then by value; the value of the last n, all samples, is 0
         self.sample = np.concatenate([sample, np.arange(self.n)])
         self.value = np.concatenate([columns[np.repeat(np.arange(d), length), sample], np.zeros(self.n)])
-        self.length = np.append(length, self.n)
+        self.length = np.append(length, self.n)  # number of entries of every feature, and n
 
 
 def _ranges(first: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -237,12 +225,8 @@ class _SortedLists:
 
     The lists are stored one after the other, those of a node together, a list of all its samples last. A level puts the
     left children before the right ones instead of siblings side by side: dividing all lists is then two selections and
-    needs no sort. ``nodes`` says which node comes in which place.
-
-    Parameters
-    ----------
-    y : ndarray of shape (k, n)
-        Vectors of centred labels, each with a root of its own; their samples are numbered through.
+    needs no sort. ``nodes`` says which node comes in which place. Each of the vectors y (k, n) of centred labels has a
+    root of its own; their samples are numbered through.
     """
 
     def __init__(self, features: SortedFeatures, y: np.ndarray, min_samples_leaf: int):
@@ -273,15 +257,8 @@ class _SortedLists:
     def divide(self, X: np.ndarray, mask: np.ndarray, cut: np.ndarray, at: np.ndarray, wanted: np.ndarray) -> None:
         """Put the samples of nodes into their children, keeping the order of values; drop those that stop.
 
-        Parameters
-        ----------
-        X, mask : ndarrays of shape (n, d)
-        cut : int ndarray of shape (c,)
-            Node x d + feature; the children are the nodes 2 i and 2 i + 1.
-        at : ndarray of shape (c,)
-            Thresholds.
-        wanted : boolean ndarray of shape (c, d)
-            Features whose lists are still needed.
+        ``cut`` is node x d + feature, ``at`` the thresholds; the children are the nodes 2 i and 2 i + 1. ``wanted``
+        (c, d) tells the features whose lists are still needed.
         """
         n, d = mask.shape
         node, feature = cut // d, cut % d
@@ -308,18 +285,10 @@ class _SortedLists:
         self._labels = np.repeat(self._labels, 2)
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Score every cut.
+        """Score the cut after every entry of every list; -inf: no cut is possible.
 
-        Returns
-        -------
-        score : ndarray
-            Of the cut after every entry of every list.
-        highest : ndarray of shape (nodes, d)
-            The highest of every list; -inf: no cut is possible.
-        tolerance : ndarray of shape (nodes,)
-            Scores that differ by less are equal.
-        pure : boolean ndarray of shape (nodes,)
-            Whether all labels are equal.
+        With the scores come the highest of every list (nodes, d), the tolerance of every node, below which scores are
+        equal, and whether all its labels are.
         """
         first, length = self._first, self.length
         filled = np.flatnonzero(length)

@@ -15,18 +15,12 @@ SCORES = ("weighted", "algorithm1")
 
 
 class SplitStatistics(ABC):
-    """Collects sufficient statistics of a cut's two sides and turns them into scores (larger is better).
+    """Collects sufficient statistics of a cut's two sides and turns them into scores (larger is better)."""
 
-    Attributes
-    ----------
-    columns : list of ndarrays of shape (n_groups,)
-        What each group of samples adds to its side: count and sum (and sum of squares) of the labels, or the count of
-        each class.
-    tolerance : float
-        Scores closer than this are ties: sums of the same samples in another order differ by less.
-    """
-
+    #: What each group of samples adds to its side, (n_groups,) each: count and sum (and sum of squares) of the labels,
+    #: or the count of each class.
     columns: list[np.ndarray]
+    #: Scores closer than this are ties: sums of the same samples in another order differ by less.
     tolerance: float
 
     @staticmethod
@@ -63,16 +57,7 @@ class SplitStatistics(ABC):
         return len(self.columns)
 
     def add(self, total: np.ndarray, key: np.ndarray, select: slice | np.ndarray) -> None:
-        """Add what the selected groups hold to the sums.
-
-        Parameters
-        ----------
-        total : ndarray of shape (width, n_cells), changed in place
-        key : int ndarray of shape (n_selected, c)
-            Column of ``total`` for each group and candidate dimension.
-        select : slice or int ndarray
-            The groups.
-        """
+        """Add what the selected groups hold to ``total`` (width, n_cells), in its columns ``key`` (n_selected, c)."""
         flat = key.reshape(-1)
         for sums, column in zip(total, self.columns, strict=True):
             sums += np.bincount(flat, weights=np.repeat(column[select], key.shape[1]), minlength=sums.size)

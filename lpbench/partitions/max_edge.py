@@ -236,15 +236,7 @@ def _joined(rows_of: Sequence[_Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """The nodes of one depth, and the rows (groups of samples) that reached them.
-
-    Attributes
-    ----------
-    X : ndarray of shape (size, d)
-    mask : boolean ndarray of shape (size, d) or None
-    rows, node : int ndarrays of equal length
-        Rows that reached the level, and their nodes.
-    """
+    """The nodes of one depth, and the rows (groups of samples) that reached them."""
 
     X: np.ndarray
     mask: np.ndarray | None

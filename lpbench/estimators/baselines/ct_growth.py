@@ -19,13 +19,7 @@ _SPARSE = 0.1
 
 
 class GrownClasses(GrownTree):
-    """A scikit-learn classification tree that is read at several depths.
-
-    Parameters
-    ----------
-    model : DecisionTreeClassifier
-        Fitted.
-    """
+    """A scikit-learn classification tree that is read at several depths."""
 
     def __init__(self, model: DecisionTreeClassifier) -> None:
         self.tree, self.classes = model.tree_, model.classes_
@@ -62,20 +56,6 @@ def cut_class_trees(inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int 
     """Grow trees to multiples of ``GROWN_DEPTH`` and read them at every depth (see :class:`CutClasses`).
 
     Not all to the deepest: one shallow tree should cost what one shallow tree costs.
-
-    Parameters
-    ----------
-    inputs : float32 ndarray of shape (n, d)
-    codes : int ndarray of shape (n,)
-        Class numbers.
-    depths : sequence of int or None
-        Values of ``max_depth``.
-    seed : int
-        Breaks ties.
-
-    Returns
-    -------
-    list of trees, in the order of ``depths``
     """
     settings = [{"max_depth": _grown_depth(depth)} for depth in depths]
     models = grow_trees(DecisionTreeClassifier(random_state=seed), _compact(inputs), codes, settings)

@@ -27,18 +27,11 @@ MOST_CELLS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class NamedCells:
-    """What a sweep asks of the users: questions at several budgets, in the cells of some rows.
+    """What a sweep asks of the users: questions at several budgets, in the cells of some rows."""
 
-    Attributes
-    ----------
-    questions : sequence of sequences
-        For each budget the questions whose statistics stand one below the other; all about one grid.
-    X : ndarray of shape (m, d)
-        Rows whose cells are looked up.
-    """
-
+    #: For each budget the questions whose statistics stand one below the other; all about one grid.
     questions: Sequence[Sequence[Any]]
-    X: np.ndarray
+    X: np.ndarray  # rows (m, d) whose cells are looked up
 
 
 class GridDevice(Device[Any]):
@@ -166,22 +159,10 @@ class NoisyGrid:
     """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up by the users.
 
     A pickle or copy holds the noisy sums of all cells and nothing else; of more than ``MOST_CELLS`` there is none.
-
-    Parameters
-    ----------
-    n : int
-        Number of users.
-    *sums : ndarrays of shape (k * cells,), or HiddenSums
-        What the users answered.
-
-    Attributes
-    ----------
-    cells, n
-    bins : int
-        Bins per axis.
     """
 
     def __init__(self, cells: GridCells, n: int, *sums: Any) -> None:
+        # what n users answered: ndarrays of shape (k * cells,), or HiddenSums
         self.cells, self.n, self.bins = cells, n, cells.bins
         self._hidden: list[HiddenSums] = [part for part in sums if isinstance(part, HiddenSums)]
         self._table = np.empty(0) if self._hidden else np.concatenate(sums).reshape(-1, cells.size)

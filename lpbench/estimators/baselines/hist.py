@@ -22,23 +22,14 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class CellQuestion:
-    """What the curator asks of a user's cell.
-
-    Attributes
-    ----------
-    mechanism : Laplace or DiscreteLaplace
-        Noise of every entry.
-    y_range : (float, float), optional
-        Public range, to which the label is clipped; it is sent about its midpoint in the place of the cell's 1.
-        None: the cell alone.
-    centre : float
-        Subtracted from the label before it is clipped.
-    """
+    """What the curator asks of a user's cell."""
 
     cells: GridCells
-    mechanism: Laplace | DiscreteLaplace
+    mechanism: Laplace | DiscreteLaplace  # noise of every entry
+    #: Public range, to which the label is clipped; it is sent about its midpoint in the place of the cell's 1.
+    #: None: the cell alone.
     y_range: tuple[float, float] | None = None
-    centre: float = 0.0
+    centre: float = 0.0  # subtracted from the label before it is clipped
 
     @property
     def is_constant(self) -> bool:
@@ -107,11 +98,7 @@ def cell_questions(
 ) -> tuple[CellQuestion, CellQuestion]:
     """Return what every user is asked: the own cell, and the label in that cell, at epsilon / 2 each.
 
-    Parameters
-    ----------
-    y_range : (float, float)
-        Public range of the label about ``centre``; may be infinite where nothing is protected.
-    noise : {"laplace", "discrete"}
+    ``y_range`` is the public range of the label about ``centre``; it may be infinite where nothing is protected.
     """
     half, width = check_epsilon(epsilon) / 2, y_range[1] - y_range[0]
     # Another cell moves a one-hot vector by 2 in L1, and label times one-hot by at most the width.

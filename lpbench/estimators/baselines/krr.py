@@ -24,22 +24,12 @@ LABEL_SHARE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class FeatureQuestion:
-    """What the curator asks of the protected features.
+    """What the curator asks of the protected features."""
 
-    Attributes
-    ----------
-    bins, n_features : int
-        k equal bins of each feature, and how many features there are.
-    epsilon : float
-        Budget of a user.
-    split : int or ndarray of shape (n,)
-        A feature gets epsilon / split (public).
-    """
-
-    bins: int
+    bins: int  # k equal bins of each feature
     n_features: int
-    epsilon: float
-    split: int | np.ndarray
+    epsilon: float  # of a user
+    split: int | np.ndarray  # a feature gets epsilon / split (public); () or (n,)
 
     def take(self, users: Any) -> FeatureQuestion:
         """The question to some of the users."""
@@ -53,18 +43,10 @@ class FeatureQuestion:
 
 @dataclass(frozen=True)
 class FeatureResponse(Mechanism):
-    """Randomised response on each protected feature by itself; a feature that is shown is sent as 0.
+    """Randomised response on each protected feature by itself; a feature that is shown is sent as 0."""
 
-    Parameters
-    ----------
-    response : GRR
-        Of one protected feature.
-    protected : tuple of bool
-        Which features are protected.
-    """
-
-    response: GRR
-    protected: tuple[bool, ...]
+    response: GRR  # of one protected feature
+    protected: tuple[bool, ...]  # which features are
 
     @property
     def epsilon(self) -> float:

@@ -47,16 +47,7 @@ def solve(gram: np.ndarray, cross: np.ndarray, deviation: float, n: int) -> tupl
 
     The noisy matrix may have negative eigenvalues. The ridge is the smallest one that leaves every eigenvalue at or
     above the standard deviation of an entry's noise (nothing is known below it), 0 where none is smaller.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (D, D)
-        Symmetric; overwritten.
-    cross : ndarray of shape (D,)
-    deviation : float
-        Standard deviation of the noise of a sum.
-    n : int
-        Number of users.
+    ``gram`` (D, D) is symmetric and overwritten; ``deviation`` is that of the noise of a sum over ``n`` users.
     """
     ridge = max(0.0, max(deviation, _RELATIVE_FLOOR * n) - smallest_eigenvalue(gram))
     gram[np.diag_indices_from(gram)] += ridge
@@ -181,18 +172,8 @@ def moment_scale(scores: np.ndarray) -> tuple[float, bool]:
 
     With labels -1 and 1, E[Y | x] = 2 s(x w) - 1, and w is about c times the least-squares coefficients (Stein's
     lemma). Newton's method starts at c = 2, a lower bound of every root, and climbs; where the left side stops growing
-    before it reaches 1 there is no root nearby, and c stays there. A step is at most c / 4.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (q,)
-        Linear scores z of public features.
-
-    Returns
-    -------
-    c : float
-    found : bool
-        Whether c solves the equation.
+    before it reaches 1 there is no root nearby, and c stays there: the second value says whether c solves the equation.
+    A step is at most c / 4. ``scores`` are linear scores z of public features.
     """
     c = 2.0
     for _ in range(200):

@@ -17,24 +17,14 @@ _STEPS = 10
 
 @dataclass
 class ReleasedMoments:
-    """Sums of rows (x, 1) and classes 0 and 1 as they are, unit noise of the sums, and the public rows.
+    """Sums of rows (x, 1) and classes 0 and 1 as they are, unit noise of the sums, and the public rows."""
 
-    Attributes
-    ----------
-    gram, noise_gram : ndarrays of shape (D, D)
-        The noise is symmetric, of variance 1 off the diagonal and 2 on it.
-    cross, noise_cross : ndarrays of shape (D,)
-    public : ndarray of shape (q, D)
-    n : int
-        Number of users.
-    """
-
-    gram: np.ndarray
-    cross: np.ndarray
-    noise_gram: np.ndarray
+    gram: np.ndarray  # (D, D)
+    cross: np.ndarray  # (D,)
+    noise_gram: np.ndarray  # symmetric, of variance 1 off the diagonal and 2 on it
     noise_cross: np.ndarray
-    public: np.ndarray
-    n: int
+    public: np.ndarray  # (q, D)
+    n: int  # users
 
     @classmethod
     def collect(cls, X: np.ndarray, codes: np.ndarray, X_public: np.ndarray, streams: Streams) -> ReleasedMoments:

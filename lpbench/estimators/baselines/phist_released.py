@@ -15,20 +15,13 @@ MOST_CELLS = 2**24
 
 @dataclass
 class ReleasedHistogram:
-    """Votes for class 1 and users of each cell that holds users.
-
-    Attributes
-    ----------
-    cells : int ndarray of shape (k,)
-        Numbers of the cells, ascending.
-    sums : ndarray of shape (2, k)
-    """
+    """Votes for class 1 and users of each cell that holds users."""
 
     bins: int
     n_features: int
     n: int
-    cells: np.ndarray
-    sums: np.ndarray
+    cells: np.ndarray  # numbers of the cells (k,), ascending
+    sums: np.ndarray  # (2, k)
 
     @classmethod
     def collect(cls, X: np.ndarray, codes: np.ndarray, bins: int) -> Self:

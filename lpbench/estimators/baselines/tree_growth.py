@@ -25,20 +25,6 @@ def grow_trees(tree: Any, inputs: np.ndarray, labels: np.ndarray, settings: Sequ
     A tree that stayed shallower than its ``max_depth`` was never stopped by it, so every larger ``max_depth`` runs the
     same steps with the same random numbers. (A deep tree cut short is *not* the shallow tree: scikit-learn breaks ties
     by a random state that advances from node to node, depth first.)
-
-    Parameters
-    ----------
-    tree : DecisionTreeRegressor or DecisionTreeClassifier
-        Template with its ``random_state`` set.
-    inputs : float32 ndarray of shape (n, d)
-        Missing entries are NaN.
-    labels : ndarray of shape (n,)
-    settings : sequence of mappings
-        Parameters of each tree.
-
-    Returns
-    -------
-    list of fitted trees, in the order of ``settings``
     """
     grown = [None] * len(settings)
     deepest: dict[tuple, tuple] = {}
@@ -58,17 +44,7 @@ def _depth(setting: Mapping) -> float:
 
 
 class GrownTree:
-    """A tree of scikit-learn's ``DecisionTreeRegressor``, which is read at several depths.
-
-    Parameters
-    ----------
-    inputs : float32 ndarray of shape (n, d)
-        Missing entries are NaN.
-    labels : ndarray of shape (n,)
-    seed : int
-        Breaks ties.
-    min_samples_leaf : int or float
-    """
+    """A tree of scikit-learn's ``DecisionTreeRegressor``, which is read at several depths."""
 
     def __init__(
         self, inputs: np.ndarray, labels: np.ndarray, seed: int, max_depth: int | None, min_samples_leaf: float
@@ -119,12 +95,7 @@ class CutTree:
 
 
 def predict_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
-    """Predict by several trees for float32 inputs of shape (m, d), which pass once through each grown tree.
-
-    Returns
-    -------
-    ndarray of shape (number of trees, m)
-    """
+    """Predict by several trees for float32 inputs of shape (m, d), which pass once through each grown tree."""
     grown = {id(tree.grown): tree.grown for tree in trees}
     leaves = {key: tree.tree.apply(inputs) for key, tree in grown.items()}
     return np.array([tree.grown.predict(leaves[id(tree.grown)], tree.depth) for tree in trees])

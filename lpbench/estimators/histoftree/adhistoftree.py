@@ -19,12 +19,6 @@ def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndar
 
     delta(p) is the mean over the users of 2^(h p / (d - s)), h being the number of features that a user protects among
     the d - s that are not in the grid: how many leaves the user may lie in, on average.
-
-    Parameters
-    ----------
-    mask : boolean ndarray of shape (n, d)
-    depths : int ndarray
-        Values of p.
     """
     n, d = mask.shape
     tree_features = d - np.arange(d)
@@ -35,26 +29,11 @@ def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndar
 def choose_partition(
     mask: np.ndarray | PublicMask, epsilon: float, constant: float = 1.0, min_depth: int = 1
 ) -> tuple[int, int, int]:
-    """Minimise the bound (15) over the number of grid features and the depth, by brute force.
+    """Minimise the bound (15) by brute force: n_grid_features s*, depth p*, bins t* = max(1, round(2^(p*/(d - s*)))).
 
     The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
     p = min_depth, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has
-    more non-empty leaves). Ties go to the smaller s, then the smaller p.
-
-    Parameters
-    ----------
-    mask : boolean ndarray of shape (n, d)
-    epsilon : float
-        Whole budget.
-    constant : float
-        C, multiplier of the second term (HistOfTree C.1).
-    min_depth : int
-        Smallest p; 0 allows an uncut tree.
-
-    Returns
-    -------
-    n_grid_features, depth, bins : int
-        s*, p* and t* = round(2^(p*/(d - s*))), at least 1.
+    more non-empty leaves). ``min_depth=0`` allows an uncut tree. Ties go to the smaller s, then the smaller p.
     """
     public = PublicMask.of(mask)
     key = ("partition", epsilon, constant, min_depth)

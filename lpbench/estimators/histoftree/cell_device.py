@@ -26,31 +26,15 @@ MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
 @dataclass(frozen=True, eq=False)
 class CellQuestion:
-    """What the curator broadcasts in round 2.
+    """What the curator broadcasts in round 2."""
 
-    Attributes
-    ----------
-    tree : TreePartition
-        Partition of the features ``tree_columns``.
-    depth : int
-        Levels of the tree that are used.
-    grid_columns, tree_columns : int ndarrays
-        Features of the grid and of the tree.
-    bins : int
-        Bins per grid feature.
-    mechanism : {"grr", "rr"}
-        One cell, or one bit for each cell.
-    budget : float
-        Epsilon of the report; 0 only for users who have no choice.
-    """
-
-    tree: TreePartition
-    depth: int
+    tree: TreePartition  # of the features tree_columns
+    depth: int  # levels of the tree that are used
     grid_columns: np.ndarray
     tree_columns: np.ndarray
     bins: int
-    mechanism: str
-    budget: float
+    mechanism: str  # "grr": one cell; "rr": one bit for each cell
+    budget: float  # epsilon of the report; 0 only for users who have no choice
 
     @property
     def n_leaves(self) -> int:
@@ -74,25 +58,13 @@ class CellQuestion:
 
 @dataclass(frozen=True, eq=False)
 class ReportDraws:
-    """Randomness of n users' reports, shared by all budgets.
+    """Randomness of n users' reports, shared by all budgets."""
 
-    Attributes
-    ----------
-    keep, leaf : ndarrays of shape (n,)
-        Uniforms that decide whether a report is the truth, and which leaf is reported if not.
-    bins : ndarray of shape (n, s)
-        Uniforms that choose the bin reported of each grid feature if it is not.
-    seed : int
-        Seed of the bits of randomised response.
-    users : int ndarray of shape (n,)
-        The users' numbers within it.
-    """
-
-    keep: np.ndarray
-    leaf: np.ndarray
-    bins: np.ndarray
-    seed: int
-    users: np.ndarray
+    keep: np.ndarray  # uniforms (n,): whether a report is the truth
+    leaf: np.ndarray  # uniforms (n,): the leaf reported if not
+    bins: np.ndarray  # uniforms (n, s): the bin reported of each grid feature if not
+    seed: int  # of the bits of randomised response
+    users: np.ndarray  # numbers within the seed (n,)
 
     def take(self, who: Any) -> ReportDraws:
         """The randomness of some of the users."""

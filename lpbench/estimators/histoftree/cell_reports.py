@@ -19,16 +19,7 @@ def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.nd
     """Whether users report the truth, or else a cell drawn evenly from V, the truth included: boolean (n,).
 
     The former with probability p - q, this is the law of generalised randomised response (HistOfTree eq. (17)); it
-    needs one draw for each factor of V.
-
-    Parameters
-    ----------
-    choices : ndarray of shape (n,)
-        Number of cells that each user may lie in, |V|.
-    budget : float
-        Epsilon of the report, > 0.
-    keep : ndarray of shape (n,)
-        Uniforms.
+    needs one draw for each factor of V. ``choices`` is |V| and ``keep`` a uniform, of shape (n,); ``budget`` > 0.
     """
     slope, _ = grr_weights(choices, budget)
     return keep * slope < 1  # p - q = 1 / slope
@@ -37,24 +28,9 @@ def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.nd
 def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Report bits of users' one-hot vectors over V by randomised response (HistOfTree eq. (8)).
 
-    Two cells differ in two bits, so each bit gets half the ``budget`` (the paper: eps/4 of eps/2).
-
-    Parameters
-    ----------
-    truth : boolean ndarray of shape (k,)
-        The bits: whether the cell is the true one.
-    budget : float
-        Epsilon of a user's whole vector.
-    seed : int
-        Seed of the bits' noise.
-    users : int ndarray of shape (k,)
-    cells : int ndarray of shape (k, c)
-        User and cell of each bit; the noise is a function of (seed, user, cell), so that a bit is the same in every
-        query.
-
-    Returns
-    -------
-    boolean ndarray of shape (k,)
+    Two cells differ in two bits, so each bit gets half the ``budget`` of a user's vector (the paper: eps/4 of eps/2).
+    The noise is a function of (seed, user, cell), so that a bit is the same in every query. ``truth`` and ``users``
+    have shape (k,), ``cells`` (k, c).
     """
     return rr_reports(truth, budget / 2, hashed_uniforms(seed, np.column_stack([users, cells]))[0])
 
@@ -65,26 +41,17 @@ class CategorySums:
     With m = |V| and b = 1 / (e^budget - 1), the unbiased indicator of cell j is (1 + m b) 1{report = j} - b 1{j in V}
     (HistOfTree below (17)). The first term is a sum over reports, the second a sum over the cells compatible with
     public features.
-
-    Parameters
-    ----------
-    codes, leaf : int ndarrays of shape (n,)
-        Reported grid cells, numbered 0, ..., n_codes - 1, and leaves.
-    labels : ndarray of shape (n,)
-        Privatised labels.
-    index : KeyIndex, optional
-        Numbers the cells of queries as ``codes``; None: their numbers are those.
     """
 
     def __init__(
         self,
-        codes: np.ndarray,
-        leaf: np.ndarray,
+        codes: np.ndarray,  # reported grid cells (n,), numbered 0, ..., n_codes - 1
+        leaf: np.ndarray,  # reported leaves (n,)
         n_codes: int,
         cells: UserCells,
-        labels: np.ndarray,
+        labels: np.ndarray,  # privatised, (n,)
         budget: float,
-        index: KeyIndex | None = None,
+        index: KeyIndex | None = None,  # numbers the cells of queries as codes; None: their numbers are those
     ) -> None:
         self._offset, self._index = 0.0, index
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
@@ -119,16 +86,11 @@ class CategorySums:
 
 @dataclass(frozen=True, eq=False)
 class WrittenSums:
-    """Estimates of all cells, in the order of (grid cell, leaf).
-
-    Attributes
-    ----------
-    counts, totals : ndarrays of shape (bins^s * n_leaves,)
-    """
+    """Estimates of all cells, in the order of (grid cell, leaf)."""
 
     bins: int
     n_leaves: int
-    counts: np.ndarray
+    counts: np.ndarray  # (bins^s * n_leaves,), like the label sums
     totals: np.ndarray
 
     def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,18 +112,8 @@ def bit_indicators(bits: np.ndarray, choices: np.ndarray, budget: float) -> np.n
 def predict_cells(sums: tuple[np.ndarray, np.ndarray], leaves: np.ndarray, leaf_means: np.ndarray) -> np.ndarray:
     """Predict the ratio of label sum and count in each cell (HistOfTree eqs. (6), (9)).
 
-    A cell whose estimated count is not positive predicts the mean of its leaf. (The paper is silent on empty cells.)
-
-    Parameters
-    ----------
-    sums : pair of ndarrays of shape (m,)
-        Estimated counts and label sums.
-    leaves : int ndarray of shape (m,)
-    leaf_means : ndarray of shape (n_leaves,)
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    ``sums`` are estimated counts and label sums, (m,). A cell whose estimated count is not positive predicts the mean
+    of its leaf. (The paper is silent on empty cells.)
     """
     count, total = sums
     filled = count > 0

@@ -27,36 +27,19 @@ _CHUNK = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class CellFamily:
-    """Questions about one tree at one depth, asked with several grids and mechanisms; all of it is public.
+    """Questions about one tree at one depth, asked with several grids and mechanisms; all of it is public."""
 
-    Attributes
-    ----------
-    tree : TreePartition
-        Partition of the features ``tree_columns``.
-    depth, deepest : int
-        Levels of the tree that are used, here and by any family of this tree.
-    midpoints : bool
-        Whether all cuts are midpoints of the unit cube's, so that users may be walked down in groups.
-    grid_columns, tree_columns : int ndarrays
-    labels : ndarray of shape (n,)
-        Privatised labels.
-    query_leaves : int ndarray of shape (m,)
-        Leaves of the test rows.
-    grids : sequence of (UserGrid, Query, mechanism)
-        Grids with the cells that the test rows look up.
-    """
-
-    tree: TreePartition
-    depth: int
-    deepest: int
-    midpoints: bool
+    tree: TreePartition  # of the features tree_columns
+    depth: int  # levels of the tree that are used here
+    deepest: int  # and by any family of this tree
+    midpoints: bool  # all cuts are midpoints of the unit cube's: users may be walked down in groups
     grid_columns: np.ndarray
     tree_columns: np.ndarray
     budget: float
-    labels: np.ndarray
+    labels: np.ndarray  # privatised, (n,)
     leaves: UserLeaves
-    query_leaves: np.ndarray
-    grids: Sequence[tuple[UserGrid, Query, str]]
+    query_leaves: np.ndarray  # leaves of the test rows (m,)
+    grids: Sequence[tuple[UserGrid, Query, str]]  # with the cells that the test rows look up, and the mechanism
 
 
 def answer_family(records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -109,13 +92,7 @@ def kept_last(records: Records, name: str, key: Hashable, compute: Callable[[], 
 
 
 class _TrueBins:
-    """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves.
-
-    Attributes
-    ----------
-    index : KeyIndex
-    truth, blind : int ndarrays of shape (n,)
-    """
+    """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves."""
 
     def __init__(self, X: np.ndarray, mask: np.ndarray | None, bins: int, uniforms: np.ndarray) -> None:
         digits, drawn = grid_digits(X, bins), grid_digits(uniforms, bins)
@@ -143,17 +120,7 @@ def _true_bins(records: Records, columns: np.ndarray, bins: int, streams: Stream
 
 
 class _BitSums:
-    """Sums of the reported bits in the cells that are asked for.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the bits' noise.
-    code, leaf : int ndarrays of shape (n,)
-        The true cells.
-    labels : ndarray of shape (n,)
-        Privatised labels.
-    """
+    """Sums of the reported bits in the cells that are asked for."""
 
     def __init__(
         self, seed: int, cells: UserCells, code: np.ndarray, leaf: np.ndarray, labels: np.ndarray, budget: float

@@ -17,13 +17,7 @@ def protection_order(mask: np.ndarray) -> np.ndarray:
 
 
 class PublicMask:
-    """A mask, which is public, and its summaries.
-
-    Parameters
-    ----------
-    array : boolean ndarray of shape (n, d)
-        True = protected.
-    """
+    """A mask, which is public, and its summaries."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array, self.shape = array, array.shape

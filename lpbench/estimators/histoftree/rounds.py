@@ -33,26 +33,15 @@ def public_features(users: Users) -> np.ndarray:
 
 
 class Split:
-    """Grid features and tree features.
-
-    Parameters
-    ----------
-    X, mask : ndarrays of shape (n, d)
-        Features in [0, 1], and which of them are protected: these are never read.
-    order : int ndarray of shape (d,)
-        Features, most protected first.
-    n_grid_features : int
-        How many of them form the grid.
-    streams : Streams
-        The curator's.
-
-    Attributes
-    ----------
-    grid_columns, tree_columns : int ndarrays
-    """
+    """Grid features and tree features."""
 
     def __init__(
-        self, X: np.ndarray, mask: np.ndarray, order: np.ndarray, n_grid_features: int, streams: Streams
+        self,
+        X: np.ndarray,  # in [0, 1], (n, d); protected entries are never read
+        mask: np.ndarray,
+        order: np.ndarray,  # features, most protected first; the first n_grid_features of them form the grid
+        n_grid_features: int,
+        streams: Streams,  # the curator's
     ) -> None:
         self.grid_columns, self.tree_columns = order[:n_grid_features], np.sort(order[n_grid_features:])
         self._all, self._streams = (X, mask), streams
@@ -84,12 +73,8 @@ class Split:
 
         ``random`` uses neither labels nor features nor the mask, which need not be released then (HistOfTree section
         3.4 (ii)), so it is a full tree of random max-edge cuts. scikit-learn's trees, used where nothing in the tree is
-        protected, are grown to ``DEEPEST`` and read at each depth, as is explained at ``GROWN_DEPTH`` of CART.
-
-        Returns
-        -------
-        list of one list per vector of labels
-            Pairs of a partition and the truncation depths, in increasing order, that it serves.
+        protected, are grown to ``DEEPEST`` and read at each depth, as is explained at ``GROWN_DEPTH`` of CART. Hence a
+        vector of labels has a list of partitions, each with the increasing truncation depths that it serves.
         """
         depths = sorted(depths)
         if rule == "random":
@@ -137,15 +122,7 @@ def ask_cells(
 ) -> tuple[Sums, UserCells, np.ndarray]:
     """Round 2: ask all users for their cells and add the reports up; those who have left since round 1 are left out.
 
-    Returns
-    -------
-    sums, cells, labels
-        The sums, and the compatible cells and labels of the users who answered.
-
-    Raises
-    ------
-    ConfigurationError
-        If a cell must be randomised and no budget is left for it, or if bits are asked for of too many cells.
+    With the sums come the compatible cells and the labels of the users who answered.
     """
     cells.check_budget(question.budget)
     if question.mechanism == "rr":

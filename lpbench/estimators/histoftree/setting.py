@@ -27,33 +27,16 @@ def sensitive_count(n_features: int) -> int:
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of the methods' grid, with nothing left to resolve.
+    """One point of the methods' grid, with nothing left to resolve."""
 
-    Attributes
-    ----------
-    n_grid_features : int
-        s, number of features in the grid.
-    depth : int
-        p, depth of the tree.
-    bins : int
-        t, bins per grid feature.
-    label_share : float
-        rho, share of the budget that is spent on the label, in (0, 1].
-    rule : {"max_edge", "cart", "random"}
-    mechanism : {"grr", "rr"}
-    split_score : {"weighted", "algorithm1"}
-    min_samples_leaf : int
-        Fewest users in a cell of the tree; ``random`` looks at none.
-    """
-
-    n_grid_features: int
-    depth: int
-    bins: int
-    label_share: float
+    n_grid_features: int  # s
+    depth: int  # p, of the tree
+    bins: int  # t, per grid feature
+    label_share: float  # rho in (0, 1], share of the budget spent on the label
     rule: str
     mechanism: str
     split_score: str
-    min_samples_leaf: int = 1
+    min_samples_leaf: int = 1  # fewest users in a cell of the tree; "random" looks at none
 
     def __post_init__(self) -> None:
         check_whole("depth", self.depth)

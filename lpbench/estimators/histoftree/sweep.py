@@ -42,23 +42,9 @@ def sweep_cells(
     jobs: Sequence[Job],
     ask_label: Callable[[float], LabelQuestion],
 ) -> Iterator[tuple[list[Job], np.ndarray]]:
-    """Predict the test rows under every job.
+    """Predict the test rows (m, d) in [0, 1] under every job: jobs of one prediction, and that, (m,), not yet clipped.
 
     One tree serves all depths, bins and mechanisms of a budget and label share.
-
-    Parameters
-    ----------
-    X_test : ndarray of shape (m, d) in [0, 1]
-    budgets : sequence of float
-    jobs : sequence of Job
-    ask_label : callable (budget) -> LabelQuestion
-        What round 1 asks at a budget.
-
-    Yields
-    ------
-    jobs : list of Job
-        Points with the same prediction.
-    predictions : ndarray of shape (m,), not yet clipped
     """
     if not jobs:
         return
@@ -107,12 +93,7 @@ def _personalized_carts(
 
 
 class _SecondRounds:
-    """Second rounds and predictions for one division of the features into grid and tree.
-
-    Parameters
-    ----------
-    X_test : ndarray of shape (m, d)
-    """
+    """Second rounds and predictions for one division of the features into grid and tree."""
 
     def __init__(self, users: SimulatedUsers, split: Split, X_test: np.ndarray) -> None:
         self._users, self._split = users, split

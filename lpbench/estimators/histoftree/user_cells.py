@@ -21,31 +21,18 @@ from lpbench.partitions import CellSums, GridCells, KeyIndex, SampleGroups, Tree
 
 
 class UserGrid:
-    """The bins of a grid that are compatible with each user's public features.
-
-    Parameters
-    ----------
-    X, mask : ndarrays of shape (n, s)
-        Grid features in [0, 1] and which of them are protected.
-    bins : int
-        Bins per feature, t.
-
-    Attributes
-    ----------
-    choices : ndarray of shape (n,)
-        Number of compatible grid cells, t^(number of protected grid features); a float, it may be huge.
-    shown, pattern : int ndarrays of shape (n,)
-        Code of the bins of the public grid features, and code of the set of these features.
-    """
+    """The bins of a grid that are compatible with each user's public features."""
 
     def __init__(self, X: np.ndarray, mask: np.ndarray, bins: int) -> None:
         # With one bin there is nothing to hide.
         mask = mask if bins > 1 else np.zeros_like(mask)
         self.bins, self.s = bins, X.shape[1]
+        #: Number of compatible grid cells, t^(number of protected grid features); a float, it may be huge.
         self.choices = float(bins) ** mask.sum(axis=1)
         # The extra digit `bins` stands for "protected".
         shown_key = cell_keys(np.where(mask, bins, grid_digits(X, bins)), bins + 1)
         self._index = KeyIndex(shown_key, (bins + 1) ** self.s)
+        #: Code of the bins of each user's public grid features; below, code of the set of these features.
         self.shown, self.n_shown = self._index.find(shown_key), self._index.size
         patterns = SampleGroups.by_key(cell_keys(mask, 2), 2**self.s)
         self.pattern, self.patterns = patterns.number, patterns.one_of_each(mask)
@@ -82,44 +69,23 @@ class UserGrid:
 
 @dataclass(frozen=True)
 class Query:
-    """Grid cells that are asked for.
+    """Grid cells that are asked for."""
 
-    Attributes
-    ----------
-    digits : int ndarray of shape (m, s)
-    codes : ndarray of shape (m,)
-        Keys of the cells (:func:`lpbench.partitions.cell_keys`), or their numbers in another numbering.
-    shown : list of int ndarrays of shape (m,)
-        For each pattern of protected features, the code that compatible users show.
-    """
-
-    digits: np.ndarray
-    codes: np.ndarray
-    shown: list[np.ndarray]
+    digits: np.ndarray  # (m, s)
+    codes: np.ndarray  # keys of the cells (m,), or their numbers in another numbering
+    shown: list[np.ndarray]  # for each pattern of protected features, the code that compatible users show, (m,)
 
 
 class UserLeaves:
-    """The tree leaves that are compatible with each user's public features, at one truncation depth.
+    """The tree leaves that are compatible with each user's public features, at one truncation depth."""
 
-    Parameters
-    ----------
-    views : SampleGroups
-        Groups of users whose public features allow the same leaves.
-    view, leaf : int ndarrays of equal length
-        The compatible pairs (group of ``views``, index of a leaf), ordered by group.
-    index : int ndarray
-        Leaf number of each node of the tree, -1 for inner nodes.
-
-    Attributes
-    ----------
-    choices : int ndarray of shape (n,)
-        Number of compatible leaves.
-    n_leaves : int
-    users, leaves : int ndarrays of equal length
-        The compatible pairs, ordered by user.
-    """
-
-    def __init__(self, views: SampleGroups, view: np.ndarray, leaf: np.ndarray, index: np.ndarray) -> None:
+    def __init__(
+        self,
+        views: SampleGroups,  # of users whose public features allow the same leaves
+        view: np.ndarray,  # with ``leaf``: the compatible pairs (group, leaf), ordered by group
+        leaf: np.ndarray,
+        index: np.ndarray,  # leaf of each node of the tree, -1 for inner nodes
+    ) -> None:
         self.index, self.n_leaves = index, int(index.max()) + 1
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
@@ -132,12 +98,7 @@ class UserLeaves:
     ) -> Iterator[UserLeaves]:
         """Yield the leaves at each of the increasing ``depths``, from one pass down the tree.
 
-        Parameters
-        ----------
-        depths : sequence of int
-        X, mask : ndarrays of shape (n, tree.n_features)
-        views : SampleGroups
-            Groups of users whom the tree does not tell apart by what they show.
+        ``views`` groups users whom the tree does not tell apart by what they show.
         """
         pairs = tree.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
         for depth, (view, nodes) in enumerate(pairs):
@@ -167,10 +128,12 @@ class UserLeaves:
 
     @property
     def users(self) -> np.ndarray:
+        """Users of the compatible pairs (user, leaf), ordered by user."""
         return self._pairs[0]
 
     @property
     def leaves(self) -> np.ndarray:
+        """Leaves of the compatible pairs."""
         return self._pairs[1]
 
     def means(self, labels: np.ndarray) -> np.ndarray:

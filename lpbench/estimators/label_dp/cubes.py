@@ -37,29 +37,13 @@ def _smoothness(model: CubeClassifier | BoundedRegressor) -> dict[str, float]:
 
 @dataclass(eq=False, repr=False)
 class CubeClassifier(LocalClassifier):
-    """Base of the label-DP classifiers, which decide once for each cube.
-
-    Parameters
-    ----------
-    beta : float in (0, 1]
-        Hölder exponent of the class probabilities (public).
-    holder : float
-        Constant L: the gap between the best two classes varies by about L h^beta in a cube of side h (public).
-    bins : int, optional
-        Bins per axis; None: the rule of each method.
-    domain, classes, random_state
-        See :class:`~lpbench.estimators.base.LocalClassifier`.
-
-    Attributes
-    ----------
-    cubes_ : Cubes
-    scores_ : ndarray of shape (cubes, K)
-    """
+    """Base of the label-DP classifiers, which decide once for each cube."""
 
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
-    beta: float = field(default=1.0, kw_only=True)
+    beta: float = field(default=1.0, kw_only=True)  # Hölder exponent of the class probabilities, in (0, 1]; public
+    #: L: the gap between the best two classes varies by about L h^beta in a cube of side h; public.
     holder: float = field(default=1.0, kw_only=True)
-    bins: int | None = field(default=None, kw_only=True)
+    bins: int | None = field(default=None, kw_only=True)  # per axis; None: the rule of each method
 
     @property
     def _rule(self) -> dict[str, float]:
@@ -77,24 +61,12 @@ class BoundedRegressor(LocalRegressor):
 
     ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
-
-    Parameters
-    ----------
-    beta : float in (0, 1]
-        Hölder exponent of the regression function (public).
-    holder : float
-        Constant L: the function varies by about L h^beta at distance h (public).
-    moment : float >= 2 or None
-        p, if labels are unbounded with ``E |Y|^p <= label_bound^p``;
-        None: labels lie in ``y_range``, T is half its width.
-    label_bound : float
-        p-th root of the bound M_p of the moment, in units of the label; read only if ``moment`` is given.
     """
 
-    beta: float = field(default=1.0, kw_only=True)
-    holder: float = field(default=1.0, kw_only=True)
-    moment: float | None = field(default=None, kw_only=True)
-    label_bound: float = field(default=1.0, kw_only=True)
+    beta: float = field(default=1.0, kw_only=True)  # Hölder exponent of the regression function, in (0, 1]; public
+    holder: float = field(default=1.0, kw_only=True)  # L: it varies by about L h^beta at distance h; public
+    moment: float | None = field(default=None, kw_only=True)  # p >= 2
+    label_bound: float = field(default=1.0, kw_only=True)  # in units of the label; read only if ``moment`` is given
 
     def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
         if self.moment is None:

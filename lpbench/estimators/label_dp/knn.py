@@ -105,23 +105,10 @@ class LabelLDPKNN(KNNMean):
 
 
 def window_means(places: np.ndarray, values: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:
-    """Mean value of the k nearest places on the line.
+    """Mean value (m,) of the k <= n nearest places (n,) on the line, which are sorted.
 
     The k nearest neighbours are k places in a row, from the first i for which place i is no farther from the query
     than place i + k: place_i + place_{i+k} >= 2 query, which is monotone in i.
-
-    Parameters
-    ----------
-    places : ndarray of shape (n,)
-        Sorted.
-    values : ndarray of shape (n,)
-    queries : ndarray of shape (m,)
-    k : int
-        1 <= k <= n.
-
-    Returns
-    -------
-    ndarray of shape (m,)
     """
     n = places.size
     start = np.searchsorted(places[: n - k] + places[k:], 2 * queries)

@@ -15,17 +15,10 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class CubeQuestion:
-    """What is released of every cube.
+    """What is released of every cube."""
 
-    Attributes
-    ----------
-    cubes : Cubes
-        Their number per axis is an axis of the stream of the noise.
-    cells : int ndarray of shape (n,) or None
-        Cube of each record, where features are public; None: the records' own features say, and are protected.
-    """
-
-    cubes: Cubes
+    cubes: Cubes  # their number per axis is an axis of the stream of the noise
+    #: Cube of each record (n,), where features are public; None: the records' own features say, and are protected.
     cells: np.ndarray | None
 
     def of(self, records: Records) -> np.ndarray:
@@ -35,16 +28,10 @@ class CubeQuestion:
 
 @dataclass(frozen=True, eq=False)
 class ClassQuestion(CubeQuestion):
-    """What is released of class counts.
-
-    Attributes
-    ----------
-    mechanism : Exponential
-        Of one cube.
-    """
+    """What is released of class counts."""
 
     n_classes: int
-    mechanism: Exponential
+    mechanism: Exponential  # of one cube
 
 
 class ClassRelease(Release[ClassQuestion]):
@@ -71,22 +58,13 @@ class ClassRelease(Release[ClassQuestion]):
 
 @dataclass(frozen=True, eq=False)
 class MeanQuestion(CubeQuestion):
-    """What is released of labels.
+    """What is released of labels."""
 
-    Attributes
-    ----------
-    centre, bound : float
-        Labels are clipped to [-T, T] about the centre.
-    least : float
-        n_0: sums are divided by at least this. 1 where features are public.
-    unit_scale : float
-        Scale of the noise for T = epsilon = 1, of a cube with one label where features are public.
-    """
-
-    centre: float
+    centre: float  # labels are clipped to [-bound, bound] about it
     bound: float
     epsilon: float = math.inf
-    least: float = 1.0
+    least: float = 1.0  # n_0: sums are divided by at least this; 1 where features are public
+    #: Scale of the noise for T = epsilon = 1, of a cube with one label where features are public.
     unit_scale: float = 2.0
 
 

@@ -76,17 +76,8 @@ def mean_sensitivity(least: float) -> float:
     """L1 sensitivity of the map (sum / max(count, least) per cube) to one replaced record, for labels in [-1, 1].
 
     A record that moves changes two cubes; one that stays changes one label. In one cube, going from m - 1 records to m
-    changes the value by at most 1 / least (m <= least), 2 / m (m - 1 >= least), or in between (the kink).
-
-    Parameters
-    ----------
-    least : float > 0
-        n_0 of label-DP eq. (35).
-
-    Returns
-    -------
-    float
-        Exact; at most 4 / least (the paper's bound is 6 / least).
+    changes the value by at most 1 / least (m <= least), 2 / m (m - 1 >= least), or in between (the kink). Exact, at
+    most 4 / least; the paper's bound is 6 / least, ``least`` being n_0 > 0 of label-DP eq. (35).
     """
     kink = math.ceil(least)
     moves = [2.0 / (kink + 1)]

@@ -39,47 +39,22 @@ def _depth(effective: float, d: int, most: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Prediction of one run of Algorithm 2.
+    """Prediction of one run of Algorithm 2."""
 
-    Attributes
-    ----------
-    table : NodeTable
-        Partition that predicts, cut off at ``depth``.
-    leaves : int ndarray of shape (n_leaves,)
-        Its cells.
-    eta : ndarray of shape (n_leaves,)
-    climbed : int ndarray of shape (n_leaves,)
-        Levels between a cell and the ancestor that answers for it.
-    flagged : bool
-        Whether there was a second query.
-    """
-
-    table: NodeTable
+    table: NodeTable  # the partition that predicts, cut off at ``depth``
     depth: int
-    leaves: np.ndarray
+    leaves: np.ndarray  # its cells (n_leaves,)
     eta: np.ndarray
-    climbed: np.ndarray
-    flagged: bool
+    climbed: np.ndarray  # levels between a cell and the ancestor that answers for it (n_leaves,)
+    flagged: bool  # whether there was a second query
 
 
 def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> tuple[np.ndarray, np.ndarray, bool]:
     """Walk up from every leaf: the first node with statistic >= 1, else the best one (Algorithm 2, section 5.1).
 
-    Parameters
-    ----------
-    judgement : Judgement
-        Arrays of shape (n_climbs, n_leaves), from the leaf upwards.
-    exists : boolean ndarray of shape (n_climbs, n_leaves)
-        False beyond the root.
-    flag_from : int or None
-        Number of levels climbed from which a noisy node where P wins raises the flag; None: never.
-
-    Returns
-    -------
-    eta : ndarray of shape (n_leaves,)
-    chosen : int ndarray of shape (n_leaves,)
-        Levels climbed.
-    flag : bool
+    Arrays have shape (n_climbs, n_leaves), from the leaf upwards; ``exists`` is False beyond the root. A noisy node
+    where P wins raises the flag from ``flag_from`` levels climbed (None: never). Returned are eta, the levels climbed
+    and the flag.
     """
     statistic = np.where(exists, judgement.statistic, -np.inf)
     good = statistic >= 1
@@ -95,17 +70,11 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
 
 
 class Pruning:
-    """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths.
-
-    Parameters
-    ----------
-    tables : Tables
-        Of a single leaf size, unless ``swept``.
-    swept : bool
-        Several settings meet the same users: their questions are simulated and enter no account.
-    """
+    """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
 
     def __init__(self, tables: Tables, users: Users, swept: bool = False) -> None:
+        # Swept: several settings meet the same users; their questions are simulated and enter no account. Otherwise the
+        # tables are of a single leaf size.
         self.tables, self.users, self.swept = tables, users, swept
         self._judged: dict[tuple, tuple] = {}
 

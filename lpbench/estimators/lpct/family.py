@@ -17,21 +17,11 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class VoteFamily:
-    """Partitions, whose leaves are laid side by side, and mechanisms; all of it is public.
+    """Partitions, whose leaves are laid side by side, and mechanisms; all of it is public."""
 
-    Attributes
-    ----------
-    leaves : sequence of (PublicTree, int ndarray)
-        Nodes of a tree that are the cells of one partition or of several, end to end.
-    start : int ndarray of shape (n_partitions + 1,)
-        Partition t owns the leaves start[t], ..., start[t + 1] - 1 of all.
-    axes : sequence of mappings
-        Axes of each partition's stream "counts". Partitions with equal ones share draws: each takes the first cells'.
-    mechanisms : sequence of VoteMechanism
-    """
-
-    leaves: Sequence[tuple[PublicTree, np.ndarray]]
-    start: np.ndarray
+    leaves: Sequence[tuple[PublicTree, np.ndarray]]  # nodes that are the cells of partitions, end to end
+    start: np.ndarray  # partition t owns the leaves start[t], ..., start[t + 1] - 1 of all; (n_partitions + 1,)
+    #: Axes of each partition's stream "counts". Partitions with equal ones share draws: each takes the first cells'.
     axes: Sequence[Mapping[str, int]]
     mechanisms: Sequence[VoteMechanism]
     n_classes: int

@@ -34,8 +34,8 @@ class PublicTree:
     @classmethod
     def grow(
         cls,
-        samples: Sequence[tuple],
-        streams: Sequence[Streams],
+        samples: Sequence[tuple],  # public features (q, d) and classes (q,), or (None, None)
+        streams: Sequence[Streams],  # for each sample: random cuts and scikit-learn's tie-breaking
         *,
         n_features: int,
         n_classes: int,
@@ -46,21 +46,10 @@ class PublicTree:
     ) -> list[PublicTree]:
         """Grow one partition from each sample (LPCT section 3.2; CART, over all thresholds: section 7.2).
 
-        Parameters
-        ----------
-        samples : sequence of pairs
-            Public features, shape (q, d), and classes, shape (q,). (None, None): nothing tells cuts apart, and every
-            rule but ``random`` cuts the longest edge of the smallest index at its midpoint (LPCT section 3.2), down to
-            ``depth``.
-        streams : sequence of Streams
-            For each sample the source of random cuts and of scikit-learn's tie-breaking.
-        depth : int
-            Greatest depth.
-        min_samples_leaf : int
-            A cut that would leave a child with fewer public samples is not made. The paper does not mention it, the
-            authors' code searches it. 0 allows empty children, and cuts a cell with a single public row.
-        rule : {"max_edge", "cart", "random"}
-        criterion : {"gini", "entropy"}
+        Without a sample nothing tells cuts apart, and every rule but ``random`` cuts the longest edge of the smallest
+        index at its midpoint (LPCT section 3.2), down to ``depth``. A cut that would leave a child with fewer than
+        ``min_samples_leaf`` public samples is not made. The paper does not mention it, the authors' code searches it.
+        0 allows empty children, and cuts a cell with a single public row.
         """
         nobody = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
         if rule == "cart" and all(X is not None and X.shape[0] > 0 for X, _ in samples):
@@ -97,16 +86,7 @@ class PublicTree:
         return limit
 
     def is_leaf(self, depth: Sequence[int], min_samples_leaf: Sequence[int]) -> np.ndarray:
-        """Tell which nodes are leaves of the tree cut off at each of several settings.
-
-        Parameters
-        ----------
-        depth, min_samples_leaf : sequences of length n_settings
-
-        Returns
-        -------
-        boolean ndarray of shape (n_settings, n_nodes)
-        """
+        """Tell which nodes are leaves of the tree cut off at each of several settings: (n_settings, n_nodes)."""
         tree, limit = self.tree, self._limit
         deep, size = np.asarray(depth)[:, None], np.asarray(min_samples_leaf)[:, None]
         uncut = (tree.depth == deep) | (tree.feature < 0) | (limit[tree.left] < size)
@@ -135,12 +115,7 @@ class PublicTree:
         return self.sum_upwards(count_votes(self.tree.apply(X), codes, self.tree.n_nodes, n_classes))
 
     def ancestors(self, nodes: np.ndarray, climbs: int) -> np.ndarray:
-        """Return the nodes 0, 1, ..., ``climbs`` levels above; -1 beyond the root.
-
-        Returns
-        -------
-        int ndarray of shape (climbs + 1, n)
-        """
+        """Return the nodes 0, 1, ..., ``climbs`` levels above, -1 beyond the root: int ndarray (climbs + 1, n)."""
         parent = np.append(self.tree.parent, -1)
         result = [np.asarray(nodes)]
         for _ in range(climbs):

@@ -18,42 +18,22 @@ CONSTANTS = ("paper", "tight", "exact")
 
 @dataclass(frozen=True, eq=False)
 class NodeVotes:
-    """Votes of nodes, as arrays that broadcast against one another.
+    """Votes of nodes, as arrays that broadcast against one another."""
 
-    Attributes
-    ----------
-    users, ones : ndarrays
-        Noisy sums U_P and V_P of the private users.
-    public, public_ones : ndarrays
-        U_Q and V_Q.
-    climbed : int ndarray
-        Levels a above the leaf.
-    n_leaves : int ndarray
-        Leaves below the node, each of which carries its own noise.
-    """
-
-    users: np.ndarray
-    ones: np.ndarray
-    public: np.ndarray
-    public_ones: np.ndarray
-    climbed: np.ndarray
-    n_leaves: np.ndarray
+    users: np.ndarray  # noisy sum U_P of the private users
+    ones: np.ndarray  # V_P
+    public: np.ndarray  # U_Q
+    public_ones: np.ndarray  # V_Q
+    climbed: np.ndarray  # levels a above the leaf
+    n_leaves: np.ndarray  # below the node; each carries its own noise
 
 
 @dataclass(frozen=True)
 class Query:
-    """Budget, depth and sample sizes of a query.
+    """Budget, depth and sample sizes of a query."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Budget of this query.
-    depth : int
-        p0.
-    """
-
-    epsilon: float
-    depth: int
+    epsilon: float  # of this query
+    depth: int  # p0
     n_private: int
     n_public: int
 
@@ -65,21 +45,11 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Verdict on each node.
+    """Verdict on each node."""
 
-    Attributes
-    ----------
-    eta : ndarray
-        Estimate of P(Y = 1) that the node would predict.
-    statistic : ndarray
-        |eta - 1/2| / r; a node with 1 or more is good enough (15).
-    private_wins : boolean ndarray
-        The noise switch is on and P beats Q (what raises Algorithm 2's flag).
-    """
-
-    eta: np.ndarray
-    statistic: np.ndarray
-    private_wins: np.ndarray
+    eta: np.ndarray  # estimate of P(Y = 1) that the node would predict
+    statistic: np.ndarray  # |eta - 1/2| / r; a node with 1 or more is good enough (15)
+    private_wins: np.ndarray  # the noise switch is on and P beats Q (what raises Algorithm 2's flag)
 
 
 def judge(votes: NodeVotes, query: Query, constants: str) -> Judgement:
@@ -119,14 +89,10 @@ def _paper(votes: NodeVotes, query: Query) -> Judgement:
 
 
 def _combine(votes: NodeVotes, spread: np.ndarray, factor_p: Any, factor_q: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Best of the weighted averages, r^2 = factor_p (spread + lambda^2 U_Q) / (U_P + lambda U_Q)^2.
+    """Eta and statistic of the best weighted average, r^2 = factor_p (spread + lambda^2 U_Q) / (U_P + lambda U_Q)^2.
 
     Excesses of equal sign: the lambda of Cauchy's inequality (A.2). Otherwise an end point, lambda = 0 or infinity.
     ``factor_q`` is the factor of Q alone.
-
-    Returns
-    -------
-    eta, statistic : ndarrays
     """
     excess_p, excess_q = votes.ones - votes.users / 2, votes.public_ones - votes.public / 2
     square_p, square_q = _ratio(excess_p**2, spread), _ratio(excess_q**2, votes.public)

@@ -20,40 +20,20 @@ _ABSENT = object()
 
 
 class GridAxes:
-    """The points of a grid that share everything but depth, weight and leaf size.
-
-    Parameters
-    ----------
-    points : sequence of mappings
-    model : LPCT
-        Gives the parameters that a point leaves out.
-
-    Attributes
-    ----------
-    weights, settings : list
-        Distinct weights, and pairs (depth, min_samples_leaf).
-    weight_index, setting_index : int ndarrays of shape (n_points,)
-        Which of them each point has.
-    """
+    """The points of a grid that share everything but depth, weight and leaf size."""
 
     #: Parameters over which one growth of the partition is shared.
     CHEAP = ("depth", "public_weight", "min_samples_leaf")
 
     def __init__(self, points: Sequence[Mapping], model: Any) -> None:
         depths, weights, sizes = (column(points, name, getattr(model, name)) for name in self.CHEAP)
+        # distinct weights, pairs (depth, min_samples_leaf), and which of them each point has
         self.weights, self.weight_index = distinct(weights)
         self.settings, self.setting_index = distinct(list(zip(depths, sizes, strict=True)))
 
 
 class Sweep:
-    """The points of such a grid on one replication.
-
-    Parameters
-    ----------
-    model : LPCT
-        A copy that carries the shared parameters; ``random_state`` is a Streams.
-    budgets : sequence of float
-    """
+    """The points of such a grid on one replication; the model carries the shared parameters."""
 
     def __init__(self, model: Any, task: Task, budgets: Sequence[float], axes: GridAxes) -> None:
         self.model, self.task, self.budgets = model, task, list(budgets)

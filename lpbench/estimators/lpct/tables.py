@@ -54,19 +54,7 @@ class ScoredRows:
 
 
 def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Count the test rows that each leaf gets right.
-
-    Parameters
-    ----------
-    decision : int ndarray of shape (..., n_leaves)
-        Chosen class.
-    hits : ndarray of shape (n_classes, n_leaves)
-        Test rows of each class.
-
-    Returns
-    -------
-    ndarray of shape (..., n_leaves)
-    """
+    """Count the test rows that leaves get right, (..., n_leaves), by class chosen; ``hits`` (n_classes, n_leaves)."""
     if hits.shape[0] == 2:
         return hits[0] + decision * (hits[1] - hits[0])
     return hits[decision, np.arange(hits.shape[1])]
@@ -74,19 +62,11 @@ def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """A partition and what the curator knows of its nodes.
-
-    Attributes
-    ----------
-    public : ndarray of shape (n_classes, n_nodes)
-        Public votes, see :mod:`lpbench.estimators.lpct.votes`.
-    hits : ndarray of shape (n_classes, n_nodes)
-        Test rows of each class; 0 in a fit.
-    """
+    """A partition and what the curator knows of its nodes."""
 
     tree: PublicTree
-    public: np.ndarray
-    hits: np.ndarray
+    public: np.ndarray  # public votes (n_classes, n_nodes), see :mod:`lpbench.estimators.lpct.votes`
+    hits: np.ndarray  # test rows of each class, of the same shape; 0 in a fit
 
 
 class Tables:
@@ -94,22 +74,14 @@ class Tables:
 
     One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size, and so does a tree of
     the released search.
-
-    Parameters
-    ----------
-    model : LPCT or LPCTPrune
-        Gives rule, criterion, search, classes and number of features.
-    deepest, smallest : int
-        Greatest depth and smallest ``min_samples_leaf`` that will be asked for.
-    rows : ScoredRows, optional
     """
 
     def __init__(
         self,
-        model: Any,
+        model: Any,  # LPCT or LPCTPrune: rule, criterion, search, classes and number of features
         public: PublicSample | None,
         streams: Streams,
-        deepest: int,
+        deepest: int,  # greatest depth and smallest min_samples_leaf that will be asked for
         smallest: int,
         rows: ScoredRows | None = None,
     ) -> None:

@@ -29,18 +29,7 @@ DISCRETE_STEP = 2.0**-10
 
 
 def count_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int) -> np.ndarray:
-    """Add up the users' votes without noise.
-
-    Parameters
-    ----------
-    cells, codes : int ndarrays of shape (n,)
-        Cell and class of each user.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_cells)
-        Row 0: users in the cell (U); row k >= 1: those of class k (V).
-    """
+    """Add up the users' votes (n,) without noise: row 0 users in the cell (U); row k >= 1 those of class k (V)."""
     counts = np.bincount(codes * n_cells + cells, minlength=n_classes * n_cells).reshape(n_classes, n_cells)
     votes = counts.astype(np.float64)
     votes[0] = counts.sum(axis=0)
@@ -67,18 +56,11 @@ def differing_entries(n_cells: int, n_classes: int) -> int:
 
 @dataclass(frozen=True)
 class VoteMechanism:
-    """The randomizer of a user's table and the curator's view of many of them.
+    """The randomizer of a user's table and the curator's view of many of them."""
 
-    Parameters
-    ----------
-    budget : float
-        Epsilon of the whole report; inf adds nothing.
-    kind : {"laplace", "rr", "discrete"}
-        ``discrete``: Laplace noise on the grid of ``DISCRETE_STEP``, which no floating-point artefact can give away.
-        Votes lie on the grid, so that it costs no more.
-    """
-
-    budget: float
+    budget: float  # epsilon of the whole report; inf adds nothing
+    #: "laplace", "rr", or "discrete": Laplace noise on the grid of ``DISCRETE_STEP``, which no floating-point artefact
+    #: can give away. Votes lie on the grid, so that it costs no more.
     kind: str = "laplace"
 
     def __post_init__(self) -> None:
@@ -119,22 +101,12 @@ class VoteMechanism:
 
 @dataclass(frozen=True, eq=False)
 class VoteQuestion:
-    """What the curator broadcasts to ask for votes.
+    """What the curator broadcasts to ask for votes."""
 
-    Attributes
-    ----------
-    cells : Cells
-        The public partition.
-    n_classes : int
-        Length of the public list of classes.
-    axes : mapping of str to int
-        Axes of the stream "counts" from which the users' randomness is drawn.
-    """
-
-    cells: Cells
-    n_classes: int
+    cells: Cells  # the public partition
+    n_classes: int  # length of the public list of classes
     mechanism: VoteMechanism
-    axes: Mapping[str, int] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)  # of the stream "counts" of the users' randomness
 
     @property
     def broadcast_bits(self) -> float:
@@ -208,31 +180,18 @@ VOTE, SLOW_VOTE = VoteDevice(), SlowVoteDevice()
 
 
 def unit_noise(n: int, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the noise of ``n`` users' sums at unit scale, each a difference of two Gamma(n) variables.
+    """Draw the noise of ``n`` users' sums (n_classes, n_cells) at unit scale, differences of two Gamma(n) variables.
 
     The draws of one cell are consecutive, so a partition with fewer cells sees the first of those of a larger one.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_cells)
     """
     gamma = rng.standard_gamma(n, size=(n_cells, n_classes, 2))
     return (gamma[..., 0] - gamma[..., 1]).T
 
 
 def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Streams, **axes: Any) -> np.ndarray:
-    """Draw the curator's estimated votes by the law of the sums, whatever the number of users.
+    """Draw the curator's estimate of true votes (n_classes, n_cells) by the law of the sums.
 
-    Parameters
-    ----------
-    votes : ndarray of shape (n_classes, n_cells)
-        True votes of ``n`` users, see :func:`count_votes`.
-    **axes
-        Axes of the draw's stream: the depth of the partition. Budgets and weights share the draw.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_cells)
+    ``axes`` are those of the draw's stream: the depth of the partition. Budgets and weights share the draw.
     """
     rng = streams.generator("counts", **axes)
     n_classes, n_cells = votes.shape
@@ -245,17 +204,7 @@ def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: St
 def regression_function(private: np.ndarray, public: np.ndarray, weight: float | np.ndarray) -> np.ndarray:
     """Estimate P(Y = k | cell) for the classes k >= 1 by eq. (8), as the raw ratio, which may leave [0, 1].
 
-    Parameters
-    ----------
-    private, public : ndarrays of shape (..., n_classes, n_cells)
-        Votes; the leading axes broadcast.
-    weight : float or ndarray
-        Lambda, broadcasts against the votes.
-
-    Returns
-    -------
-    ndarray of shape (..., n_classes - 1, n_cells)
-        0 where nobody voted (0/0 = 0).
+    Votes of shape (..., n_classes, n_cells) give shares (..., n_classes - 1, n_cells), 0 where nobody voted (0/0 = 0).
     """
     total = private + weight * public
     users = total[..., :1, :]

@@ -24,27 +24,13 @@ Model = Linear | Layers
 
 @dataclass(frozen=True, eq=False)
 class GradientQuestion:
-    """What the curator broadcasts to one user after the other.
+    """What the curator broadcasts to one user after the other."""
 
-    Attributes
-    ----------
-    model : Linear or Layers
-        The current weights; the last input is the constant.
-    mechanism : SignedPrivUnitG
-        On the whole gradient.
-    rate : float
-        Step length of the curator.
-    order : int ndarray
-        The users in the order in which they are asked.
-    step : int
-        Number of reports before this question, which names the randomness of its answer.
-    """
-
-    model: Model
-    mechanism: SignedPrivUnitG
-    rate: float
-    order: np.ndarray
-    step: int = 0
+    model: Model  # the current weights; the last input is the constant
+    mechanism: SignedPrivUnitG  # on the whole gradient
+    rate: float  # step length of the curator
+    order: np.ndarray  # the users in the order in which they are asked
+    step: int = 0  # number of reports before this question, which names the randomness of its answer
 
     @property
     def broadcast_bits(self) -> float:
@@ -75,27 +61,14 @@ class GradientQuestion:
 
 @dataclass(frozen=True, eq=False)
 class GradientFamily:
-    """Runs of several replications in a sweep; all of it is public.
+    """Runs of several replications in a sweep; all of it is public."""
 
-    Attributes
-    ----------
-    mechanisms : sequence of SignedPrivUnitG
-        One for each budget.
-    rates : ndarray of shape (L,)
-        Step lengths; number of a run: budget * L + rate.
-    orders : sequence of int ndarrays
-        For each replication.
-    starts : sequence of sequences of Linear or Layers
-        For each replication one model from which all runs start, or one for each rate.
-    rows : sequence of ndarrays of shape (m, D)
-        For each replication the rows, constant included, at which the last models are read: their scores are cheaper
-        than their weights.
-    """
-
-    mechanisms: Sequence[SignedPrivUnitG]
-    rates: np.ndarray
-    orders: Sequence[np.ndarray]
-    starts: Sequence[Sequence[Model]]
+    mechanisms: Sequence[SignedPrivUnitG]  # one for each budget
+    rates: np.ndarray  # step lengths (L,); number of a run: budget * L + rate
+    orders: Sequence[np.ndarray]  # for each replication
+    starts: Sequence[Sequence[Model]]  # for each replication one model for all runs, or one for each rate
+    #: For each replication the rows (m, D), constant included, at which the last models are read: their scores are
+    #: cheaper than their weights.
     rows: Sequence[np.ndarray] = ()
 
     def run(self, several: Sequence[Records], streams: Sequence[Streams]) -> LinearPass | NeuralPass:

@@ -25,17 +25,10 @@ _STEPS = 32
 
 @dataclass
 class Layers:
-    """Weights of a network with one hidden ReLU layer and one logit.
+    """Weights of a network with one hidden ReLU layer and one logit."""
 
-    Attributes
-    ----------
-    hidden : ndarray of shape (..., h, D)
-    output : ndarray of shape (..., h + 1)
-        The last entry is the constant.
-    """
-
-    hidden: np.ndarray
-    output: np.ndarray
+    hidden: np.ndarray  # (..., h, D)
+    output: np.ndarray  # (..., h + 1); the last entry is the constant
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Return the logits of X (m, D): ndarray of shape (..., m)."""
@@ -48,16 +41,10 @@ class OuterSums:
 
     Factors a are kept while they are fewer than twice the inputs and then added up to matrices, so that a product with
     features costs about the cheaper of the two forms, whether the inputs are ten or thousands.
-
-    Parameters
-    ----------
-    X : ndarray of shape (R, n, D)
-        Features of the users, in order.
-    n_runs, n_hidden, block : int
-        Runs B, length h of a factor, users added at once.
     """
 
     def __init__(self, X: np.ndarray, n_runs: int, n_hidden: int, block: int) -> None:
+        # X (R, n, D): features of the users, in order; ``block`` users are added at once
         self._X, self._first, self._last = X, 0, 0
         room = min(X.shape[1], max(2 * X.shape[2], block))
         self._factors = np.empty((X.shape[0], room, n_runs, n_hidden))
@@ -107,11 +94,6 @@ class NeuralPass:
     """Recursion of the network over blocks of users.
 
     The hidden weights of run j are W0 - rate_j (S_j + spread_j N): S_j sums c a x^T, N sums z over the users so far.
-
-    Parameters
-    ----------
-    layers : Layers
-        Initial weights with leading axes (R, starts).
     """
 
     def __init__(self, users: Visits, runs: Runs, layers: Layers) -> None:
@@ -164,14 +146,9 @@ class NeuralPass:
     def _steps(self, members: slice, before: np.ndarray, own: np.ndarray, factors: np.ndarray) -> None:
         """Visit the users of a block one by one.
 
-        Parameters
-        ----------
-        before : ndarray of shape (R, b, B, h)
-            Inputs of the hidden units, but for the signal of the block; the signal is added here.
-        own : ndarray of shape (R, b, h)
-            Products of the users' features with their z for the hidden weights.
-        factors : ndarray of shape (R, b, B, h)
-            Receives the factors c a of the reports.
+        ``before`` (R, b, B, h) are inputs of the hidden units, to which the signal of the block is added here; ``own``
+        (R, b, h) products of the users' features with their z for the hidden weights. ``factors`` (R, b, B, h) receives
+        the factors c a of the reports.
         """
         X, h = self.users.X[:, members], self.h
         gram = X @ X.swapaxes(1, 2)

@@ -27,31 +27,20 @@ class HiddenNoise:
 
     With few inputs every z is drawn: D numbers for a user and unit. With many, the block's sum is drawn, and the
     products that its users see given the sum (:func:`product_root`): some 2 + D / b numbers for a user and unit.
-
-    Attributes
-    ----------
-    block : int
-        Users of a visit.
-    total : ndarray of shape (R, h, D)
-        Sum of the z of the users visited.
     """
 
     def __init__(self, users: Visits, n_hidden: int) -> None:
         replications, _, D = users.X.shape
         self._users, self._few = users, D <= _FEW_INPUTS
         self.block = 16 if self._few else int(np.clip(4.0 * np.sqrt(D), 16, 256))
+        #: Sum of the z of the users visited.
         self.total = np.zeros((replications, n_hidden, D))
         self._room = np.empty_like(self.total)
 
     def visit(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Draw for the next users, of features X (R, b, D).
+        """Draw for the next users, of features X (R, b, D), the products of these with noise, both of shape (R, b, h).
 
-        Returns
-        -------
-        earlier : ndarray of shape (R, b, h)
-            Products of the users' features with the sum of the z of all users before them.
-        own : ndarray of shape (R, b, h)
-            Products with their own z.
+        The first with the sum of the z of all users before them, the second with their own z.
         """
         before = X @ self.total.swapaxes(1, 2)
         earlier, own = self._draw_all(X) if self._few else self._draw_products(X)
@@ -86,16 +75,8 @@ def product_root(gram: np.ndarray) -> np.ndarray:
     With r_t the remainders z_t - sum / b, sums of r over the users in A and in A' have products with x and x' whose
     covariance is (|A and A'| - |A| |A'| / b) <x, x'>. The numbers are: sums over the users before t times x_t for
     t = 1, ..., b - 2 (nobody is before the first user, and the last one's follows from r_t), and r_t times x_t for all.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (..., b, b)
-        Inner products of the users' features, b >= 2.
-
-    Returns
-    -------
-    ndarray of shape (..., 2 b - 2, 2 b - 2)
-        F; those numbers are F g with independent standard Gaussians g, but for :data:`_ADDED`.
+    They equal F g, but for :data:`_ADDED`, with the root F (..., 2 b - 2, 2 b - 2) and independent Gaussians g.
+    ``gram`` (..., b, b) are the inner products of the users' features, b >= 2.
     """
     users, shared = _remainders(gram.shape[-1])
     covariance = shared * gram[..., users[:, None], users]

@@ -24,25 +24,13 @@ _BLOCK = 32
 
 @dataclass(frozen=True)
 class Visits:
-    """The private users in the order of the pass, and their draws.
+    """The private users in the order of the pass, and their draws."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (R, n, D)
-    y : ndarray of shape (R, n)
-        Labels 0 and 1.
-    u_sign : ndarray of shape (R, n)
-    along : ndarray of shape (R, B, n)
-        Components of the reports along the gradients, from PrivUnitG.
-    normals : sequence of R Generators
-        Streams of z.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    u_sign: np.ndarray
-    along: np.ndarray
-    normals: Sequence[np.random.Generator]
+    X: np.ndarray  # (R, n, D)
+    y: np.ndarray  # labels 0 and 1, (R, n)
+    u_sign: np.ndarray  # (R, n)
+    along: np.ndarray  # components of the reports along the gradients, from PrivUnitG, (R, B, n)
+    normals: Sequence[np.random.Generator]  # streams of z, R of them
 
     def draw(self, *shape: int) -> np.ndarray:
         """Standard Gaussians of shape (R, *shape)."""
@@ -57,19 +45,11 @@ class Visits:
 
 @dataclass(frozen=True)
 class Runs:
-    """Learning rates and noise of the runs.
+    """Learning rates and noise of the runs."""
 
-    Attributes
-    ----------
-    rates, spread : ndarrays of shape (B,)
-        Step length; spread of PrivUnitG at the run's budget.
-    start : int ndarray of shape (B,)
-        Which of the initial weights the run starts from.
-    """
-
-    rates: np.ndarray
-    spread: np.ndarray
-    start: np.ndarray
+    rates: np.ndarray  # step lengths (B,)
+    spread: np.ndarray  # of PrivUnitG at the run's budget, (B,)
+    start: np.ndarray  # which of the initial weights the run starts from, (B,)
 
 
 @dataclass(frozen=True)
@@ -88,16 +68,11 @@ class LinearPass:
 
     A step needs of the weights only their products with the next user's features. Within a block these are found from
     products among its users, so that the weights are read and written once a block.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (R, starts, D)
-        Initial weights.
     """
 
     def __init__(self, users: Visits, runs: Runs, weights: np.ndarray) -> None:
         self.users, self.runs = users, runs
-        self.weights = weights[:, runs.start]
+        self.weights = weights[:, runs.start]  # from (R, starts, D)
 
     def run(self) -> LinearPass:
         """Visit all users."""

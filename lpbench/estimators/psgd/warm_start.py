@@ -19,29 +19,14 @@ _ROWS = 2048
 def curvature_rate(X: np.ndarray) -> float:
     """Return the longest step that never increases the logistic loss of a linear model: 4 / lambda_max(X^T X / q).
 
-    Parameters
-    ----------
-    X : ndarray of shape (q, D)
-        Features with the constant.
+    X (q, D) includes the constant, here and below; labels are 0 and 1.
     """
     gram = X.T @ X if X.shape[0] > X.shape[1] else X @ X.T
     return 4.0 * X.shape[0] / float(np.linalg.eigvalsh(gram)[-1])
 
 
 def linear_start(X: np.ndarray, y: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Train a linear model from zero, once for each rate.
-
-    Parameters
-    ----------
-    X : ndarray of shape (q, D)
-    y : ndarray of shape (q,)
-        Labels 0 and 1.
-    rates : ndarray of shape (S,)
-
-    Returns
-    -------
-    ndarray of shape (S, D)
-    """
+    """Train a linear model from zero, once for each of S rates: weights of shape (S, D)."""
     weights = np.zeros((rates.size, X.shape[1]))
     for _ in range(STEPS):
         weights = weights - rates[:, None] * ((expit(weights @ X.T) - y) @ X) / y.size
@@ -49,30 +34,16 @@ def linear_start(X: np.ndarray, y: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def initial_layers(n_inputs: int, n_hidden: int, rng: np.random.Generator) -> Layers:
-    """Draw weights uniform on +-1 / sqrt(fan-in), the constants included (the usual default; the paper is silent).
-
-    Parameters
-    ----------
-    n_inputs : int
-        D, the constant included; the fan-in is D - 1.
-    """
-    hidden = rng.uniform(-1.0, 1.0, (n_hidden, n_inputs)) / np.sqrt(n_inputs - 1)
+    """Draw weights uniform on +-1 / sqrt(fan-in), the constants included (the usual default; the paper is silent)."""
+    hidden = rng.uniform(-1.0, 1.0, (n_hidden, n_inputs)) / np.sqrt(n_inputs - 1)  # the fan-in leaves out the constant
     return Layers(hidden, rng.uniform(-1.0, 1.0, n_hidden + 1) / np.sqrt(n_hidden))
 
 
 def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Train a network.
+    """Train a network from initial layers.
 
     The same descent is run on the distinct rows, with their numbers. Gradients of the hidden weights lie in the span of
     the public features; with fewer rows than inputs it is run in an orthonormal basis of it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (q, D)
-    y : ndarray of shape (q,)
-        Labels 0 and 1.
-    layers : Layers
-        Initial weights.
     """
     rows = np.ascontiguousarray(X).view(f"V{X.shape[1] * X.itemsize}")[:, 0]
     _, first, member = np.unique(rows, return_index=True, return_inverse=True)
