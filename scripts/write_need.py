@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.need import need
-from lpbench.papers.field.advice import HEADS
+from lpbench.papers.comparison.advice import HEADS
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures import style

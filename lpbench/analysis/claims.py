@@ -46,20 +46,11 @@ Finder = Callable[[Any], Iterable[Instance]]
 
 @dataclass(frozen=True)
 class Region:
-    """Where a value agrees with a check.
-
-    Attributes
-    ----------
-    kind : {"above", "below", "within"}
-        Above ``base - margin``, below ``base + margin``, or within ``margin`` of ``base``.
-    base : float
-    margin : float
-        Allowance (negative: a demand beyond ``base``); the page shows the outcome with half and with twice of it too.
-    """
+    """Values that agree with a check: above ``base - margin``, below ``base + margin``, or within ``margin`` of it."""
 
     kind: Literal["above", "below", "within"]
     base: float = 0.0
-    margin: float = 0.0
+    margin: float = 0.0  # negative: a demand beyond base; the page shows the outcome with half and twice of it too
 
     def bounds(self, scale: float = 1.0) -> tuple[float, float]:
         """The two ends of the region when the margin is multiplied by ``scale``."""
@@ -76,10 +67,7 @@ class Region:
     def reach(self, found: np.ndarray, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """Whether intervals lie inside, and how far estimates lie outside in half-widths of their intervals.
 
-        Parameters
-        ----------
-        found : ndarray of shape (..., 3)
-            Estimate, low, high.
+        The last axis of ``found`` is estimate, low, high.
         """
         low, high = self.bounds(scale)
         estimate, least, most = np.moveaxis(found, -1, 0)
@@ -90,44 +78,24 @@ class Region:
 
 @dataclass(frozen=True)
 class Check:
-    """A comparison over named instances.
+    """A comparison over named instances."""
 
-    Attributes
-    ----------
-    name : str
-        Short, unique within its claim.
-    find : callable
-        Maps a source (published or ours) to instances; raises :class:`lpbench.errors.NotRunError`. Its docstring's
-        first paragraph is the rule in words.
-    region : Region
-    every : bool
-        The sentence says "always", "every", "each" or "all": no instance may contradict.
-    some : bool
-        The sentence says that there are such instances: one suffices, and not all may agree.
-    beside : str
-        Why the claim does not rest on it, although it is shown; empty where it does.
-    changed : str
-        What of the rule was changed after results were known, and why.
-    configuration : str
-        The one that judges it, if not the paper's judge.
-    effect : float
-        Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
-    """
-
-    name: str
-    find: Finder
+    name: str  # unique within its claim
+    find: Finder  # raises NotRunError; its docstring's first paragraph is the rule in words
     region: Region
-    every: bool = False
-    some: bool = False
-    beside: str = ""
-    changed: str = ""
-    configuration: str = ""
+    #: ``every``: the sentence says "always", "each" or "all", and no instance may contradict; ``some``: it says that
+    #: there are such instances, so that one suffices and not all may agree.
+    quantifier: Literal["", "every", "some"] = ""
+    not_counted_because: str = ""  # why the claim does not rest on it, although it is shown
+    rule_changes: str = ""  # what was changed after results were known, and why
+    configuration: str = ""  # the one that judges it, if not the paper's judge
+    #: Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
     effect: float = 1.0
 
     @property
     def counts(self) -> bool:
         """Whether the claim rests on it."""
-        return not self.beside
+        return not self.not_counted_because
 
     @property
     def rule(self) -> str:
@@ -144,29 +112,18 @@ class Check:
         """Outcomes by the intervals of the instances that can tell, and by the pooled one.
 
         Contradictions count after Holm's correction within the check; below five instances none may contradict.
-
-        Parameters
-        ----------
-        parts : ndarray of shape (B, m, 3)
-            Estimate, low, high: one row a sample of the replications.
-        whole : ndarray of shape (B, 3)
-        freedom : int
-            Degrees of freedom behind the intervals.
-        scale : float
-
-        Returns
-        -------
-        ndarray of str of shape (B,)
+        ``parts`` has shape (B, m, 3) and ``whole`` (B, 3): estimate, low and high, a row a sample of the replications.
+        ``freedom`` are the degrees of freedom behind them.
         """
         agrees, reach = self.region.reach(parts, scale)
-        if self.some:
+        if self.quantifier == "some":
             lucky = agrees.any(axis=-1) & ~agrees.all(axis=-1)
             return np.where((reach > 1).all(axis=-1), FAILS, np.where(lucky, HOLDS, UNDECIDED))
         p = 2 * stats.t.sf(np.sort(reach)[..., ::-1] * stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
         size = p.shape[-1]
         against = np.cumprod(p < (1 - LEVEL) / (size - np.arange(size)), axis=-1).sum(axis=-1)
         inside, outside = self.region.reach(whole, scale)
-        fails = (outside > 1) | (against > (0 if self.every else int(EXCEPTIONS * size)))
+        fails = (outside > 1) | (against > (0 if self.quantifier == "every" else int(EXCEPTIONS * size)))
         return np.where(fails, FAILS, np.where(~inside, UNDECIDED, np.where(against > 0, MOSTLY, HOLDS)))
 
     def truth(self, instance: Instance, spread: float) -> tuple[Instance, float]:
@@ -203,34 +160,17 @@ def power(effect: float, replications: int) -> float:
 
 @dataclass(frozen=True)
 class Judged:
-    """A check on one source.
-
-    Attributes
-    ----------
-    instances : tuple of Instance
-    intervals : tuple of Interval
-        One an instance.
-    whole : Interval
-        Of the mean of the instances that can tell.
-    outcome, half, double : str
-        With the margin as stated, half and twice as large; undecided where too few resamples keep it.
-    stability : float
-        Share of resamples of the replications that keep the outcome, "holds" and "mostly" being one.
-    power : float
-        Chance that the check holds if its sentence is true, simulated with the noise that was measured.
-    reason : str
-        Why it is undecided without looking at intervals.
-    """
+    """A check on one source."""
 
     instances: tuple[Instance, ...]
-    intervals: tuple[Interval, ...]
-    whole: Interval
-    outcome: str
-    half: str
-    double: str
-    stability: float = np.nan
-    power: float = np.nan
-    reason: str = ""
+    intervals: tuple[Interval, ...]  # one an instance
+    whole: Interval  # of the mean of the instances that can tell
+    outcome: str  # undecided where too few resamples keep it
+    half: str  # outcome with half of the margin
+    double: str  # and with twice of it
+    stability: float = np.nan  # share of resamples of the replications that keep the verdict
+    power: float = np.nan  # chance that the check holds if its sentence is true, simulated with the noise measured
+    reason: str = ""  # why it is undecided without looking at intervals
 
     @property
     def replications(self) -> int:
@@ -239,20 +179,7 @@ class Judged:
 
 
 def judge(check: Check, source: Any, judges_power: bool = False) -> Judged:
-    """Run a check on one source.
-
-    Parameters
-    ----------
-    check : Check
-    source : Any
-    judges_power : bool
-        Whether its power is simulated.
-
-    Raises
-    ------
-    NotRunError
-        The source lacks what the check compares.
-    """
+    """Run a check on one source; NotRunError where the source lacks what it compares."""
     instances = tuple(check.find(source))
     samples = [draws(instance) for instance in instances]
     intervals = tuple(pooled([instance], [values]) for instance, values in zip(instances, samples, strict=True))
@@ -276,7 +203,7 @@ def judge(check: Check, source: Any, judges_power: bool = False) -> Judged:
         reason = (
             f"{stability:.0%} of the resamples of the replications keep “{first}”, and a verdict needs {STABLE:.0%}"
         )
-    elif check.some and all(check.region.judge(part) == AGREES for part in parts):
+    elif check.quantifier == "some" and all(check.region.judge(part) == AGREES for part in parts):
         reason = "every instance meets the tolerance"
     power = _power(check, told, parts, again, freedom) if judges_power else np.nan
     return Judged(instances, intervals, whole, outcomes[2], outcomes[0], outcomes[1], stability, power, reason)
@@ -287,7 +214,7 @@ def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], ag
 
     "There are some" and what is computed are taken as measured.
     """
-    if check.effect and not check.some:
+    if check.effect and check.quantifier != "some":
         scale = np.sqrt(freedom + 1) / stats.t.ppf((1 + LEVEL) / 2, freedom) / 2
         spreads = [float(scale * (part.high - part.low)) for part in parts]
         if not max(spreads) < np.inf or (max(spreads) == 0 and told[0].statistic != "trend"):
@@ -324,22 +251,10 @@ def status(published: str, ours: str) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper and the checks that it rests on.
+    """A sentence of a paper and the checks that it rests on: it holds as far as its weakest check does."""
 
-    Attributes
-    ----------
-    name : str
-        Short name, unique over all papers: ``H1``.
-    artefact : str
-        The table or figure that the sentence is about.
-    statement : str
-        The sentence.
-    checks : tuple of Check
-        It holds as far as its weakest check does.
-    """
-
-    name: str
-    artefact: str
+    name: str  # unique over all papers: H1
+    artefact: str  # the table or figure that the sentence is about
     statement: str
     checks: tuple[Check, ...] = ()
 

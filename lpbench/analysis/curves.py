@@ -18,41 +18,21 @@ from lpbench.selectors import parse_selector
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of one panel.
-
-    Attributes
-    ----------
-    panel, dataset, mask, method : str
-        As in the summary; selectors are empty for curves read off a paper.
-    epsilon : float
-        Budget of the whole curve; NaN where the budget is the horizontal axis.
-    x, mean, se : ndarray of shape (k,)
-        Places, mean scores, their standard errors (NaN from one replication).
-    values : ndarray of shape (R, k) or None
-        Scores of the chosen grid points, one row a replication; None where they are not at hand.
-    label : str
-        Printed name in a figure, without budget and variant.
-    published : bool
-        Read off a paper's drawing.
-    experiment : str
-        Where it stands; needed by :meth:`cells`.
-    step : ndarray of shape (k,) or None
-        Distance between neighbouring printed values; None for scores of a run.
-    """
+    """One curve of one panel; selectors are empty for curves read off a paper."""
 
     panel: str
     dataset: str
     mask: str
     method: str
-    epsilon: float
-    x: np.ndarray
+    epsilon: float  # of the whole curve; NaN where the budget is the horizontal axis
+    x: np.ndarray  # shape (k,), as mean and se
     mean: np.ndarray
-    se: np.ndarray
-    values: np.ndarray | None = None
-    label: str = ""
-    published: bool = False
-    experiment: str = ""
-    step: np.ndarray | None = None
+    se: np.ndarray  # NaN from one replication
+    values: np.ndarray | None = None  # shape (R, k), scores of the chosen grid points; None where not at hand
+    label: str = ""  # printed name in a figure, without budget and variant
+    published: bool = False  # read off a paper's drawing
+    experiment: str = ""  # needed by cells()
+    step: np.ndarray | None = None  # distance between neighbouring printed values; None for scores of a run
 
     def cells(self, places: Sequence[int] | np.ndarray | slice = slice(None)) -> Cells:
         """Cells of some places (default: all) with their replications."""
@@ -85,13 +65,7 @@ class Curve:
 
     @property
     def samples(self) -> np.ndarray:
-        """``values``.
-
-        Raises
-        ------
-        NotRunError
-            They are not at hand.
-        """
+        """``values``; NotRunError where they are not at hand."""
         if self.values is None:
             raise NotRunError("scores.parquet is not there, and the verdict needs scores by replication")
         return self.values
@@ -123,15 +97,10 @@ def slope_weights(x: np.ndarray) -> np.ndarray:
 
 
 def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: str = "oracle") -> list[Curve]:
-    """Collect the curves of an experiment, in a fixed order: panel, data set, mask, method, budget.
+    """Collect the curves of a summary table, in a fixed order: panel, data set, mask, method, budget.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Summary. In a panel where every place is its budget the budget is the horizontal axis.
-    chosen : DataFrame, optional
-        Scores of the chosen grid points, one row a replication.
-    selection : {"oracle", "tuning_free"}
+    In a panel where every place is its budget the budget is the horizontal axis. ``chosen`` has the scores of the
+    chosen grid points, one row a replication.
     """
     rows = table[(table["selection"] == selection) & table["x"].notna() & table["mean"].notna()]
     if chosen is not None:

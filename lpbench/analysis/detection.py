@@ -8,12 +8,7 @@ import math
 def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
     """Probability to draw one of the tampered blocks: the worst placement, all that is tampered in as few as possible.
 
-    Parameters
-    ----------
-    blocks, drawn : int
-        Blocks there are, and blocks that are drawn without replacement and run again.
-    tampered : int
-        Blocks with a tampered score.
+    ``drawn`` of the ``blocks`` are drawn without replacement and run again.
     """
     return 1.0 - math.comb(blocks - tampered, drawn) / math.comb(blocks, drawn)
 
@@ -21,13 +16,7 @@ def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
 def found_in_cells(blocks: int, cells: int, drawn: int, share: float) -> float:
     """Probability to draw one of the cells that were tampered with at random; a drawn block is compared in all cells.
 
-    Parameters
-    ----------
-    blocks, drawn : int
-    cells : int
-        Cells (budgets) of a block.
-    share : float
-        Share of all cells that is tampered with, rounded up to whole cells.
+    ``cells`` are those (budgets) of one block; ``share`` of all cells is tampered with, rounded up to whole ones.
     """
     there, tampered = blocks * cells, math.ceil(share * blocks * cells - 1e-9)
     return 1.0 - math.comb(there - drawn * cells, tampered) / math.comb(there, tampered)

@@ -18,21 +18,11 @@ MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
 
 @dataclass(frozen=True)
 class Rate:
-    """Rate of one row of label-DP Table I.
+    """Rate of one row of label-DP Table I."""
 
-    Attributes
-    ----------
-    sampling : float
-        Exponent of N in the term that is there without privacy; inf where the row has no such term of its own.
-    privacy : float
-        Exponent of the effective sample in the term that privacy adds; inf without privacy.
-    effective : str
-        The effective sample of the privacy term.
-    """
-
-    sampling: float
-    privacy: float
-    effective: str
+    sampling: float  # exponent of N in the term without privacy; inf where the row has no such term of its own
+    privacy: float  # exponent of the effective sample in the term that privacy adds; inf without privacy
+    effective: str  # the effective sample of the privacy term
 
     def leading(self) -> float:
         """Exponent of N for N to infinity at a fixed budget: the slower of the two terms."""
@@ -42,19 +32,8 @@ class Rate:
 def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, moment: float | None = None) -> Rate:
     """Return the rate of a task under a privacy model (label-DP Table I; (28) and (31) for heavy tails).
 
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-    model : {"label_ldp", "ldp", "label_cdp", "cdp", "none"}
-        ``ldp`` is full LDP, ``cdp`` full CDP, ``none`` no privacy.
-    beta : float
-        Hölder exponent.
-    d : int
-        Dimension.
-    margin : float
-        gamma (classification).
-    moment : float, optional
-        p, for labels with a bounded p-th moment (regression); None: bounded labels.
+    ``ldp`` is full LDP, ``cdp`` full CDP; ``beta`` is the Hölder exponent, ``margin`` gamma (classification),
+    ``moment`` p for labels with a bounded p-th moment (regression; None: bounded labels).
     """
     if task not in TASKS or model not in MODELS:
         raise ValueError(f"task={task!r} must be one of {TASKS} and model={model!r} one of {MODELS}")
@@ -88,19 +67,7 @@ def public_data_exponents(alpha: float, d: int, margin: float, gamma: float) -> 
 
 
 def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points of the line of slope ``-exponent`` on double logarithmic axes through the geometric middle of a curve.
-
-    Parameters
-    ----------
-    x, y : ndarray of shape (k,)
-        The curve; positive.
-    exponent : float
-
-    Returns
-    -------
-    x, y : ndarray of shape (2,)
-        End points over the range of x.
-    """
+    """End points of the line of slope ``-exponent`` on log-log axes through the geometric middle of a curve."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     ends = np.array([x.min(), x.max()])
     centre = math.exp(np.mean(np.log(x))), math.exp(np.mean(np.log(y)))

@@ -31,21 +31,11 @@ Key = tuple[str, str, str, str, str, float, float]
 
 @dataclass(frozen=True)
 class Cells:
-    """Some cells of one source.
-
-    Attributes
-    ----------
-    keys : tuple of Key
-        The :data:`KEY` of each.
-    samples : ndarray of shape (R, k)
-        One row a replication.
-    step : ndarray of shape (k,)
-        Distance between neighbouring values of the print; 0 for scores of a run.
-    """
+    """Some cells of one source."""
 
     keys: tuple[Key, ...]
-    samples: np.ndarray
-    step: np.ndarray
+    samples: np.ndarray  # shape (R, k), one row a replication
+    step: np.ndarray  # shape (k,), distance between neighbouring values of the print; 0 for scores of a run
 
     @property
     def means(self) -> np.ndarray:
@@ -72,25 +62,13 @@ def join(parts: Iterable[Cells]) -> Cells:
 
 @dataclass(frozen=True)
 class Instance:
-    """One comparison.
-
-    Attributes
-    ----------
-    name : str
-        Where: a point of a curve, a budget, a data set.
-    cells : Cells
-    statistic : str
-        Name of one of :data:`lpbench.analysis.statistics.STATISTICS`.
-    arguments : dict
-    silent : str
-        Why it can tell nothing here; empty where it can.
-    """
+    """One comparison at a point of a curve, a budget, a data set."""
 
     name: str
     cells: Cells
-    statistic: str
+    statistic: str  # name of one of lpbench.analysis.statistics.STATISTICS
     arguments: dict[str, Any] = field(default_factory=dict)
-    silent: str = ""
+    silent: str = ""  # why it can tell nothing here; empty where it can
 
 
 def linear(name: str, *parts: tuple[Cells, Sequence[float] | np.ndarray], silent: str = "") -> Instance:
@@ -133,13 +111,7 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
     """Value and interval of the mean of some instances of one check.
 
     Points of a curve share splits and seeds: the mean is taken within each replication (or draw), then the interval.
-
-    Parameters
-    ----------
-    instances : sequence of Instance
-        All linear, or none.
-    found : sequence of ndarray, optional
-        Their :func:`draws`.
+    All instances are linear, or none; ``found`` are their :func:`draws`.
     """
     found = [draws(i) for i in instances] if found is None else found
     count = min(len(values) for values in found)
@@ -156,15 +128,7 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
 def resampled(instances: Sequence[Instance]) -> np.ndarray:
     """Estimates and intervals of some instances, and of their mean, on :data:`RESAMPLES` resamples of the replications.
 
-    Parameters
-    ----------
-    instances : sequence of Instance
-        All linear, or none.
-
-    Returns
-    -------
-    ndarray of shape (RESAMPLES, m + 1, 3)
-        Estimate, low, high; those of the mean come last.
+    Shape (RESAMPLES, m + 1, 3): estimate, low, high; those of the mean come last. All are linear, or none.
     """
     if instances[0].statistic == "linear":
         found = [draws(i) for i in instances]

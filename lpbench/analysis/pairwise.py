@@ -33,14 +33,10 @@ def pairwise(summary: Summary) -> pd.DataFrame:
     they share :data:`LEAST_DATASETS` data sets, a comparison :data:`OVER` them pairs their means by data set; errors,
     whose scale is that of the data set, enter by their logarithm.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`PAIRWISE_COLUMNS`, the method with the better mean first. ``difference`` is mean - other_mean;
-        over data sets, means of errors are geometric. ``better`` and ``worse`` count pairs that
-        ``method`` wins and loses, of ``n``; ``effect_size`` is the matched-pairs rank-biserial correlation, 1 if it
-        wins all of them; ``p_two_sided`` is Wilcoxon's signed-rank test, ``p_holm`` adjusted over all pairs of the
-        comparison.
+    The method with the better mean comes first. ``difference`` is mean - other_mean; over data sets, means of errors
+    are geometric. ``better`` and ``worse`` count pairs that ``method`` wins and loses, of ``n``; ``effect_size`` is the
+    matched-pairs rank-biserial correlation, 1 if it wins all of them; ``p_two_sided`` is Wilcoxon's signed-rank test,
+    ``p_holm`` adjusted over all pairs of the comparison.
     """
     table = summary.table[summary.table["method"].map(is_ranked) & summary.table["mean"].notna()]
     chosen = summary.chosen.merge(table[[*CELL, "selection"]], on=[*CELL, "selection"])

@@ -45,18 +45,10 @@ def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "averag
 
 
 def rank_intervals(values: np.ndarray, *, larger_is_better: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average rank of each method over data sets, with Student's 95 % interval over the data sets.
+    """Average rank of each method over data sets, and the ends of Student's 95 % interval over the data sets.
 
-    Parameters
-    ----------
-    values : ndarray of shape (datasets, methods)
-        Mean scores; the noise of the splits is in the spread over the data sets.
-    larger_is_better : bool
-
-    Returns
-    -------
-    mean, low, high : ndarray of shape (methods,)
-        Ends are cut at the first and the last rank; NaN from one data set.
+    ``values`` are mean scores of shape (datasets, methods); the noise of the splits is in the spread over the data
+    sets. Ends are cut at the first and the last rank; NaN from one data set.
     """
     found = ranks(values, larger_is_better=larger_is_better)
     count, mean = len(found), found.mean(axis=0)

@@ -41,11 +41,6 @@ def normalise(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the scores with text columns as categories in alphabetical order and rows in canonical order.
 
     Everything computed from the result depends on the set of rows only, never on their order.
-
-    Raises
-    ------
-    DataError
-        A column is missing.
     """
     missing = [c for c in SCORE_COLUMNS if c not in scores.columns]
     if missing:
@@ -87,10 +82,6 @@ def point_numbers(frame: pd.DataFrame) -> np.ndarray:
     """Number the grid points of a normalised table from 0, in its order; rows of one point stand together.
 
     Grouping millions of rows by one number takes a tenth of the time that the nine columns take.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
     """
     new = np.zeros(len(frame), dtype=bool)
     for column in POINT:

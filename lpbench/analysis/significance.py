@@ -20,17 +20,9 @@ DIGITS = 12
 
 
 def signed_ranks(differences: np.ndarray) -> np.ndarray:
-    """One-sided p-values of the Wilcoxon signed-rank test that the differences are positive.
+    """One-sided p-values of the Wilcoxon signed-rank test that the differences are positive; 1 where all are zero.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (R, k)
-        One row a replication, one column a test.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        1 where all differences of a column are zero.
+    ``differences`` has one row a replication and one column a test.
     """
     differences = np.round(np.asarray(differences, dtype=float), DIGITS)
     # doubled, so that average ranks of ties are whole numbers; zeros rank below all others and are taken off

@@ -172,7 +172,7 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
     from lpbench.experiments.alone import at_one_setting
     from lpbench.experiments.plan import by_name, plan_experiment, registered_methods
     from lpbench.experiments.results import RECORD, Results, keep_summary
-    from lpbench.papers.field.standing import joined, standing, where_it_wins
+    from lpbench.papers.comparison.standing import joined, standing, where_it_wins
     from lpbench.reporting.pages.rank import write_rank
 
     others = Results(COMMITTED).artefact(experiment.name)

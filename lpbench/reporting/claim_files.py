@@ -118,7 +118,7 @@ def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
         "ours_high": here.high,
         "region_low": low,
         "region_high": high,
-        "quantifier": "every" if check.every else "some" if check.some else "",
+        "quantifier": check.quantifier,
         "half_margin": ours.half if ours and verdict.ours_outcome != NO_VERDICT else "",
         "double_margin": ours.double if ours and verdict.ours_outcome != NO_VERDICT else "",
         "replications": ours.replications if ours else 0,
@@ -131,7 +131,7 @@ def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
         "configuration": verdict.configuration,
         "others": "; ".join(f"{name}: {outcome}" for name, outcome in verdict.others.items()),
         "depends": decision.depends,
-        "changed": check.changed,
+        "changed": check.rule_changes,
     }
 
 

@@ -115,7 +115,7 @@ class Decision:
     def reason(self) -> str:
         """The reasons of the checks that decide, each once; where none does, why."""
         if not any(v.check.counts for v in self.verdicts):
-            return "; ".join(dict.fromkeys(v.check.beside for v in self.verdicts))
+            return "; ".join(dict.fromkeys(v.check.not_counted_because for v in self.verdicts))
         return "; ".join(dict.fromkeys(v.reason for v in self.verdicts if v.reason and v.check.counts))
 
 

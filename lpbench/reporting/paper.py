@@ -1,7 +1,7 @@
 """The Paper type, all that is known of one paper, and the registry of papers.
 
 A paper is a package that exposes ``PAPER``: those of :mod:`lpbench.papers`, and ``papers/<name>/`` in a user's own
-folders. Its name is the folder of its experiments. Reporting asks this registry and knows no paper by name.
+folders. ``PAPER.name`` is the folder of its experiments. Reporting asks this registry and knows no paper by name.
 """
 
 from __future__ import annotations
@@ -294,7 +294,8 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     found: dict[str, Paper] = {}
     for module in _packages(folders):
         paper = catalogue.import_object(f"{module}.PAPER")
-        if not isinstance(paper, Paper) or paper.name != module.rpartition(".")[2]:
+        own = module.startswith("papers.")
+        if not isinstance(paper, Paper) or (own and paper.name != module.rpartition(".")[2]):
             raise ConfigurationError(f"{module}.PAPER must be a Paper whose name is that of its package")
         if any(paper.name == known.name for known in found.values()):
             raise ConfigurationError(f"paper {paper.name!r} is defined twice (second time as {module})")
@@ -348,7 +349,7 @@ def trial_experiments() -> set[str]:
 def sources(experiment: str) -> list[str]:
     """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
     name = experiment.partition("/")[0]
-    own = [module for module in _packages(own_folders()) if module.rpartition(".")[2] == name]
+    own = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
     return ["lpbench.reporting.artefact", "lpbench.reporting.drawings", *own]
 
 

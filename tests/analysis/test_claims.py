@@ -37,15 +37,15 @@ def check(**options) -> Check:
         ([YES, OPEN], YES, {}, "holds"),
         ([YES] * 4 + [NO], YES, {}, "mostly"),
         ([YES] * 3 + [NO], YES, {}, "fails"),
-        ([YES] * 9 + [NO], YES, {"every": True}, "fails"),
+        ([YES] * 9 + [NO], YES, {"quantifier": "every"}, "fails"),
         ([OPEN, OPEN], OPEN, {}, "undecided"),
         ([YES] * 5 + [NO], OPEN, {}, "undecided"),
         ([YES, NO], OPEN, {}, "fails"),
         ([OPEN, YES], NO, {}, "fails"),
-        ([NO, NO], YES, {"some": True}, "fails"),
-        ([NO, YES], NO, {"some": True}, "holds"),
-        ([NO, OPEN], YES, {"some": True}, "undecided"),
-        ([YES, YES], YES, {"some": True}, "undecided"),
+        ([NO, NO], YES, {"quantifier": "some"}, "fails"),
+        ([NO, YES], NO, {"quantifier": "some"}, "holds"),
+        ([NO, OPEN], YES, {"quantifier": "some"}, "undecided"),
+        ([YES, YES], YES, {"quantifier": "some"}, "undecided"),
     ],
 )
 def test_outcomes_of_a_check(parts, whole, options, expected):
@@ -59,7 +59,7 @@ def test_contradictions_count_after_holm_within_the_check():
     made = [[linear(str(k), (cells(rng.normal(size=20)), [1.0])) for k in range(40)] for _ in range(150)]
     alone = [any(above().judge(pooled([i])) == "contradicts" for i in instances) for instances in made]
     assert np.mean(alone) > 0.4
-    fails = [judge(check(every=True), instances).outcome == "fails" for instances in made]
+    fails = [judge(check(quantifier="every"), instances).outcome == "fails" for instances in made]
     assert np.mean(fails) < 0.09
 
 
@@ -78,7 +78,7 @@ def test_power_is_that_of_the_check_itself():
     rng = np.random.default_rng(2)
     one = judge(check(effect=0.7), [linear("a", (cells(rng.normal(size=20)), [1.0]))], judges_power=True)
     assert one.power == pytest.approx(power(0.7, 20), abs=0.1)
-    trend = Check("c", lambda source: source, above(1, 0.1), every=True)
+    trend = Check("c", lambda source: source, above(1, 0.1), quantifier="every")
     for noise, low, high in ((0.1, 0.95, 1.0), (4.0, 0.0, 0.3)):
         curve = cells(*(np.arange(6)[:, None] + noise * rng.normal(size=(6, 20))))
         found = judge(trend, [Instance("a", curve, "trend", {"x": [0, 1, 2, 3, 4, 5]})], judges_power=True)

@@ -11,7 +11,7 @@ from lpbench.cli.main import main
 from lpbench.experiments import catalogue, run
 from lpbench.experiments.alone import alone, at_one_setting
 from lpbench.experiments.results import Results
-from lpbench.papers.field.standing import selected, standing, where_it_wins
+from lpbench.papers.comparison.standing import selected, standing, where_it_wins
 
 RANKED = ("regression", "public_sample", "classification", "sealed_regression", "sealed_classification")
 

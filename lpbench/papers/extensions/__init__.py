@@ -1,6 +1,6 @@
 """Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
-from lpbench.papers.extensions.attack import MOST, MOST_ON_AVERAGE, shown_attack, write_attack
+from lpbench.papers.extensions.corrupted_data import MOST, MOST_ON_AVERAGE, read_corrupted, write_corrupted
 from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.reporting.paper import Output, Page, Paper
 
@@ -39,8 +39,8 @@ PAPER = Paper(
         f"extensions/tuning_free_{name}": Output(draw_equivalence)
         for name in ("figure4", "figure5", "figure6", "simulation")
     }
-    | {f"extensions/attack_{task}": Output(write_attack) for task in ("regression", "classification")},
-    text_tables={f"extensions/attack_{task}": shown_attack for task in ("regression", "classification")},
+    | {f"extensions/attack_{task}": Output(write_corrupted) for task in ("regression", "classification")},
+    text_tables={f"extensions/attack_{task}": read_corrupted for task in ("regression", "classification")},
     pages=(
         Page(
             name="tuning_free",

@@ -41,14 +41,14 @@ def _ends(name: str, line: Curve) -> Instance:
     return difference(name, line.cells([0]), line.cells([-1]))
 
 
-@checks("H1", "trend", above(1, 0.1), every=True)
+@checks("H1", "trend", above(1, 0.1), quantifier="every")
 def falls_with_epsilon(results: Evidence) -> Iterator[Instance]:
     """For every s* Spearman's correlation of ε and the error, its sign changed, is above 0.9."""
     for line in _by_mask(results, "histoftree/figure2a"):
         yield Instance(_mask(line), line.cells(), "trend", {"x": (-line.x).tolist()})
 
 
-@checks("H1", "ends", above(), every=True)
+@checks("H1", "ends", above(), quantifier="every")
 def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
     """For every s* the error at the smallest ε exceeds the error at the largest."""
     for line in _by_mask(results, "histoftree/figure2a"):
@@ -70,13 +70,13 @@ def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
     yield from _neighbours(results, _by_mask(results, "histoftree/figure2a"))
 
 
-@checks("H2", "neighbours, CART", above(), beside=OTHER_RULE)
+@checks("H2", "neighbours, CART", above(), not_counted_because=OTHER_RULE)
 def more_public_features_are_better_under_cart(results: Evidence) -> Iterator[Instance]:
     """The same with CART in the place of max-edge."""
     yield from _neighbours(results, _by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
 
 
-@checks("H2", "LabelDT", above(), beside="its tree is grown on noisy labels")
+@checks("H2", "LabelDT", above(), not_counted_because="its tree is grown on noisy labels")
 def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
     """At ε 1 to 8 LabelDT has a smaller error than s* = 1 (shown beside: its tree is grown on noisy labels)."""
     name = "histoftree/figure2a"
@@ -89,7 +89,7 @@ def _budgets(line: Curve) -> list[float]:
     return [float(e) for e in line.x if 1 <= e <= 8]
 
 
-@checks("H3", "slopes", above(), every=True)
+@checks("H3", "slopes", above(), quantifier="every")
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
     """For every s* the error falls: its exponent in n, the log-log slope with its sign changed, is above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
@@ -119,7 +119,7 @@ def _interior(lines: dict[int, Curve]) -> str:
     return "the least error is at an end of the axis of p for every t" if ends else ""
 
 
-@checks("H4", "U", above(), every=True)
+@checks("H4", "U", above(), quantifier="every")
 def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
     """For every t of at least 2 the errors at both ends of the axis of p, from 0 on, exceed the least one inside."""
     for bins, line in _by_bins(results).items():
@@ -128,7 +128,7 @@ def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
             yield Instance(f"t = {bins}", line.cells(), "dip", silent=silent)
 
 
-@checks("H5", "best t", above(), every=True)
+@checks("H5", "best t", above(), quantifier="every")
 def best_bins(results: Evidence) -> Iterator[Instance]:
     """The least error over p of every other t exceeds that of t = 2."""
     lines = _by_bins(results)
@@ -152,7 +152,7 @@ def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
     yield Instance("slope over t", cells, "trend_of_best", arguments, _interior(lines))
 
 
-@checks("H7", "trend", above(1, 0.1), every=True, changed=ENDS_FIRST)
+@checks("H7", "trend", above(1, 0.1), quantifier="every", rule_changes=ENDS_FIRST)
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
     """For every fixed s and for AdHistOfTree Spearman's correlation of γ and the error, sign changed, is above 0.9."""
     for line in results.curves("histoftree/figure2d"):
@@ -191,25 +191,25 @@ def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance
         yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": floor}, silent)
 
 
-@checks("H8", "no single s", above(0, -ERROR), changed=EXCESS_FIRST)
+@checks("H8", "no single s", above(0, -ERROR), rule_changes=EXCESS_FIRST)
 def no_single_choice(results: Evidence) -> Iterator[Instance]:
     """Whichever s is fixed, at some γ its mean squared error exceeds the best s's by more than 5 %."""
     yield from _no_single(results, 0.0, ERROR)
 
 
-@checks("H8", "no single s, excess", above(0, -NEAR), beside=STRICTER)
+@checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
     """Whichever s is fixed, at some γ its excess over the label noise exceeds the best s's by more than 10 %."""
     yield from _no_single(results, NOISE, NEAR)
 
 
-@checks("H8", "adaptive", below(0, ERROR), every=True, changed=EXCESS_FIRST)
+@checks("H8", "adaptive", below(0, ERROR), quantifier="every", rule_changes=EXCESS_FIRST)
 def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
     """At every γ the adaptive choice's mean squared error is at most 5 % above the best fixed s's."""
     yield from _adaptive(results, 0.0, ERROR)
 
 
-@checks("H8", "adaptive, excess", below(0, NEAR), every=True, beside=STRICTER)
+@checks("H8", "adaptive, excess", below(0, NEAR), quantifier="every", not_counted_because=STRICTER)
 def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
     """At every γ the adaptive choice's excess over the label noise is at most 10 % above the best fixed s's."""
     yield from _adaptive(results, NOISE, NEAR)

@@ -37,13 +37,13 @@ def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:
             yield Instance(where, table.cells, "rank_sum_gap", arguments)
 
 
-@checks("H9", "rank sums", above(), every=True)
+@checks("H9", "rank sums", above(), quantifier="every")
 def smallest_rank_sums(results: Evidence) -> Iterator[Instance]:
     """At every ε and mask a compared method's smallest rank sum exceeds the proposed ones' largest, ties as printed."""
     yield from _rank_sums(results, TIES)
 
 
-@checks("H9", "rank sums, average ties", above(), every=True)
+@checks("H9", "rank sums, average ties", above(), quantifier="every")
 def smallest_average_rank_sums(results: Evidence) -> Iterator[Instance]:
     """The same with equals sharing their average rank."""
     yield from _rank_sums(results, dict.fromkeys(TIES, "average"))

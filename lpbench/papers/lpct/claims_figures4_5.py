@@ -23,7 +23,7 @@ def _leaf(name: str) -> str:
     return f"{name[-2:-1]}({name[-1]})"
 
 
-@checks("L1", "trend", above(1, 0.1), every=True)
+@checks("L1", "trend", above(1, 0.1), quantifier="every")
 def grows_with_epsilon(results: Evidence) -> Iterator[Instance]:
     """For each method that reads the private data Spearman's correlation of ε and accuracy is above 0.9."""
     for name, method in itertools.product(_AGAINST_BUDGET, (LPCT, ONLY_P, PRUNE)):
@@ -60,7 +60,7 @@ def both_samples_are_close_to_public(results: Evidence) -> Iterator[Instance]:
         yield from _gains(both, public, f"{_leaf(name)}, ε")
 
 
-@checks("L4", "trend", above(1, 0.1), every=True)
+@checks("L4", "trend", above(1, 0.1), quantifier="every")
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
     """For each ε below 8 Spearman's correlation of γ and accuracy, its sign changed, is above 0.9."""
     for epsilon, curve in by_epsilon(results, "lpct/figure4c", LPCT).items():
@@ -106,7 +106,7 @@ def faster_at_large_budgets(results: Evidence) -> Iterator[Instance]:
         yield linear(f"ε = {b:g} against {a:g}", (second, v), (first, -w))
 
 
-@checks("L6", "gain", above(), every=True)
+@checks("L6", "gain", above(), quantifier="every")
 def always_better_than_one_sample(results: Evidence) -> Iterator[Instance]:
     """At every point LPCT is more accurate than LPCT-P and LPCT-Q."""
     name = "lpct/figure5b"

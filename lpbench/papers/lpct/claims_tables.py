@@ -54,7 +54,7 @@ def cart_beats_max_edge(results: Evidence) -> Iterator[Instance]:
             yield Instance(f"{title}, {where}", table.cells, "rank_sum_gap", arguments)
 
 
-@checks("L17", "range over ε", within(0.02), some=True)
+@checks("L17", "range over ε", within(0.02), quantifier="some")
 def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
     """There are data sets on which LPCT's accuracies at the three ε lie within 0.02, but not all are such."""
     tables = [table for _, table in _tables(results, OURS[:2])]
@@ -71,7 +71,8 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
     "work",
     above(),
     effect=0,
-    changed="it compared the seconds of a run, which came out otherwise on a busy machine; now ours are counted work",
+    rule_changes="it compared the seconds of a run, which came out otherwise on a busy machine; now ours are counted "
+    "work",
 )
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
     """On most data sets a fit of the faster PSGD costs more than one of the slowest of LPCT and PHIST (log10 of the
@@ -101,7 +102,7 @@ def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
         yield linear(f"{dataset}, d = {features}", (Cells((key,), np.full((2, 1), size), np.zeros(1)), [1.0]))
 
 
-@checks("L19", "CT-W", above(), every=True)
+@checks("L19", "CT-W", above(), quantifier="every")
 def non_private_is_an_upper_bound(results: Evidence) -> Iterator[Instance]:
     """No other column exceeds CT-W, on any data set and at any ε."""
     for where, table in _tables(results, ("ct_w", *OURS, *RIVALS)):

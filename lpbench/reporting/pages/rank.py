@@ -32,7 +32,7 @@ def write_rank(
         Of all methods, under one selection.
     method : Method
     ranks, places : DataFrame
-        See :mod:`lpbench.papers.field.standing`.
+        See :mod:`lpbench.papers.comparison.standing`.
     selection : str
     cards : mapping
     folder : Path

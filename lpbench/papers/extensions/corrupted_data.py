@@ -21,7 +21,7 @@ FILE = "attack.csv"
 MOST_ON_AVERAGE, MOST = 1.02, 1.10
 
 
-def write_attack(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
+def write_corrupted(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
     """Write one row a kind of labels, budget and method: geometric mean of the ratio of errors, and the worst set.
 
     Errors are mean squared errors, or one minus accuracies, averaged over replications before they are divided.
@@ -56,7 +56,7 @@ def write_attack(experiment: Experiment, summary: Summary, cards: Mapping[str, M
     return [path]
 
 
-def shown_attack(folder: Path) -> PlainTable | None:
+def read_corrupted(folder: Path) -> PlainTable | None:
     """The same as a table of a page; None without a run."""
     path = Path(folder) / FILE
     if not path.is_file():

@@ -9,7 +9,14 @@ import pytest
 from lpbench.analysis.selection import SELECTIONS
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
-from lpbench.papers.field.ranking import FILE, NON_PRIVATE, SECONDS_FILE, best_without_privacy, report_bits, write_field
+from lpbench.papers.comparison.ranking import (
+    FILE,
+    NON_PRIVATE,
+    SECONDS_FILE,
+    best_without_privacy,
+    report_bits,
+    write_field,
+)
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lpbench.experiments import catalogue
-from lpbench.papers.field.advice import (
+from lpbench.papers.comparison.advice import (
     FILE,
     GIVEN,
     HEADS,
@@ -19,7 +19,7 @@ from lpbench.papers.field.advice import (
     read_choices,
     write_advice,
 )
-from lpbench.papers.field.ranking import NON_PRIVATE
+from lpbench.papers.comparison.ranking import NON_PRIVATE
 from lpbench.paths import ROOT
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.entries import Entry

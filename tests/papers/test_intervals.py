@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lpbench.experiments import catalogue
-from lpbench.papers.field.intervals import ENOUGH, FILE, measured, read_intervals, write_intervals
+from lpbench.papers.comparison.intervals import ENOUGH, FILE, measured, read_intervals, write_intervals
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 

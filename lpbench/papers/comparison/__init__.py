@@ -6,9 +6,9 @@ from pathlib import Path
 from lpbench.analysis import Summary
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.papers.field.advice import read_advice, read_choices, write_advice
-from lpbench.papers.field.intervals import read_intervals, write_intervals
-from lpbench.papers.field.ranking import write_field
+from lpbench.papers.comparison.advice import read_advice, read_choices, write_advice
+from lpbench.papers.comparison.intervals import read_intervals, write_intervals
+from lpbench.papers.comparison.ranking import write_field
 from lpbench.reporting.paper import Output, Page, Paper
 
 REGRESSION = (

@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.analysis import Setting, summarise
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.extensions.attack import FILE, shown_attack, write_attack
+from lpbench.papers.extensions.corrupted_data import FILE, read_corrupted, write_corrupted
 from tests.analysis.tables import cell, table
 from tests.reporting.fake import card
 
@@ -14,7 +14,7 @@ def written(folder, metric, floor, rows):
     parts = [cell(m, [v, v], dataset=d, metric=metric) for (m, d), v in rows.items()]
     settings = {("", "aligned", m): Setting("{}") for m, _ in rows}
     cards = {m: card(m.upper(), "regression") for m, _ in rows}
-    write_attack(Experiment(name="test/table"), summarise(table(*parts), settings), cards, folder)
+    write_corrupted(Experiment(name="test/table"), summarise(table(*parts), settings), cards, folder)
     return pd.read_csv(folder / FILE).set_index("method")
 
 
@@ -22,7 +22,7 @@ def test_errors_are_divided_by_those_of_the_constant(tmp_path):
     rows = {("a", "d1"): 2.0, ("a", "d2"): 8.0, ("private_mean", "d1"): 4.0, ("private_mean", "d2"): 4.0}
     found = written(tmp_path, "mse", "private_mean", rows).loc["a"]
     assert (found["geometric_mean"], found["largest"], found["worst"]) == (1.0, 2.0, "d2")
-    assert shown_attack(tmp_path).rows == (("recorded", "1", "A", "1.000", "2.000", "D2"),)
+    assert read_corrupted(tmp_path).rows == (("recorded", "1", "A", "1.000", "2.000", "D2"),)
 
 
 def test_the_page_says_which_methods_keep_to_the_bounds_and_where_others_do_not(tmp_path):
@@ -31,7 +31,7 @@ def test_the_page_says_which_methods_keep_to_the_bounds_and_where_others_do_not(
         ("private_mean", "d1"): 4.0, ("private_mean", "d2"): 4.0,
     }  # fmt: skip
     written(tmp_path, "mse", "private_mean", rows)
-    assert shown_attack(tmp_path).remark == (
+    assert read_corrupted(tmp_path).remark == (
         "At most 1.02 in the geometric mean and 1.10 on any data set everywhere: A. "
         "C is worse with labels recorded at ε = 1 (1.025, 1.050 on D1). "
         "B is worse with labels recorded at ε = 1 (1.061, 1.125 on D2)."
@@ -40,7 +40,7 @@ def test_the_page_says_which_methods_keep_to_the_bounds_and_where_others_do_not(
 
 def test_without_a_method_that_keeps_to_the_bounds_the_page_says_so(tmp_path):
     written(tmp_path, "mse", "private_mean", {("a", "d1"): 8.0, ("private_mean", "d1"): 4.0})
-    assert shown_attack(tmp_path).remark == (
+    assert read_corrupted(tmp_path).remark == (
         "At most 1.02 in the geometric mean and 1.10 on any data set everywhere: no method. "
         "A is worse with labels recorded at ε = 1 (2.000, 2.000 on D1)."
     )
@@ -53,4 +53,6 @@ def test_accuracies_are_compared_by_their_error_rates(tmp_path):
 
 def test_without_a_constant_nothing_is_written(tmp_path):
     summary = summarise(table(cell("a", [1.0, 2.0])), {("", "aligned", "a"): Setting("{}")})
-    assert write_attack(Experiment(name="test/table"), summary, {}, tmp_path) == [] and shown_attack(tmp_path) is None
+    assert (
+        write_corrupted(Experiment(name="test/table"), summary, {}, tmp_path) == [] and read_corrupted(tmp_path) is None
+    )

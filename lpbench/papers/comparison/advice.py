@@ -25,7 +25,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artefact
-from lpbench.papers.field.ranking import constants, score_table
+from lpbench.papers.comparison.ranking import constants, score_table
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.plain_table import PlainTable
