@@ -31,7 +31,7 @@ help: ## This list
 
 install: $(STAMP) ## Create .venv and install the pinned requirements and lpbench
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml setup.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lpbench needs Python >= 3.11; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python scripts/install_pinned.py requirements.lock

@@ -48,4 +48,5 @@ class BuildWithProjectFiles(build_py):
         return super().get_source_files() + list(self._carried().values())
 
 
-setup(cmdclass={"build_py": BuildWithProjectFiles})
+# An editable installation is a path, not a finder: a folder named lpbench beside the user's script does not hide it.
+setup(cmdclass={"build_py": BuildWithProjectFiles}, options={"editable_wheel": {"mode": "compat"}})

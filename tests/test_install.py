@@ -137,3 +137,10 @@ def test_no_file_names_an_address_of_a_package_index():
 @pytest.mark.slow
 def test_the_wheel_works_outside_the_checkout():
     subprocess.run([sys.executable, paths.ROOT / "scripts" / "wheel_smoke.py"], check=True)
+
+
+def test_a_folder_of_the_same_name_beside_a_script_does_not_hide_the_package(tmp_path):
+    (tmp_path / "lpbench" / "conf").mkdir(parents=True)  # a clone, seen from its parent folder
+    command = [sys.executable, "-c", "import lpbench; print(lpbench.__version__)"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.strip() == lpbench.__version__, done.stderr

@@ -96,7 +96,7 @@ def _check_launcher(name: str) -> None:
     if not all(importlib.util.find_spec(m) for m in dict.fromkeys([module.partition(".")[0], module])):
         raise ConfigurationError(
             f"hydra/launcher={name} needs the package {module.rpartition('.')[2]!r}, which is not installed; "
-            "install the extra: pip install 'lpbench[launchers]' (in a checkout: make engines)"
+            "install the extra: pip install -e '.[launchers]' (in a checkout: make engines)"
         )
 
 
