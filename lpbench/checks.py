@@ -19,17 +19,7 @@ from lpbench.errors import ConfigurationError
 def check_whole(
     name: str, value: Any, *, least: int | None = 0, most: int | None = None, none: str | None = None
 ) -> Any:
-    """Return a whole number >= ``least`` and <= ``most`` (None: no limit).
-
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    value : object
-    least, most : int or None
-    none : str, optional
-        Meaning of None, where None is allowed; it is returned as it is.
-    """
+    """Return a whole number from ``least`` to ``most`` (None: no limit), or None where it has a meaning, ``none``."""
     if value is None and none is not None:
         return None
     # The exact type first: a grid has hundreds of settings, and asking an abstract class takes ten times as long.
@@ -53,19 +43,8 @@ def check_number(
 ) -> float:
     """Return a real number of an interval as a float; NaN and booleans are none.
 
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    value : object
-    least, above : float, optional
-        Lower end of the interval, included or not (default: none).
-    most, below : float, optional
-        Upper end of the interval, included or not (default: none).
-    infinite : bool
-        Whether inf is allowed, where there is no upper end.
-    hint : str
-        Added to the error: the meaning of a value, or the way out.
+    ``least`` and ``most`` are ends that belong to the interval, ``above`` and ``below`` ends that do not. ``infinite``
+    allows inf where there is no upper end; ``hint`` tells the meaning of a value, or the way out.
     """
     number = type(value) is float or (isinstance(value, numbers.Real) and not isinstance(value, bool))
     if (
@@ -111,10 +90,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 def check_domain(domain: Any, n_features: int) -> tuple[Any, Any]:
     """Return the lower and upper ends of the features' public range: two floats, or two arrays of shape (n_features,).
 
-    Parameters
-    ----------
-    domain : (lo, hi), or one such pair for each feature
-    n_features : int
+    ``domain`` is (lo, hi), or one such pair for each feature.
     """
     if np.ndim(domain) != 2:
         return check_range("domain", domain)

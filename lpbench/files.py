@@ -37,13 +37,8 @@ _UNFINISHED: set[Path] = set()
 def atomic_write(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file beside ``path``; rename it when the block ends well, remove it when it does not.
 
-    Parameters
-    ----------
-    path : Path
-        File to write; its folder is created.
-    durable : bool, default False
-        Wait until the disk holds the bytes and the name, so that the file survives a power cut; for results that took
-        long, and for what must not be forgotten.
+    A ``durable`` write waits until the disk holds the bytes and the name, so that the file survives a power cut: for
+    results that took long, and for what must not be forgotten.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Writers are threads, processes and machines that share a folder: the temporary name is unique among them all.
@@ -80,14 +75,7 @@ def discard_unfinished() -> None:
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold a lock that other processes respect: alone, or shared with others that share it.
-
-    Parameters
-    ----------
-    path : Path
-        An empty file, created with its folder; it stays.
-    shared : bool, default False
-    """
+    """Hold a lock that other processes respect, alone or shared: an empty file, created with its folder, that stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = ReadWriteLock(path, is_singleton=False)  # one object would let the threads of a process in together
     with closing(lock), lock.read_lock() if shared else lock.write_lock():
@@ -103,19 +91,7 @@ def refusal(error: OSError, path: Path | str) -> str:
 
 
 def relative_name(name: str, what: str) -> PurePosixPath:
-    """Return the path that somebody else's file names, if it is relative and leads nowhere but down.
-
-    Parameters
-    ----------
-    name : str
-    what : str
-        Where the name stands, for the message.
-
-    Raises
-    ------
-    DataError
-        The name is absolute, empty, has ``..``, a drive, a backslash or a character that no file has.
-    """
+    """Return the path that somebody else's file names, if it is relative and leads nowhere but down."""
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
         raise DataError(f"{what}={name!r} must be a relative path inside its folder, without '..'")

@@ -54,12 +54,8 @@ def own_folders() -> list[Path]:
     """Folders that hold ``methods/``, ``datasets/``, ``experiments/`` and modules of a user, each once.
 
     Those of :data:`OWN_VARIABLE` come first, then :data:`OWN_FOLDER` of the working folder (or the folder itself, if it
-    has the name), then those of installed packages. What lies there is run: no folder above is looked into.
-
-    Raises
-    ------
-    ConfigurationError
-        Somebody else can write to one of them.
+    has the name), then those of installed packages. What lies there is run: no folder above is looked into, and none
+    that somebody else can write to.
     """
     listed = [Path(p).resolve() for p in os.environ.get(OWN_VARIABLE, "").split(os.pathsep) if p]
     here = Path.cwd()
@@ -98,13 +94,7 @@ def manifest_folders() -> list[Path]:
 
 @cache
 def entry_folders(group: str) -> tuple[Path, ...]:
-    """Folders that installed packages name in an entry-point group: a path, or a function that returns one.
-
-    Raises
-    ------
-    ConfigurationError
-        An entry cannot be loaded; the message names it and its package.
-    """
+    """Folders that installed packages name in an entry-point group: a path, or a function that returns one."""
     from importlib.metadata import entry_points  # slow, and most calls have no need of it
 
     folders = []

@@ -16,28 +16,15 @@ _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_][\w.\-]*)(\[(?P<body>[^\[\]]*)\])?$"
 
 @dataclass(frozen=True)
 class Selector:
-    """A name with parameters.
-
-    Attributes
-    ----------
-    name : str
-    params : mapping
-        Parameter -> value (a JSON scalar, else a string).
-    """
+    """A name with parameters."""
 
     name: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)  # a JSON scalar, else a string
 
     @staticmethod
     @cache  # of a few thousand texts, which are asked for a million times
     def parse(text: str) -> Selector:
-        """Read ``name[a=1,b=cart]``.
-
-        Raises
-        ------
-        ConfigurationError
-            The text is not of this form.
-        """
+        """Read ``name[a=1,b=cart]``."""
         match = _SELECTOR.match(text.strip())
         if not match:
             raise ConfigurationError(f"selector {text!r} is not of the form name or name[param=value,...]")

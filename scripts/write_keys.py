@@ -10,11 +10,11 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lpbench.datasets import manifest_keys as keys
+from lpbench.datasets import schema as keys
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.parameters import REAL
 from lpbench.experiments import catalogue
@@ -51,7 +51,9 @@ def main(arguments: list[str]) -> int:
 def page() -> str:
     """The whole page."""
     sources = [
-        (f"`kind: {kind}`", f"`{key}`", text) for kind, known in keys.SOURCES.items() for key, text in known.items()
+        (f"`kind: {kind}`", f"`{key}`", text)
+        for kind, known in keys.SOURCES.items()
+        for key, (_, text) in known.items()
     ]
     features = "`{all_except: [columns]}`, or a list of names and of mappings with `column` and one of"
     parts = [
@@ -93,12 +95,9 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _mapping(name: str, known: Mapping[str, str], words: str = "") -> tuple[str, str]:
-    return f"### `{name}`{words and ': ' + words}\n", _of_mapping(known)
-
-
-def _of_mapping(known: Mapping[str, str]) -> str:
-    return _table(("key", "meaning"), ((f"`{key}`", text) for key, text in known.items()))
+def _mapping(name: str, known: keys.Keys, words: str = "") -> tuple[str, str]:
+    rows = ((f"`{key}`", text) for key, (_, text) in known.items() if text)
+    return f"### `{name}`{words and ': ' + words}\n", _table(("key", "meaning"), rows)
 
 
 def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:

@@ -30,13 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     # openml logs a warning per uncompressed answer to the root logger.
     logging.getLogger().setLevel(logging.ERROR)
-    addresses = {"openml_url": options.openml_url, "uci_url": options.uci_url}
-    settings = Settings(
-        timeout=options.timeout,
-        retries=options.retries,
-        backoff=options.backoff,
-        **{key: value for key, value in addresses.items() if value},
-    )
+    given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "timeout", "retries")}
+    settings = Settings(**{key: value for key, value in given.items() if value is not None})
     rows = []
     for name in options.names or list_datasets():
         try:
@@ -55,9 +50,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--offline", action="store_true", help="check what is at hand, download nothing")
     parser.add_argument("--openml-url", help="base address of OpenML (or LPBENCH_OPENML_URL)")
     parser.add_argument("--uci-url", help="base address of the UCI archive (or LPBENCH_UCI_URL)")
-    parser.add_argument("--timeout", type=float, default=30.0, help="seconds without an answer (default 30)")
-    parser.add_argument("--retries", type=int, default=3, help="further attempts after a passing failure (default 3)")
-    parser.add_argument("--backoff", type=float, default=1.0, help="seconds before the first of them (default 1)")
+    parser.add_argument("--timeout", type=float, help="seconds without an answer (default 30)")
+    parser.add_argument("--retries", type=int, help="further attempts after a failure (default 3)")
     return parser.parse_args(arguments)
 
 
@@ -71,8 +65,7 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Row:
             return _present(manifest, location.place)
         except DataError as error:
             reasons.append(str(error))
-    replaceable = location is None or location.place == "cache"
-    if settings is not None and served and replaceable:
+    if settings is not None and served and (location is None or location.place == "cache"):
         place, failures = download(manifest, settings)
         reasons += failures
         if place is not None:
@@ -83,8 +76,7 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Row:
 
 
 def _present(manifest: Manifest, place: str) -> Row:
-    table = load_table(manifest.name)
-    found = table.fingerprint
+    found = load_table(manifest.name).fingerprint
     size = f"{found['rows']} x {found['features']}" + (f", {found['public']} public" if found["public"] else "")
     note = "" if manifest.fingerprint.get("values") else "no fingerprint yet: not verified"
     return Row(manifest.name, size, place, note, failed=False)
@@ -92,16 +84,13 @@ def _present(manifest: Manifest, place: str) -> Row:
 
 def format_rows(rows: Sequence[Row]) -> str:
     """Format the final table, notes on lines of their own."""
-    header = ("data set", "rows x features", "where")
-    cells = [(row.name, row.size, row.state) for row in rows]
-    widths = [max(len(line[k]) for line in [header, *cells]) for k in range(3)]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(header, widths, strict=True)).rstrip()]
-    for row, line in zip(rows, cells, strict=True):
-        lines.append("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
-        if row.note:
-            lines.append(f"    {row.note}")
-    present = sum(bool(row.size) for row in rows)
-    return "\n".join([*lines, f"{present} of {len(rows)} data sets are at hand."])
+    cells = [("data set", "rows x features", "where"), *((row.name, row.size, row.state) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for line, note in zip(cells, ["", *(row.note for row in rows)], strict=True):
+        lines.append("  ".join(map(str.ljust, line, widths)).rstrip())
+        lines += [f"    {note}"] if note else []
+    return "\n".join([*lines, f"{sum(bool(row.size) for row in rows)} of {len(rows)} data sets are at hand."])
 
 
 if __name__ == "__main__":

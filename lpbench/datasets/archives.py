@@ -43,13 +43,7 @@ _REFUSED = (".zst", ".tar", ".tgz")
 
 
 def check_size(path: Path) -> None:
-    """Count the bytes of a file, inflated if it is compressed, before anything is made of them.
-
-    Raises
-    ------
-    DataError
-        They exceed the limits, or the file is damaged.
-    """
+    """Refuse a file that is damaged, or whose bytes, inflated if it is compressed, exceed the limits."""
     size = path.stat().st_size
     limit = min(max(RATIO * size, LEAST), MOST)
     if path.suffix in _REFUSED:
@@ -85,24 +79,9 @@ def _count(file: IO[bytes], left: int) -> int:
 
 
 def read_members(archive: bytes, wanted: Container[str], origin: str) -> dict[str, bytes | None]:
-    """Read files of an archive by their base names; nothing is written, so that members' paths lead nowhere.
+    """Base name of every file of an archive -> its content, None if it is not wanted.
 
-    Parameters
-    ----------
-    wanted : container of str
-        Base names of the files to read.
-    origin : str
-        Where the archive comes from, for messages.
-
-    Returns
-    -------
-    dict
-        Base name of every file -> its content, None if it is not wanted.
-
-    Raises
-    ------
-    DownloadError
-        It is no archive or damaged, or inflates beyond the limits.
+    Nothing is written, so that members' paths lead nowhere.
     """
     return _Reader(wanted, origin, min(max(RATIO * len(archive), LEAST), MOST)).read(archive, 1)
 

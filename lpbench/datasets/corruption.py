@@ -39,22 +39,7 @@ def check_corruption(name: str, task: str, params: Mapping[str, Any]) -> None:
 def corrupted_labels(
     y: np.ndarray, y_range: tuple[float, float] | None, labels: str, streams: Streams
 ) -> tuple[np.ndarray, tuple[float, float] | None]:
-    """Replace the labels of all rows of a table.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    y_range : (float, float) or None
-    labels : str
-        One of :data:`LABELS`.
-    streams : Streams
-        Permutes, and orders equal labels.
-
-    Returns
-    -------
-    y, y_range
-        The new labels, clipped to their public range.
-    """
+    """Replace the labels of all rows of a table by others, clipped to their public range, which is returned too."""
     if labels == "recorded":
         return y, y_range
     order = streams.generator("labels").permutation(y.size)
@@ -69,20 +54,11 @@ def corrupted_labels(
 def corrupted_public(
     X: np.ndarray, y: np.ndarray, public_sample: str, streams: Streams
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make a public sample of classes unlike the private one; its size stays.
+    """Make a public sample of two classes, 0 and 1, unlike the private one; its size stays.
 
-    Parameters
-    ----------
-    X : ndarray of shape (q, d)
-    y : ndarray of shape (q,) of 0 and 1
-    public_sample : str
-        ``label_shift``: rows are drawn again so that the classes swap their shares. ``concept_drift``: labels are
-        swapped where the most sensitive feature is above its median. ``missing_group``: rows are drawn again from
-        those where it is not.
-
-    Returns
-    -------
-    X, y
+    ``label_shift``: rows are drawn again so that the classes swap their shares. ``concept_drift``: labels are swapped
+    where the most sensitive feature is above its median. ``missing_group``: rows are drawn again from those where it
+    is not.
     """
     if public_sample == "recorded" or y.size == 0:
         return X, y

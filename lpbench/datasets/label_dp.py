@@ -28,18 +28,8 @@ _CHUNK = 1 << 13
 def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
     """Mean over the coordinates of sum_j c 2^(-beta j) tri(2^j x_l + phase_lj), with values in [-1, 1].
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    phases : ndarray of shape (d, SCALES)
-        Uniform on [0, 1).
-    beta : float
-        Hölder exponent; for beta < 1 the function is Hölder of exactly this order at every point, for beta = 1 up to
-        a logarithm.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    ``phases`` are uniform on [0, 1), of shape (d, SCALES). For beta < 1 the function is Hölder of exactly this order at
+    every point, for beta = 1 up to a logarithm.
     """
     amplitudes = 2.0 ** (-beta * np.arange(phases.shape[1]))
     wave = np.zeros(X.shape[0])
@@ -79,12 +69,6 @@ def rough_regression(streams: Streams, params: Mapping, replication: int) -> Pro
     noise is as large as the bound allows. Heavy tails: Y = eta + V - E V with V Pareto of tail index ``moment`` + 1/4
     and E V^p = 1; |V - E V| <= V, so that (E |Y|^p)^(1/p) <= 2. The noise is skewed on purpose: the bias of clipping
     at T is then of order T^(1-p), as in the worst case, and does not cancel as for a symmetric law.
-
-    Parameters (``params``)
-    -----------------------
-    n, n_test, d : int
-    beta : float in (0, 1]
-    moment : float >= 2 or None
     """
     beta, moment = _in_range("beta", params["beta"], 0, 1), params["moment"]
     if moment is not None and not moment >= 2:
@@ -119,16 +103,9 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
     P(Y = a | x) = s (1 + g(x)) / 2 + (1 - s) / K and P(Y = b | x) = s (1 - g(x)) / 2 + (1 - s) / K for the competing
     pair, (1 - s) / K for every other class; s is the ``pair_mass``. The gap between the best two classes is s |g(x)|
     whatever K is. g is a signed power of the wave w: g = sgn(w) |w|^(1 / margin) where w has Hölder exponent
-    beta * margin. So g is Hölder of order beta and P(0 < |g| < t) <= C t^margin (w has a bounded density near 0).
-
-    Parameters (``params``)
-    -----------------------
-    n, n_test, d, classes : int
-    beta : float in (0, 1]
-    margin : float in [1, 1 / beta]
-        gamma; below 1 the rate would not be attained by this construction, above 1 / beta no function that crosses
-        the decision boundary has it in dimension one (Audibert and Tsybakov 2007).
-    pair_mass : float in (0, 1]
+    beta * margin. So g is Hölder of order beta and P(0 < |g| < t) <= C t^margin (w has a bounded density near 0). Below
+    ``margin`` (gamma) 1 the rate would not be attained by this construction, above 1 / beta no function that crosses
+    the decision boundary has it in dimension one (Audibert and Tsybakov 2007).
     """
     beta = _in_range("beta", params["beta"], 0, 1)
     mass = _in_range("pair_mass", params["pair_mass"], 0, 1)

@@ -31,15 +31,10 @@ def aligned(n: int, d: int, generator: np.random.Generator, *, n_protected: int 
 def personalized(
     n: int, d: int, generator: np.random.Generator, *, n_protected: int | None = None, personalized_index: int = 1
 ) -> np.ndarray:
-    """User i protects feature l iff i <= n / 10^floor(l / s*) (HistOfTree sec. 5.2).
+    """User i protects feature l iff i <= n / 10^floor(l / s*) (HistOfTree sec. 5.2); ``n_protected`` is s*.
 
-    Parameters
-    ----------
-    n_protected : int, optional
-        s* (None: ceil(ln sqrt(d))).
-    personalized_index : {0, 1}
-        First value of l. The paper counts from 1, which gives only s*-1 features that everybody protects (none where
-        s* = 1); 0 shifts the blocks so that they are s* wide from the start.
+    ``personalized_index`` is the first value of l. The paper counts from 1, which gives only s*-1 features that
+    everybody protects (none where s* = 1); 0 shifts the blocks so that they are s* wide from the start.
     """
     if personalized_index not in (0, 1):
         raise ConfigurationError(f"personalized_index={personalized_index!r} must be 0 or 1")
@@ -65,13 +60,7 @@ def all_private(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
 
 
 def read_mask(path: str) -> np.ndarray:
-    """Read a mask of 0/1 values from ``.csv`` (no header) or ``.npy``.
-
-    Raises
-    ------
-    DataError
-        No such file, another format, or values other than 0 and 1.
-    """
+    """Read a mask of 0/1 values from ``.csv`` (no header) or ``.npy``."""
     file = Path(path)
     if not file.is_file():
         raise DataError(f"mask file {path!r} does not exist")

@@ -41,14 +41,7 @@ TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
 
 def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
-    """Merge parameters into the defaults of the data set.
-
-    Raises
-    ------
-    ConfigurationError
-        An unknown name, or a value of the wrong kind: a parameter whose default is a whole number is a count and must
-        be a whole number >= 1; ``deduplicate`` is true or false.
-    """
+    """Merge parameters into the defaults of the data set; a parameter whose default is a whole number is a count."""
     known = manifest.params if manifest.synthetic else REAL_PARAMS
     for key in params or {}:
         if key not in known:

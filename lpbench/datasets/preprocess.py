@@ -2,7 +2,7 @@
 
 The order of the steps is fixed: name the columns, choose rows (``rows``), find the public rows (``public``), code the
 label (``target``) and the features (``features``). The keys of each step are those of
-:mod:`lpbench.datasets.manifest_keys`.
+:mod:`lpbench.datasets.schema`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.datasets.manifest import Manifest
-from lpbench.datasets.manifest_keys import ROWS
+from lpbench.datasets.schema import ROWS
 from lpbench.datasets.table import Table
 from lpbench.errors import DataError
 
@@ -30,13 +30,7 @@ def repeated_identifier(raw: pd.DataFrame) -> str | None:
 
 
 def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
-    """Turn raw columns, as :func:`lpbench.datasets.readers.read_source` returns them, into the canonical table.
-
-    Raises
-    ------
-    DataError
-        A column is missing, a cell is not a number, a category is unknown, a value is missing.
-    """
+    """Turn raw columns, as :func:`lpbench.datasets.readers.read_source` returns them, into the canonical table."""
     frame = _Frame(raw, manifest.name)
     for step in manifest.rows:
         frame.choose_rows(step)

@@ -21,29 +21,10 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__
 
 
 def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[str], name: str) -> pd.DataFrame:
-    """Read the raw files of one source and stack them.
+    """Read the raw files of one entry of a manifest's ``sources``, and stack them in the order of their roles.
 
-    Parameters
-    ----------
-    source : mapping
-        Entry of the manifest's ``sources``: ``kind``, ``format`` and, where they differ from the manifest's,
-        ``columns``.
-    paths : mapping of role to path
-        The files, in stacking order. Empty for an embedded data set.
-    columns : sequence of str
-        Names given to the columns by position. Empty: the file's own header.
-    name : str
-        Data set, for messages.
-
-    Returns
-    -------
-    DataFrame
-        Raw columns; the outer level of the index is the role of the file a row came from.
-
-    Raises
-    ------
-    DataError
-        The file cannot be parsed, or has another number of columns than the manifest names.
+    ``columns`` are names by position (none: the files' own header). The outer level of the index is the role of the
+    file that a row came from.
     """
     if source["kind"] == "embedded":
         try:

@@ -108,11 +108,8 @@ def kept_rows(table: Table, deduplicate: bool) -> tuple[np.ndarray, np.ndarray]:
 def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: Streams) -> np.ndarray | slice:
     """Return the columns of the table, most sensitive first (a full slice where nothing moves, which copies nothing).
 
-    Parameters
-    ----------
-    choice : {"manifest", "columns", "reversed", "random", "importance"}
-        The manifest's order, the file's, the manifest's backwards, one drawn per replication, or the manifest's list of
-        what a forest finds most important.
+    By choice: the manifest's order, the file's columns, the manifest's reversed, one drawn at random per replication,
+    or the manifest's list of what a forest finds most important.
     """
     unchanged = slice(None)
     if choice == "columns":
@@ -137,13 +134,7 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
 
 
 def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
-    """Return the name of the group of every column: its own name where it is alone.
-
-    Raises
-    ------
-    DataError
-        A listed column is no feature, or is listed twice.
-    """
+    """Return the name of the group of every column: its own name where it is alone."""
     source = dict(zip(columns, columns, strict=True))
     if not isinstance(manifest.features, Mapping):
         for item in manifest.features:

@@ -1,4 +1,4 @@
-"""Checks of a manifest's content: which keys there are, the kinds of their values, names of raw files.
+"""Keys inside a manifest: what each means (docs/keys.md prints it), and checks of its values.
 
 A manifest may come from somebody else. What passes here can be read, downloaded and prepared without surprise.
 """
@@ -6,7 +6,7 @@ A manifest may come from somebody else. What passes here can be read, downloaded
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lpbench.checks import check_range
@@ -15,6 +15,8 @@ from lpbench.files import relative_name
 
 #: A check takes the place (for the message) and the value, and raises DataError.
 Check = Callable[[str, Any], None]
+#: Key -> check of its value, and its meaning ("" where another key of the mapping tells it).
+Keys = Mapping[str, tuple[Check, str]]
 #: Loaders of data that scikit-learn brings along: any other name would be code of the manifest's author.
 EMBEDDED = tuple(f"sklearn.datasets:load_{name}" for name in ("breast_cancer", "diabetes", "iris", "wine", "digits"))
 #: Most values in a manifest, and how deep they may lie: aliases of YAML multiply, and may hold themselves.
@@ -100,26 +102,25 @@ def _mapped(check: Check, least: int = 0) -> Check:
     return mapped
 
 
-def _entry(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, *forms: str) -> Check:
-    """A mapping with these keys and no others; beside the required ones, with the keys of exactly one of the forms."""
-    known = {**required, **(optional or {})}
+def _entry(known: Keys, *forms: str, needed: Iterable[str] = ()) -> Check:
+    """A mapping with known keys alone; beside the needed ones, with the keys of exactly one of the forms."""
 
     def entry(place: str, value: Any) -> None:
         _MAPPING(place, value)
         for key in value:
             if key not in known:
                 raise _unknown(f"{place}: unknown key", key, known)
-        if missing := [key for key in required if key not in value]:
+        if missing := [key for key in needed if key not in value]:
             raise DataError(f"{place}: key {missing[0]!r} is missing")
-        if forms and {*value} - {*required} not in [{*form.split()} for form in forms]:
+        if forms and {*value} - {*needed} not in [{*form.split()} for form in forms]:
             raise DataError(f"{place} must have exactly one of {', '.join(f.replace(' ', ' and ') for f in forms)}")
         for key, item in value.items():
-            known[key](f"{place}.{key}", item)
+            known[key][0](f"{place}.{key}", item)
 
     return entry
 
 
-def _unknown(what: str, name: Any, known: Mapping[str, Check]) -> DataError:
+def _unknown(what: str, name: Any, known: Iterable[str]) -> DataError:
     return DataError(str(unknown_key(what, str(name), known)))
 
 
@@ -165,58 +166,113 @@ def _order(place: str, value: Any) -> None:
 def _source(place: str, value: Any) -> None:
     _MAPPING(place, value)
     kind = value.get("kind")
-    if not isinstance(kind, str) or kind not in _SOURCES:
-        raise _unknown(f"{place}: unknown kind", kind, _SOURCES)
-    _SOURCES[kind](place, value)
+    if not isinstance(kind, str) or kind not in SOURCES:
+        raise _unknown(f"{place}: unknown kind", kind, SOURCES)
+    known = {"kind": (_TEXT, ""), **SOURCES[kind]}
+    _entry(known, needed=[key for key in known if key not in ("format", "columns", "options")])(place, value)
 
 
-_FILES = _mapped(_raw_file, least=1)
-_FORMAT = _entry(
-    {},
-    {
-        "type": _TEXT,
-        "sep": _TEXT,
-        "header": _kind("true or false", bool),
-        "missing": _one_of(_SCALAR, _listed(_SCALAR), expected="text or a list"),
-        "comment": _TEXT,
-        "sheet": _one_of(_whole, _TEXT, expected="a name or a number"),
-        "skip_rows": _whole,
-    },
-)
-_READ = {"format": _FORMAT, "columns": _listed(_TEXT)}
-_SOURCES: Mapping[str, Check] = {
-    "file": _entry({"kind": _TEXT, "files": _FILES}, _READ),
-    "openml": _entry({"kind": _TEXT, "id": _whole}, {"columns": _listed(_TEXT)}),
-    "uci": _entry({"kind": _TEXT, "id": _whole, "archive": _raw_file, "files": _FILES}, _READ),
-    "embedded": _entry({"kind": _TEXT, "loader": _loader}, {"options": _mapped(_SCALAR)}),
-    "manual": _entry({"kind": _TEXT, "instructions": _TEXT}),
-}
 _CELLS = _listed(_SCALAR)
-_CHOSEN = _entry({"column": _SCALAR, "values": _CELLS})
-_STEPS: Mapping[str, Check] = {
-    "drop_missing": _one_of(_CELLS, _TEXT, expected="all or a list"),
-    "fill_missing": _CELLS,
-    "keep": _CHOSEN,
-    "drop": _CHOSEN,
-    "sample": _entry({"size": _whole, "seed": _whole}),
+_CHOSEN = _entry({"column": (_SCALAR, ""), "values": (_CELLS, "")}, needed=("column", "values"))
+FORMAT: Keys = {
+    "type": (_TEXT, "csv (default), excel, arff or svmlight"),
+    "sep": (_TEXT, "separator of a CSV (default `,`)"),
+    "header": (_kind("true or false", bool), "whether the first line of a CSV names the columns (default true)"),
+    "missing": (
+        _one_of(_SCALAR, _CELLS, expected="text or a list"),
+        "list of cells of a CSV that mean missing, besides the usual ones",
+    ),
+    "comment": (_TEXT, "character that begins a comment in a CSV"),
+    "sheet": (
+        _one_of(_whole, _TEXT, expected="a name or a number"),
+        "sheet of an Excel file (default the first)",
+    ),
+    "skip_rows": (_whole, "rows above the data of an Excel file (default 1)"),
 }
-_PUBLIC = _entry(
-    {},
-    {"first": _whole, "sample": _whole, "seed": _whole, "file": _TEXT}
-    | {"column": _SCALAR, "values": _CELLS, "size": _whole},
-    *("first", "sample seed", "file", "column values", "column size"),
-)
-_CODES: Mapping[str, Check] = {"map": _mapped(_NUMBER), "one_hot": _CELLS, "date": _TEXT}
-_TARGET = _entry(
-    {"column": _SCALAR},
-    {"positive": _CELLS, "negative": _CELLS, "clip": _pair, "log": _NUMBER},
-    *("positive negative", "clip", "log"),
-)
-_PROMISED = _entry(
-    {},
-    {key: _or_none(_whole) for key in ("rows", "features", "public")}
-    | {key: _or_none(_TEXT) for key in ("columns", "values")},
-)
+_FILES = _mapped(_raw_file, least=1)
+_COLUMNS: Keys = {"columns": (_listed(_TEXT), "names of the columns, where they are this source's own")}
+_READ: Keys = {
+    "format": (_entry(FORMAT), "how a file is written (default: a CSV whose first line names the columns)"),
+    **_COLUMNS,
+}
+#: Kind of a source -> its keys besides `kind`. `format`, `columns` and `options` may be left out.
+SOURCES: Mapping[str, Keys] = {
+    "file": {"files": (_FILES, "role -> path in the mirror, the cache, or beside the manifest"), **_READ},
+    "openml": {"id": (_whole, "number of the data set"), **_COLUMNS},
+    "uci": {
+        "id": (_whole, "number of the data set"),
+        "archive": (_raw_file, "name of the archive"),
+        "files": (_FILES, "role -> path in it"),
+        **_READ,
+    },
+    "embedded": {
+        "loader": (_loader, "`module:function` of an installed library"),
+        "options": (_mapped(_SCALAR), "arguments of the loader"),
+    },
+    "manual": {"instructions": (_TEXT, "how a person gets the files")},
+}
+#: Step of ``rows`` -> what it does. One key a step.
+ROWS: Keys = {
+    "drop_missing": (
+        _one_of(_CELLS, _TEXT, expected="all or a list"),
+        "`all`, or a list of columns: rows with a missing cell there are dropped",
+    ),
+    "fill_missing": (
+        _CELLS,
+        "list of columns whose missing cells become the median, or the most frequent category",
+    ),
+    "keep": (_CHOSEN, "`{column, values}`: only these rows are kept"),
+    "drop": (_CHOSEN, "`{column, values}`: these rows are dropped"),
+    "sample": (
+        _entry({"size": (_whole, ""), "seed": (_whole, "")}, needed=("size", "seed")),
+        "`{size, seed}`: as many rows, drawn once and kept in their order",
+    ),
+}
+#: One of them decides which rows are public.
+PUBLIC: Keys = {
+    "first": (_whole, "the first rows that are kept, as many"),
+    "sample": (_whole, "as many rows, drawn once by `seed`; the same in every replication"),
+    "file": (_TEXT, "rows of the raw file of this role"),
+    "column": (
+        _SCALAR,
+        "rows whose cell is one of `values`, or those of the category whose number of rows is nearest to `size`",
+    ),
+    "seed": (_whole, ""),
+    "values": (_CELLS, ""),
+    "size": (_whole, ""),
+}
+#: The label: `positive` and `negative` make a classification, `clip` or `log` belong to a regression.
+TARGET: Keys = {
+    "column": (_SCALAR, "the label"),
+    "positive": (_CELLS, "list of values that are coded 1"),
+    "negative": (_CELLS, "list of values that are coded 0"),
+    "clip": (_pair, "`[low, high]`: labels are clipped to it; give the same `y_range`"),
+    "log": (_NUMBER, "offset: the label is the natural logarithm of offset + the column"),
+}
+#: One of them codes a feature that is no number.
+FEATURE: Keys = {
+    "map": (_mapped(_NUMBER), "category -> number"),
+    "one_hot": (_CELLS, "list of categories, a column of 0 and 1 each"),
+    "date": (_TEXT, "format of a date such as `%Y-%m-%d`; the feature is its number of days since 1970"),
+}
+SENSITIVITY: Keys = {
+    "order": (_order, "features or groups, most sensitive first (the rest follows), or the word `columns`"),
+    "reason": (_TEXT, "why"),
+    "importance": (_CELLS, "the same by importance in a forest on all rows, for `sensitivity=importance`"),
+}
+BOUNDS: Keys = {
+    "known": (_mapped(_pair, least=1), "feature -> `[low, high]`, known without the data"),
+    "reason": (_TEXT, "why they are known"),
+    "file": (_mapped(_pair), "feature -> `[low, high]` of the file, rounded outward, where nothing else is known"),
+}
+FINGERPRINT: Keys = {
+    "rows": (_or_none(_whole), "rows of the table"),
+    "features": (_or_none(_whole), "columns of the table"),
+    "public": (_or_none(_whole), "public rows"),
+    "columns": (_or_none(_TEXT), "hash of the names of the columns"),
+    "values": (_or_none(_TEXT), "hash of the values"),
+}
+_SIZE = _one_of(_whole, _TEXT, expected="a number or the name of a parameter")
 _KEYS: Mapping[str, Check] = {
     **dict.fromkeys(("title", "task", "paper", "role", "origin", "licence", "notes", "synthetic", "metric"), _TEXT),
     "draws_as": _TEXT,
@@ -225,28 +281,19 @@ _KEYS: Mapping[str, Check] = {
     "sources": _listed(_source),
     "columns": _listed(_TEXT),
     "raw_rows": _or_none(_whole),
-    "rows": _listed(_entry({}, _STEPS, *_STEPS)),
-    "public": _or_none(_PUBLIC),
-    "target": _or_mapping(_TEXT, _TARGET),
+    "rows": _listed(_entry(ROWS, *ROWS)),
+    "public": _or_none(_entry(PUBLIC, "first", "sample seed", "file", "column values", "column size")),
+    "target": _or_mapping(_TEXT, _entry(TARGET, "positive negative", "clip", "log", needed=("column",))),
     "features": _or_mapping(
-        _listed(_or_mapping(_SCALAR, _entry({"column": _SCALAR}, _CODES, *_CODES))), _entry({"all_except": _CELLS})
+        _listed(_or_mapping(_SCALAR, _entry({"column": (_SCALAR, ""), **FEATURE}, *FEATURE, needed=("column",)))),
+        _entry({"all_except": (_CELLS, "")}, needed=("all_except",)),
     ),
     "groups": _mapped(_CELLS),
-    "sensitivity": _entry({}, {"order": _order, "reason": _TEXT, "importance": _listed(_SCALAR)}),
+    "sensitivity": _entry(SENSITIVITY),
     "y_range": _or_none(_pair),
     "scale": _or_none(_pair),
-    "bounds": _one_of(
-        _entry({"known": _mapped(_pair, least=1), "reason": _TEXT}, {"file": _mapped(_pair)}),
-        _entry({"file": _mapped(_pair)}),
-        expected="{known: {feature: [low, high]}, reason: text}, {file: {feature: [low, high]}} or both",
-    ),
-    "fingerprint": _PROMISED,
+    "bounds": _entry(BOUNDS, "known reason", "file", "known reason file"),
+    "fingerprint": _entry(FINGERPRINT),
     "params": _mapped(_or_none(_SCALAR)),
-    "shape": _entry(
-        {},
-        dict.fromkeys(
-            ("n_train", "n_test", "n_features", "n_public"),
-            _one_of(_whole, _TEXT, expected="a number or the name of a parameter"),
-        ),
-    ),
+    "shape": _entry(dict.fromkeys(("n_train", "n_test", "n_features", "n_public"), (_SIZE, ""))),
 }

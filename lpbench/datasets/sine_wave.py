@@ -16,13 +16,7 @@ FREQUENCY = 16.0
 def sine_wave(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Regression with a public sample: X uniform on [0, 1]^d, Y = sin(16 X1) + N(0, 1).
 
-    ``y_range`` is the range of the private labels, as in the released code.
-
-    Parameters (``params``)
-    -----------------------
-    n_private, n_public, n_test, d : int
-    noise : float
-        Standard deviation of the Gaussian noise.
+    ``y_range`` is the range of the private labels, as in the released code; ``noise`` is a standard deviation.
     """
 
     def draw(part: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

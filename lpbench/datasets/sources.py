@@ -122,33 +122,23 @@ def load_table(name: str) -> Table:
     location = locate(manifest)
     if location is None:
         raise MissingDataError(f"data set {name!r} is not at hand: {how_to_get(manifest)}")
-    return _load(_Key(manifest, location))
-
-
-class _Key:
-    """Hashable request for a table: equal as long as the manifest and the files are."""
-
-    def __init__(self, manifest: Manifest, location: Location):
-        self.manifest, self.location = manifest, location
-        self._identity = (preparation_key(manifest, location.source), location.stamp, str(cache_folder()))
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other._identity == self._identity
+    return _load(name, preparation_key(manifest, location.source), location.stamp, str(cache_folder()))
 
 
 @lru_cache(maxsize=32)
-def _load(key: _Key) -> Table:
-    manifest, location = key.manifest, key.location
+def _load(name: str, *_identity: object) -> Table:
+    """Table of a data set, kept as long as its manifest, its files and the cache are the same."""
+    manifest = load_manifest(name)
+    location = locate(manifest)
+    if location is None:
+        raise MissingDataError(f"data set {name!r} is not at hand any more")
     if not location.paths:
         return build_table(manifest, location)
-    cached = cache_folder() / "tables" / f"{manifest.name}-{_content_key(manifest, location)}.npz"
+    cached = cache_folder() / "tables" / f"{name}-{_content_key(manifest, location)}.npz"
     if cached.is_file():
         try:
             table = _read_table(cached)
-            check_fingerprint(table.fingerprint, manifest.fingerprint, manifest.name, str(cached))
+            check_fingerprint(table.fingerprint, manifest.fingerprint, name, str(cached))
             return table
         except (DataError, OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             warnings.warn(f"{cached} is damaged and is built again: {error}", stacklevel=3)

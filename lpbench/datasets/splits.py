@@ -16,21 +16,11 @@ SPLITS = ("random", "published")
 def train_test_rows(
     n: int, test_size: float, split: str, streams: Streams, replication: int, units: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide rows 0..n-1 into training and test rows, each in random order.
+    """Divide rows 0..n-1 into training and test rows, each in random order; the number of test rows is rounded up.
 
-    Parameters
-    ----------
-    test_size : float in (0, 1)
-        Share of test rows; their number is rounded up.
-    split : {"random", "published"}
-        ``random``: from the named stream. ``published``: scikit-learn's ``train_test_split(random_state=replication)``,
-        the legacy seeds of the authors' scripts, for comparison with their logs.
-    units : int ndarray of shape (n,), optional
-        Rows of one unit stand together, in random order, and are all for training or all for testing.
-
-    Returns
-    -------
-    train, test : int ndarrays
+    ``random`` draws from the named stream; ``published`` is scikit-learn's
+    ``train_test_split(random_state=replication)``, the legacy seeds of the authors' scripts, for comparison with their
+    logs. Rows of one of the ``units`` stand together, in random order, and are all for training or all for testing.
     """
     check_number("test_size", test_size, above=0, below=1)
     if units is not None and split != "random":
@@ -78,18 +68,8 @@ def publish_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Divide training rows, which are in random order, into those that stay private and a public sample.
 
-    Parameters
-    ----------
-    train : int ndarray
-    public_share : float in [0, 1)
-        Share of public rows, to the nearest row.
-    units : int ndarray, optional
-        Of the training rows: those of one unit stay together.
-
-    Returns
-    -------
-    private, public : int ndarrays
-        A larger share takes rows to those of a smaller one; the first rows stay private.
+    The share of public rows is rounded to the nearest row; a larger share takes rows to those of a smaller one, and the
+    first rows stay private. Rows of one of the ``units`` stay together.
     """
     check_number("public_share", public_share, least=0, below=1)
     n_private = max(1, train.size - math.floor(public_share * train.size + 0.5))

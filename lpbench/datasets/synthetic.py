@@ -19,12 +19,7 @@ def sine_sum(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Regression of HistOfTree sec. 5.1: X uniform on [0,1]^5, Y = sin X1 + sin X2 + sin X5 + N(0, 1).
 
     The order of protection is the column order. ``y_range`` is the range of the training sample (the paper is silent).
-
-    Parameters (``params``)
-    -----------------------
-    n, n_test : int
-    noise : float
-        Standard deviation of the Gaussian noise.
+    ``noise`` is a standard deviation.
     """
 
     def draw(part: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -73,19 +68,11 @@ def _signed_signal(X: np.ndarray) -> np.ndarray:
 def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Classification of LPCT sec. 6.1 and its figure 8: uniform X, private labels from eta_P, public ones from eta_Q.
 
-    Parameters (``params``)
-    -----------------------
-    n_private, n_public, n_test : int
-    gamma : float
-        Relative signal exponent of the public distribution.
-    scale : float or "uniform"
-        Side a of the true domain [0, a]^2; "uniform" draws a from U[1, 5] in each replication (``context["scale"]``).
-    range : {"known", "estimated", "unknown"}
-        How the curator brings features to [0, 1]^2: dividing by a; min-max scaling by the public sample (private and
-        test rows may fall outside); dividing by ``assumed_range``.
-    assumed_range : float or None
-        The guess used where the range is unknown. None leaves the features in [0, a]^2, for methods that search the
-        range themselves.
+    ``gamma`` is the relative signal exponent of the public distribution, ``scale`` the side a of the true domain
+    [0, a]^2 ("uniform": drawn from U[1, 5] in each replication, ``context["scale"]``). How the curator brings features
+    to [0, 1]^2 is ``range``: known, dividing by a; estimated, min-max scaling by the public sample (private and test
+    rows may fall outside); unknown, dividing by ``assumed_range``, where None leaves the features in [0, a]^2, for
+    methods that search the range themselves.
     """
     scale = params["scale"]
     if scale == "uniform":
@@ -154,13 +141,8 @@ def synthetic_taxi(streams: Streams, params: Mapping, replication: int) -> Probl
     """Invented trips with the size and column layout of the taxi data (LPCT table 1), which are not at hand.
 
     It measures cost at that scale; its accuracies say nothing about the real data. A tip on record nearly always means
-    a card, and long trips are paid by card more often; public trips follow the same rule with a weaker signal.
-
-    Parameters (``params``)
-    -----------------------
-    n_private, n_public, n_test : int
-    public_signal : float
-        eta_Q - 1/2 = public_signal (eta_P - 1/2).
+    a card, and long trips are paid by card more often; public trips follow the same rule with a weaker signal:
+    eta_Q - 1/2 = public_signal (eta_P - 1/2).
     """
     X, probability = {}, {}
     for part, n in (("train", params["n_private"]), ("test", params["n_test"]), ("public", params["n_public"])):

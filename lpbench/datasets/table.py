@@ -76,12 +76,7 @@ def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, u
 def check_fingerprint(found: Mapping, promised: Mapping, name: str, origin: str) -> None:
     """Raise DataError, naming both sides, unless the table is what the manifest promises.
 
-    Parameters
-    ----------
-    found, promised : mapping
-        Fingerprints; an entry of ``promised`` that is None (a file nobody could hash yet) is not compared.
-    name, origin : str
-        Data set and where the table came from, for the message.
+    An entry that is promised as None (of a file nobody could hash yet) is not compared.
     """
     words = {
         "rows": "number of rows",

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lpbench.datasets import describe, list_datasets, load_manifest, manifest_keys
+from lpbench.datasets import describe, list_datasets, load_manifest, schema
 from lpbench.datasets.masks import MASKS
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.experiments import catalogue as registry
@@ -132,14 +132,14 @@ WRONG = {"qqqqq": 1}
 @pytest.mark.parametrize(
     ("place", "changes", "known"),
     [
-        *(("sources[0]", {"sources": [{"kind": k, **WRONG}]}, ["kind", *t]) for k, t in manifest_keys.SOURCES.items()),
-        ("sources[0].format", {"sources": [{**MANIFEST["sources"][0], "format": WRONG}]}, manifest_keys.FORMAT),
-        ("rows[0]", {"rows": [WRONG]}, manifest_keys.ROWS),
-        ("public", {"public": WRONG}, [*manifest_keys.PUBLIC, "seed", "values", "size"]),
-        ("target", {"target": WRONG}, manifest_keys.TARGET),
-        ("features[0]", {"features": [WRONG]}, ["column", *manifest_keys.FEATURE]),
-        ("sensitivity", {"sensitivity": WRONG}, manifest_keys.SENSITIVITY),
-        ("fingerprint", {"fingerprint": WRONG}, manifest_keys.FINGERPRINT),
+        *(("sources[0]", {"sources": [{"kind": k, **WRONG}]}, ["kind", *t]) for k, t in schema.SOURCES.items()),
+        ("sources[0].format", {"sources": [{**MANIFEST["sources"][0], "format": WRONG}]}, schema.FORMAT),
+        ("rows[0]", {"rows": [WRONG]}, schema.ROWS),
+        ("public", {"public": WRONG}, schema.PUBLIC),
+        ("target", {"target": WRONG}, schema.TARGET),
+        ("features[0]", {"features": [WRONG]}, ["column", *schema.FEATURE]),
+        ("sensitivity", {"sensitivity": WRONG}, schema.SENSITIVITY),
+        ("fingerprint", {"fingerprint": WRONG}, schema.FINGERPRINT),
     ],
 )
 def test_the_documented_keys_are_those_that_are_checked(workshop, place, changes, known):

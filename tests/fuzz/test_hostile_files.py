@@ -191,7 +191,7 @@ def _use(place: Place) -> None:
     manifest = load_manifest("toy")
     describe("toy")
     if not manifest.synthetic:
-        download(manifest, Settings("http://127.0.0.1:1", "http://127.0.0.1:1", 0.01, 0, 0.0, False))
+        download(manifest, Settings("http://127.0.0.1:1", "http://127.0.0.1:1", 0.01, 0))
         load_table("toy")
     make_problem("toy", mask="aligned")
 
