@@ -19,7 +19,7 @@ import pytest
 
 from lpbench.cli.main import main
 from lpbench.errors import TrackingError
-from lpbench.tracking import experiment_pages, log_artefact, rebuild, tracking_uri
+from lpbench.tracking import experiment_pages, rebuild, tracking_uri
 
 COLUMNS = (
     "experiment,panel,dataset,mask,method,epsilon,x,selection,params,metric,mean,std,se,n,ratio,rank,best,"
@@ -77,7 +77,7 @@ def logged(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     uri = tracking_uri(None, root)
     folder, record = artefact(root)
-    assert log_artefact(uri, folder, root, record) == 5
+    assert rebuild(uri, root, [(folder, record)]) == 5
     return MlflowClient(uri), uri, root
 
 
@@ -111,13 +111,10 @@ def test_parent_holds_files_and_children_numbers(logged):
         assert run.inputs.dataset_inputs[0].dataset.name == "abalone"
 
 
-def test_experiment_opens_as_model_training_with_a_view_of_the_methods(logged):
+def test_experiment_opens_as_model_training(logged):
     client, uri, _ = logged
     experiment = client.get_experiment_by_name("paper")
     assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
-    view = json.loads(experiment.tags["mlflow.sharedViewState.table9"])
-    found = client.search_runs([experiment.experiment_id], json.loads(view["state"])["searchFilter"])
-    assert len(found) == len(children(client)[1])
     assert experiment_pages(uri) == {
         "paper": f"#/experiments/{experiment.experiment_id}/runs?workflowType=machine_learning"
     }
@@ -128,7 +125,7 @@ def test_a_long_table_is_cut_at_a_row(tmp_path):
 
     folder, record = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
     uri = tracking_uri(None, tmp_path)
-    log_artefact(uri, folder, tmp_path, record)
+    rebuild(uri, tmp_path, [(folder, record)])
     (parent,), _ = children(MlflowClient(uri))
     note = parent.data.tags["mlflow.note.content"]
     assert len(note) <= 8000 and note.endswith("The rest is in `data/summary.csv` under Artifacts.\n")
@@ -145,7 +142,7 @@ def test_logging_again_writes_nothing(logged):
 def test_changed_results_replace_the_old_runs(logged):
     client, uri, root = logged
     folder, record = artefact(root, methods=("krr", "hist", "dt"), mean=3.0)
-    assert log_artefact(uri, folder, root, record) == 7
+    assert rebuild(uri, root, [(folder, record)]) == 7
     assert [len(r) for r in children(client)] == [1, 6]
 
 
@@ -154,7 +151,7 @@ def test_interrupted_logging_is_repaired(logged):
     folder, record = artefact(root, mean=7.0)
     experiment = client.get_experiment_by_name("paper")
     client.create_run(experiment.experiment_id, tags={"lpbench.artefact": "paper/table9"})
-    assert log_artefact(uri, folder, root, record) == 5
+    assert rebuild(uri, root, [(folder, record)]) == 5
     assert [len(r) for r in children(client)] == [1, 4]
 
 
@@ -223,7 +220,7 @@ def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     folder, record = artefact(tmp_path)
     with pytest.raises(TrackingError, match=r"tracking\.uri='http://127\.0\.0\.1:9'"):
-        log_artefact("http://127.0.0.1:9", folder, tmp_path, record)
+        rebuild("http://127.0.0.1:9", tmp_path, [(folder, record)])
 
 
 def test_a_single_cell_is_a_single_run(tmp_path):
@@ -231,34 +228,9 @@ def test_a_single_cell_is_a_single_run(tmp_path):
 
     folder, record = artefact(tmp_path, methods=("krr",), epsilons=(1.0,))
     uri = tracking_uri(None, tmp_path)
-    assert log_artefact(uri, folder, tmp_path, {**record, "group": "abalone aligned krr epsilon=1"}) == 1
+    assert rebuild(uri, tmp_path, [(folder, {**record, "group": "abalone aligned krr epsilon=1"})]) == 1
     ((run,), cells) = children(MlflowClient(uri))
     assert cells == [] and run.data.metrics["mse"] == 1.0 and run.data.tags["lpbench.dataset"] == "abalone"
-
-
-def test_cells_of_a_sweep_have_names_that_differ_a_rank_and_one_view(tmp_path):
-    from mlflow import MlflowClient
-
-    uri, cells = tracking_uri(None, tmp_path), []
-    for k, method in enumerate(("krr", "hist", "dt")):
-        folder, record = artefact(tmp_path / method, methods=(method,), epsilons=(1.0,), mean=3.0 - k)
-        cells.append((folder, {**record, "name": "single", "group": f"abalone aligned {method} epsilon=1"}))
-    assert rebuild(uri, tmp_path, cells[:2]) == 2
-    client = MlflowClient(uri)
-    experiment = client.get_experiment_by_name("single")
-
-    def ranks():
-        runs = client.search_runs([experiment.experiment_id])
-        return {run.info.run_name.split()[0]: run.data.metrics.get("rank") for run in runs}
-
-    assert ranks() == {"krr": 2.0, "hist": 1.0}
-    # one more method moves the others, whose runs are not written again
-    assert rebuild(uri, tmp_path, cells) == 1
-    assert ranks() == {"krr": 3.0, "hist": 2.0, "dt": 1.0}
-    # a cell that is logged alone keeps its place among the others
-    assert rebuild(uri, tmp_path, cells[:1]) == 0 and ranks()["krr"] == 3.0
-    views = [key for key in client.get_experiment(experiment.experiment_id).tags if "sharedViewState" in key]
-    assert len(views) == 1
 
 
 def test_a_deviating_run_stands_beside_the_registered_one(tmp_path):
@@ -280,30 +252,46 @@ def sqlite(path, *statements):
 
 
 @pytest.mark.parametrize(
-    "fault",
+    ("fault", "said"),
     [
-        "half made",
-        pytest.param("garbage", marks=pytest.mark.slow),
-        pytest.param("empty", marks=pytest.mark.slow),
-        "cut short",
+        ("version", "version"),
+        ("garbage", "not a database"),
+        ("half made", "no such table"),
+        ("cut", "malformed"),
     ],
 )
-def test_a_store_that_is_not_whole_is_set_aside_and_made_again(tmp_path, fault, capsys):
+def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tmp_path, fault, said):
     folder, record = artefact(tmp_path)
-    file = tmp_path / "mlflow.db"
-    if fault == "half made":
-        # as a full disk leaves it: MLflow refuses such a file for ever
-        sqlite(file, "CREATE TABLE mcp_servers (name TEXT)", "CREATE TABLE alembic_version (version_num TEXT)")
-    elif fault == "cut short":
-        log_artefact(tracking_uri(None, tmp_path / "other"), folder, tmp_path / "other", record)
+    file, uri = tmp_path / "mlflow.db", tracking_uri(None, tmp_path)
+    if fault in ("version", "cut"):
+        rebuild(tracking_uri(None, tmp_path / "other"), tmp_path, [(folder, record)])
         content = (tmp_path / "other" / "mlflow.db").read_bytes()
-        file.write_bytes(content[: len(content) // 3])
-    else:
-        file.write_bytes(b"no database, and long enough to be seen" * 100 if fault == "garbage" else b"")
-    assert log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record) == 5
-    said = capsys.readouterr().err
-    assert (tmp_path / "mlflow.db.broken").is_file() == (fault != "empty") == ("is not whole" in said)
-    assert log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record) == 0
+        file.write_bytes(content if fault == "version" else content[:40_000])
+    if fault == "version":
+        sqlite(file, "UPDATE alembic_version SET version_num = 'ffff00001111'")
+    if fault == "garbage":
+        file.write_bytes(b"no database, and long enough to be seen" * 100)
+    if fault == "half made":
+        sqlite(file, "CREATE TABLE mcp_servers (name TEXT)")
+    before = file.read_bytes()
+    with pytest.raises(TrackingError, match=f"{said}.*move the file away.*upgrade MLflow.*tracking=none"):
+        rebuild(uri, tmp_path, [(folder, record)])
+    assert file.read_bytes() == before
+
+
+def test_a_results_folder_that_was_moved_keeps_its_files_where_it_is(tmp_path):
+    from mlflow import MlflowClient
+
+    old, new = tmp_path / "old", tmp_path / "new"
+    folder, record = artefact(old)
+    rebuild(tracking_uri(None, old), old, [(folder, record)])
+    old.rename(new)
+    moved = [(new / folder.relative_to(old), record)]
+    assert rebuild(tracking_uri(None, new), new, moved) == 5 and rebuild(tracking_uri(None, new), new, moved) == 0
+    client = MlflowClient(tracking_uri(None, new))
+    (parent,), cells = children(client)
+    assert len(cells) == 4 and f"{new}/" in parent.info.artifact_uri and not old.exists()
+    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg"}
 
 
 def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
@@ -315,10 +303,10 @@ def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(TrackingError, match="disk full"):
-        log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record)
+        rebuild(tracking_uri(None, tmp_path), tmp_path, [(folder, record)])
     assert not [path.name for path in tmp_path.iterdir() if path.suffix in (".db", ".tmp") or "journal" in path.name]
     monkeypatch.setattr(os, "replace", replace)
-    assert log_artefact(tracking_uri(None, tmp_path), folder, tmp_path, record) == 5
+    assert rebuild(tracking_uri(None, tmp_path), tmp_path, [(folder, record)]) == 5
 
 
 LOG = """
@@ -365,6 +353,6 @@ def test_logging_that_is_killed_is_completed_by_the_next_call(tmp_path, seen):
     process.kill()
     process.wait()
     uri = tracking_uri(None, tmp_path)
-    log_artefact(uri, folder, tmp_path, record)
+    rebuild(uri, tmp_path, [(folder, record)])
     assert [len(found) for found in children(MlflowClient(uri))] == [1, 4]
     assert not list(tmp_path.glob(".mlflow.db.*.tmp*"))
