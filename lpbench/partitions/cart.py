@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,12 @@ from lpbench.partitions.tree import Box, TreePartition, check_bounds
 #: not depend on the depth limit and ties are broken uniformly at random, so a tree grown deeper and cut has exactly
 #: the law of a tree grown with the smaller limit (without ties it is the same tree); one growth serves all depths.
 GROWN_DEPTH = 8
+
+
+def grown_depth(depth: int) -> int:
+    """Return the multiple of ``GROWN_DEPTH`` to which a classification tree is grown before it is cut at ``depth``."""
+    return GROWN_DEPTH * math.ceil(depth / GROWN_DEPTH)
+
 
 #: Entries of sorted lists with which trees of several vectors of labels are grown together.
 _TOGETHER = 1 << 15

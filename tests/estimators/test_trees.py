@@ -10,8 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
-from lpbench.estimators.baselines.ct_growth import cut_class_trees
-from lpbench.estimators.baselines.tree_growth import grow_trees
+from lpbench.estimators.baselines.tree_growth import cut_class_trees
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
@@ -119,17 +118,6 @@ def test_trees_of_large_samples_are_those_of_scikit_learn(min_samples_leaf):
         np.testing.assert_allclose(model.predict(test), alone.predict(test), rtol=1e-9)
 
 
-def test_shared_trees_are_those_grown_alone():
-    codes = (Y > 0.8).astype(int)
-    inputs = X.astype(np.float32)
-    settings = [{"max_depth": d} for d in (16, 3, None, 8, 12, 1)]
-    trees = grow_trees(DecisionTreeClassifier(random_state=2), inputs, codes, settings)
-    assert trees[2] is trees[0], "a full tree is grown once"
-    for tree, setting in zip(trees, settings, strict=True):
-        alone = DecisionTreeClassifier(random_state=2, **setting).fit(inputs, codes)
-        np.testing.assert_array_equal(tree.predict_proba(TEST), alone.predict_proba(TEST))
-
-
 def test_without_ties_a_cut_tree_is_the_one_grown_to_its_depth():
     y = np.array(["no", "perhaps", "yes"])[np.digitize(np.sin(40 * X[:, 0]), [-0.5, 0.5])]
     # cuts of one column that are equally good are not left to chance: the first is taken
@@ -148,7 +136,7 @@ def test_sparse_inputs_grow_the_same_trees(monkeypatch):
     codes = (inputs[:, :5].sum(axis=1) + 0.1 * rng.random(400) > 0.12).astype(int)
     found = []
     for share in (0.0, 1.0):
-        monkeypatch.setattr("lpbench.estimators.baselines.ct_growth._SPARSE", share)
+        monkeypatch.setattr("lpbench.estimators.baselines.tree_growth._SPARSE", share)
         found.append([cut.grown.tree for cut in cut_class_trees(inputs, codes, (8, 16, None), seed=1)])
     for dense, sparse in zip(*found, strict=True):
         assert (dense.feature == sparse.feature).all() and (dense.threshold == sparse.threshold).all()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, expand_grid, grouped
-from lpbench.estimators.baselines.ct_growth import CutClasses, cut_class_trees
+from lpbench.estimators.baselines.tree_growth import CutTree, cut_class_trees, values_of_all
 from lpbench.privacy import Users
 
 SAMPLES = ("whole", "public")
@@ -33,7 +33,7 @@ class CT(LocalClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Classes of the private and the public sample.
-    tree_ : CutClasses
+    tree_ : CutTree
         scikit-learn's tree on class numbers, indices into ``classes_``.
     guarantee_ : Guarantee
         ``none``, or ``ldp`` with epsilon = 0 for the public tree.
@@ -48,7 +48,7 @@ class CT(LocalClassifier):
 
     def learn(self, users: Users) -> Self:
         """Grow the tree."""
-        (self.tree_,) = self._grow(*self._rows(users), [self.max_depth])
+        (self.tree_,) = self._grow(users, [self.max_depth])
         return self
 
     def _rows(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
@@ -66,14 +66,14 @@ class CT(LocalClassifier):
                 X, codes = np.concatenate([X, users.public.X]), np.concatenate([codes, users.public.y])
         return np.ascontiguousarray(X, dtype=np.float32), codes
 
-    def _grow(self, inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int | None]) -> list[CutClasses]:
-        return cut_class_trees(inputs, codes, depths, self._streams().integer("tree"))
+    def _grow(self, users: Users, depths: Sequence[int | None]) -> list[CutTree]:
+        return cut_class_trees(*self._rows(users), depths, self._streams().integer("tree"))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return the class shares of the leaves for X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = np.ascontiguousarray(self._check_predict(X), dtype=np.float32)
         probability = np.zeros((X.shape[0], self.classes_.size))
-        probability[:, self.tree_.grown.classes] = self.tree_.shares(X)
+        probability[:, self.tree_.grown.classes] = self.tree_.values(X)
         return probability
 
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
@@ -88,6 +88,8 @@ class CT(LocalClassifier):
             model._meet(task.users)
             test = np.ascontiguousarray(model._prepare(task.X_test), dtype=np.float32)
             depths = [points[g].get("max_depth", self.max_depth) for g in members]
-            trees = model._grow(*model._rows(task.users.fresh()), depths)
-            scores[members] = [task.score(model.classes_[tree.predict(test)]) for tree in trees]
+            trees = model._grow(task.users.fresh(), depths)
+            # ties go to the smaller class
+            codes = trees[0].grown.classes[values_of_all(trees, test).argmax(axis=-1)]
+            scores[members] = task.score(model.classes_[codes])
         return scores

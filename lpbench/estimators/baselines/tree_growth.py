@@ -1,4 +1,4 @@
-"""Regression trees of every size in a grid, read off a few scikit-learn trees."""
+"""Trees of every size in a grid, for numbers and for classes, read off a few scikit-learn trees."""
 
 from __future__ import annotations
 
@@ -9,52 +9,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csc_matrix
 from sklearn import config_context
-from sklearn.base import clone
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.checks import check_number, check_whole
-from lpbench.partitions.cart import GROWN_DEPTH
+from lpbench.partitions.cart import GROWN_DEPTH, grown_depth
 
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
 
-
-def grow_trees(tree: Any, inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping]) -> list:
-    """Fit one scikit-learn tree per setting; settings that provably give the same tree share it.
-
-    A tree that stayed shallower than its ``max_depth`` was never stopped by it, so every larger ``max_depth`` runs the
-    same steps with the same random numbers. (A deep tree cut short is *not* the shallow tree: scikit-learn breaks ties
-    by a random state that advances from node to node, depth first.)
-    """
-    grown = [None] * len(settings)
-    deepest: dict[tuple, tuple] = {}
-    for i in sorted(range(len(settings)), key=lambda i: _depth(settings[i])):
-        others = tuple(sorted((k, v) for k, v in settings[i].items() if k != "max_depth"))
-        shallower, limit = deepest.get(others, (None, 0.0))
-        if shallower is None or (shallower.get_depth() >= limit and _depth(settings[i]) > limit):
-            shallower = clone(tree).set_params(**settings[i]).fit(inputs, labels)
-        deepest[others] = shallower, _depth(settings[i])
-        grown[i] = shallower
-    return grown
-
-
-def _depth(setting: Mapping) -> float:
-    depth = setting.get("max_depth")
-    return math.inf if depth is None else depth
+#: Share of entries other than 0 below which scikit-learn is faster on sparse columns.
+_SPARSE = 0.1
 
 
 class GrownTree:
-    """A tree of scikit-learn's ``DecisionTreeRegressor``, which is read at several depths."""
+    """A scikit-learn tree, which is read at several depths."""
 
-    def __init__(
-        self, inputs: np.ndarray, labels: np.ndarray, seed: int, max_depth: int | None, min_samples_leaf: float
-    ) -> None:
-        missing = bool(np.isnan(inputs).any())
-        # For a small sample scikit-learn's checks take as long as the growth. Ours are made by the caller; without
-        # theirs a tree does not look for missing entries either.
-        with config_context(skip_parameter_validation=True):
-            model = DecisionTreeRegressor(random_state=seed, max_depth=max_depth, min_samples_leaf=min_samples_leaf)
-            self.tree = model.fit(inputs, labels, check_input=missing).tree_
+    def __init__(self, model: DecisionTreeRegressor | DecisionTreeClassifier) -> None:
+        self.tree, self.classes = model.tree_, getattr(model, "classes_", None)
 
     @cached_property
     def _ancestors(self) -> np.ndarray:
@@ -70,17 +42,18 @@ class GrownTree:
             kept.append(np.where(level[kept[-1]] > depth, parent[kept[-1]], kept[-1]))
         return np.array(kept[::-1])
 
-    def predict(self, leaves: np.ndarray, depth: float) -> np.ndarray:
-        """Mean label of the node at ``depth`` above each of the leaves (m,), or of the leaf where that is higher."""
-        node = leaves
-        if depth < self.tree.max_depth:
-            node = self._ancestors[int(depth)][node]
-        return self.tree.value[node, 0, 0]
+    def values(self, leaves: np.ndarray, depth: float) -> np.ndarray:
+        """Values of the nodes at ``depth`` above leaves (m,), or of the leaves where they are higher.
+
+        The mean label, shape (m, 1), or the class shares, shape (m, n_classes).
+        """
+        node = leaves if depth >= self.tree.max_depth else self._ancestors[int(depth)][leaves]
+        return self.tree.value[node, 0]
 
 
 @dataclass(frozen=True)
 class CutTree:
-    """A fitted regression tree read at a smaller depth: every node predicts the mean of its labels.
+    """A fitted tree read at a smaller depth: every node predicts by its samples.
 
     It has the law of a tree grown with ``max_depth=depth``, for the reason given at ``GROWN_DEPTH``. ``fit`` reads its
     tree in the same way, so that a sweep and a fit agree bit for bit.
@@ -89,30 +62,52 @@ class CutTree:
     grown: GrownTree
     depth: float
 
-    def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """Predict for float32 inputs of shape (m, d)."""
-        return self.grown.predict(self.grown.tree.apply(inputs), self.depth)
+    def values(self, inputs: np.ndarray) -> np.ndarray:
+        """Mean labels (m, 1) or class shares (m, n_classes) for float32 inputs of shape (m, d)."""
+        return self.grown.values(self.grown.tree.apply(inputs), self.depth)
 
 
-def predict_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
-    """Predict by several trees for float32 inputs of shape (m, d), which pass once through each grown tree."""
-    grown = {id(tree.grown): tree.grown for tree in trees}
-    leaves = {key: tree.tree.apply(inputs) for key, tree in grown.items()}
-    return np.array([tree.grown.predict(leaves[id(tree.grown)], tree.depth) for tree in trees])
+def values_of_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
+    """Values of several trees of one kind, (trees, m, k), for inputs that pass once through each grown tree."""
+    leaves = {grown: grown.tree.apply(inputs) for grown in {tree.grown for tree in trees}}
+    return np.array([tree.grown.values(leaves[tree.grown], tree.depth) for tree in trees])
 
 
 def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping], seed: int) -> list[CutTree]:
-    """Grow one tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`)."""
+    """Grow one regression tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`)."""
+    # For a small sample scikit-learn's checks take as long as the growth. Ours are made by the caller; without theirs a
+    # tree does not look for missing entries either.
+    missing = bool(np.isnan(inputs).any())
     grown: dict[tuple, GrownTree] = {}
     cut = []
     for setting in settings:
         for name in TREE_PARAMETERS:
             _check_size(name, setting[name])
-        depth, least = _depth(setting), setting["min_samples_leaf"]
-        limit = None if math.isinf(depth) else max(GROWN_DEPTH, int(depth))
+        depth, least = setting["max_depth"], setting["min_samples_leaf"]
+        limit = None if depth is None else max(GROWN_DEPTH, int(depth))
         if (least, limit) not in grown:
-            grown[least, limit] = GrownTree(inputs, labels, seed, limit, least)
-        cut.append(CutTree(grown[least, limit], depth))
+            with config_context(skip_parameter_validation=True):
+                model = DecisionTreeRegressor(random_state=seed, max_depth=limit, min_samples_leaf=least)
+                grown[least, limit] = GrownTree(model.fit(inputs, labels, check_input=missing))
+        cut.append(CutTree(grown[least, limit], math.inf if depth is None else depth))
+    return cut
+
+
+def cut_class_trees(inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int | None], seed: int) -> list[CutTree]:
+    """Grow classification trees to multiples of ``GROWN_DEPTH`` and read them at every depth.
+
+    Not all to the deepest: one shallow tree should cost what one shallow tree costs.
+    """
+    # the same trees grow several times faster from sparse columns where few entries differ from 0
+    columns = csc_matrix(inputs) if np.count_nonzero(inputs) < _SPARSE * inputs.size else inputs
+    grown: dict[int | None, GrownTree] = {}
+    cut = []
+    for depth in depths:
+        check_whole("max_depth", depth, least=1, none="no limit")
+        limit = None if depth is None else grown_depth(depth)
+        if limit not in grown:
+            grown[limit] = GrownTree(DecisionTreeClassifier(random_state=seed, max_depth=limit).fit(columns, codes))
+        cut.append(CutTree(grown[limit], math.inf if depth is None else depth))
     return cut
 
 

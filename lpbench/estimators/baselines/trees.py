@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, expand_grid, grouped
-from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, predict_all
+from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, CutTree, cut_trees, values_of_all
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
 
@@ -32,7 +32,7 @@ class TreeRegressor(LocalRegressor):
         (self.tree_,) = self._grown(users, [{name: getattr(self, name) for name in TREE_PARAMETERS}])
         return self
 
-    def _grown(self, users: Users, settings: Sequence[dict[str, Any]]) -> list[Any]:
+    def _grown(self, users: Users, settings: Sequence[dict[str, Any]]) -> list[CutTree]:
         """One tree for each setting of :data:`TREE_PARAMETERS`, all on the same messages."""
         inputs, labels = self._messages(users)
         return cut_trees(_single(inputs), labels, settings, self._streams().integer("tree"))
@@ -40,7 +40,7 @@ class TreeRegressor(LocalRegressor):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
-        return self._finish(self.tree_.predict(_single(self._visible(X))))
+        return self._finish(self.tree_.values(_single(self._visible(X)))[:, 0])
 
     def _visible(self, X: np.ndarray) -> np.ndarray:
         """Columns that the tree was grown on."""
@@ -66,7 +66,7 @@ class TreeRegressor(LocalRegressor):
                 model._meet(users)
                 trees = model._grown(users, sizes)
                 test = _single(model._visible(model._to_unit_cube(task.X_test)))
-                values[b, members] = task.score(model._finish(predict_all(trees, test)))
+                values[b, members] = task.score(model._finish(values_of_all(trees, test)[..., 0]))
         return values
 
 

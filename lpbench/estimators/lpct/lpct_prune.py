@@ -92,7 +92,7 @@ class LPCTPrune(LPCTBase):
         tables = Tables(self, users.public, self._streams(), self._deepest(users), self.min_samples_leaf)
         answer = Pruning(tables, users).answer(self)
         self.depth_, self.flagged_ = self._query_depth(users), answer.flagged
-        self._store_leaves(answer.table.tree.truncated(answer.depth), answer.eta[None])
+        self._store_leaves(answer.table.tree.tree.truncate(answer.depth), answer.eta[None])
         self.leaves_, self.climbed_ = answer.leaves, answer.climbed
         users.note("rows of the public sample are not protected")
         if self.terminate and not self.flagged_:

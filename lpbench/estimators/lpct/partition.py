@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.estimators.lpct.votes import count_votes
-from lpbench.partitions.cart import GROWN_DEPTH
+from lpbench.partitions.cart import grow_cart, grown_depth
 from lpbench.partitions.max_edge import Sample, grow_max_edge_forest
 from lpbench.partitions.tree import TreePartition
 from lpbench.seeds import Streams
@@ -53,8 +52,19 @@ class PublicTree:
         """
         nobody = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
         if rule == "cart" and all(X is not None and X.shape[0] > 0 for X, _ in samples):
-            pairs = zip(samples, streams, strict=True)
-            return [cls(_grow_cart(X, codes, depth, min_samples_leaf, criterion, own)) for (X, codes), own in pairs]
+            grown = []
+            for (X, codes), own in zip(samples, streams, strict=True):
+                tree = grow_cart(
+                    X,
+                    codes,
+                    grown_depth(depth),
+                    criterion=criterion,
+                    min_samples_leaf=max(1, min_samples_leaf),
+                    seed=own.integer("tree"),
+                    bounds=(np.minimum(X.min(axis=0), 0.0), np.maximum(X.max(axis=0), 1.0)),
+                )
+                grown.append(cls(tree.truncate(depth)))
+            return grown
         given = [nobody if X is None else (X, codes) for X, codes in samples]
         generators = [own.generator("tree") if rule == "random" else None for own in streams]
         trees = grow_max_edge_forest(
@@ -96,13 +106,6 @@ class PublicTree:
         """Return the leaves of the tree cut off at ``depth`` and ``min_samples_leaf``, in increasing order."""
         return np.flatnonzero(self.is_leaf([depth], [min_samples_leaf])[0])
 
-    def truncated(self, depth: int) -> TreePartition:
-        """Return the tree cut off at ``depth``; nodes keep their numbers."""
-        keep = self.tree.depth <= depth
-        feature = np.where(self.tree.depth < depth, self.tree.feature, -1)[keep]
-        tree = self.tree
-        return TreePartition(feature, tree.threshold[keep], tree.n_samples[keep], tree.lower, tree.upper)
-
     def sum_upwards(self, values: np.ndarray) -> np.ndarray:
         """Add to every node the values of its descendants, in place; ``values`` has shape (..., n_nodes)."""
         for inner in reversed(self._levels):
@@ -121,27 +124,6 @@ class PublicTree:
         for _ in range(climbs):
             result.append(parent[result[-1]])
         return np.array(result)
-
-
-def _grow_cart(
-    X: np.ndarray, codes: np.ndarray, depth: int, min_samples_leaf: int, criterion: str, streams: Streams
-) -> TreePartition:
-    bounds = np.minimum(X.min(axis=0), 0.0), np.maximum(X.max(axis=0), 1.0)
-    if depth == 0:
-        leaf = ([np.array([-1])], [np.zeros(1)], [np.array([X.shape[0]])])
-        return TreePartition.from_levels(*leaf, bounds)
-    model = DecisionTreeClassifier(
-        criterion=criterion,
-        max_depth=grown_depth(depth),
-        min_samples_leaf=max(1, min_samples_leaf),
-        random_state=streams.integer("tree"),
-    )
-    return TreePartition.from_sklearn(model.fit(X, codes), bounds).truncate(depth)
-
-
-def grown_depth(depth: int) -> int:
-    """Return the depth to which CART is grown before it is truncated at ``depth``."""
-    return GROWN_DEPTH * math.ceil(depth / GROWN_DEPTH)
 
 
 def rate_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from lpbench.estimators.base import Task
-from lpbench.estimators.lpct.partition import PublicTree, grown_depth
+from lpbench.estimators.lpct.partition import PublicTree
 from lpbench.partitions.candidates import CandidateCuts
+from lpbench.partitions.cart import grown_depth
 from lpbench.privacy import PublicSample
 from lpbench.problem import Problem
 from lpbench.seeds import Streams

@@ -1,0 +1,134 @@
+"""Constant baselines: the mean, the shrunk mean and the majority class of one report per user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from lpbench.estimators.base import LocalClassifier, LocalRegressor, check_epsilon
+from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion, best_unbiased
+from lpbench.estimators.tuning_free.gaussian_average import LEVEL, typical_variance
+from lpbench.privacy import GRR, Users
+
+
+@dataclass(eq=False, repr=False)
+class PrivateMean(LocalRegressor):
+    """Predict the mean of Laplace-privatised labels everywhere.
+
+    A method that does not beat it has learned nothing from the features. It is the corner p = 0, t = 1, rho = 1 of
+    HistOfTree's grid, which the paper's grid leaves out.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+
+    Attributes
+    ----------
+    mean_ : float
+        Unbiased estimate of the mean label, before clipping; its variance is 2 (hi - lo)^2 / (n epsilon^2) above that
+        of the sample mean.
+    guarantee_ : Guarantee
+        ``ldp``: features never leave the device.
+    """
+
+    costs = (410, 0.0062, 260)
+
+    epsilon: float = 1.0
+
+    def learn(self, users: Users) -> Self:
+        """Average the privatised labels."""
+        self.mean_ = float(users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon)).mean())
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""
+        return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
+
+
+@dataclass(eq=False, repr=False)
+class PrivateConstant(LocalRegressor):
+    """Predict the mean of unbiased reports, shrunk to the middle of the range by its known noise.
+
+    Reports are those of the unbiased randomizer of least variance for a typical label; PrivateMean's Laplace noise has
+    up to several times their variance. The mean label is taken for normal about the middle of the range with a
+    standard deviation of a quarter of its width, so that n users with reports of variance v are worth
+    n / (n + v / (width / 4)^2) of the prediction.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`.
+
+    Attributes
+    ----------
+    mean_ : float
+        Estimate of the mean label, before clipping.
+    guarantee_ : Guarantee
+        ``ldp``: features never leave the device.
+    """
+
+    costs = (410, 0.02, 400)
+
+    epsilon: float = 1.0
+
+    def learn(self, users: Users) -> Self:
+        """Average the reports and shrink."""
+        mechanism = best_unbiased(check_epsilon(self.epsilon))
+        question = NumberQuestion(self.y_range_, mechanism)
+        reports = question.readings(users.ask(NUMBER, question))
+        middle, width = sum(self.y_range_) / 2.0, 2.0 * question.half
+        typical = typical_variance(width)
+        noise = question.half**2 * float(mechanism.noise_variance(np.zeros(1))[0])
+        known = (LEVEL * width) ** 2
+        share = known / (known + (typical + noise) / users.n) if width > 0 else 1.0
+        self.mean_ = middle + share * (float(reports.mean()) - middle)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""
+        return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
+
+
+@dataclass(eq=False, repr=False)
+class PrivateMajority(LocalClassifier):
+    """Predict the most frequent class of labels privatised by randomised response.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user; inf: no noise.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Public.
+    shares_ : ndarray of shape (n_classes,)
+        Unbiased estimates of the class shares; they sum to 1 and may be negative.
+    guarantee_ : Guarantee
+        ``ldp``: features never leave the device. Of a single class nothing is spent.
+    """
+
+    costs = (0, 0.012, 440)
+
+    epsilon: float = 1.0
+
+    def learn(self, users: Users) -> Self:
+        """Count the randomised labels."""
+        mechanism = GRR(check_epsilon(self.epsilon), self.classes_.size)
+        reports = users.ask(CLASS, ClassQuestion(mechanism, "report"))
+        counts = np.bincount(reports, minlength=self.classes_.size)
+        self.shares_ = mechanism.estimate(counts, users.n) / users.n
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Return the estimated class shares, clipped at 0 and normalised, for each row of X: (m, n_classes)."""
+        X = self._check_predict(X)
+        shares = np.maximum(self.shares_, 0.0)
+        return np.tile(shares / shares.sum(), (X.shape[0], 1))
