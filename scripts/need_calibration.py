@@ -17,8 +17,8 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.datasets import load_manifest, load_table
-from lpbench.need import Need, need
 from lpbench.paths import ROOT
+from lpbench.planning import Need, need
 from lpbench.seeds import Streams
 
 #: Data sets with the most rows that are read.

@@ -10,9 +10,9 @@ from sklearn.datasets import load_diabetes
 
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
-from lpbench.need import need
 from lpbench.papers.comparison.advice import HEADS
 from lpbench.paths import ROOT
+from lpbench.planning import need
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures import style
 from lpbench.reporting.pages.site import choices_of

@@ -8,7 +8,7 @@ to be predicted, who protect it and their age.
 
 from sklearn.datasets import load_diabetes
 
-from lpbench.need import need
+from lpbench.planning import need
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 protected = (X.columns == "age").tolist()

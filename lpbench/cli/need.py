@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from lpbench.need import Need
+    from lpbench.planning import Need
 
 _TASKS = ("regression", "classification")
 #: Larger files are not read: a pilot needs some thousand rows.
@@ -72,8 +72,8 @@ def command(
 
     from lpbench.cli.new_dataset import profile_file
     from lpbench.cli.profile import Choices
-    from lpbench.need import need
-    from lpbench.need.pilot import SPLITS
+    from lpbench.planning import need
+    from lpbench.planning.pilot import SPLITS
 
     _check_file(file)
     profile, table = profile_file(file.resolve(), file.name, "pilot", Choices(target, positive, task, public=0.0))

@@ -8,7 +8,7 @@ import pytest
 
 from lpbench.cli import need as module
 from lpbench.cli.main import main
-from lpbench.need import pilot
+from lpbench.planning import pilot
 
 
 def people(n: int = 240) -> pd.DataFrame:

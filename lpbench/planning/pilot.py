@@ -27,30 +27,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """A pilot sample, scaled and checked.
+    """A pilot sample, scaled and checked."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Features in [0, 1].
-    y : ndarray of shape (n,)
-        Labels, or class codes.
-    mask : boolean ndarray of shape (d,) or (n, d)
-        True = protected.
-    y_range : (float, float) or None
-        Of labels; None: classes.
-    classes : ndarray
-        Public list of classes; empty for labels.
-    name : str
-        Of the target, for messages.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    mask: np.ndarray
-    y_range: tuple[float, float] | None
-    classes: np.ndarray
-    name: str
+    X: np.ndarray  # (n, d), in [0, 1]
+    y: np.ndarray  # (n,), labels or class codes
+    mask: np.ndarray  # boolean, (d,) or (n, d), True = protected
+    y_range: tuple[float, float] | None  # of labels; None: classes
+    classes: np.ndarray  # public; empty for labels
 
     @property
     def metric(self) -> str:
@@ -66,13 +49,7 @@ class Pilot:
 
 
 def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int) -> Pilot:
-    """Check a pilot sample, draw :data:`MOST_ROWS` of more rows, and scale its features by their range.
-
-    Raises
-    ------
-    ConfigurationError, DataError
-        One sentence with the target's name and the way out.
-    """
+    """Check a pilot sample, draw :data:`MOST_ROWS` of more rows, and scale its features by their range."""
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise DataError(f"X has shape {X.shape} and y shape {y.shape}; pass one row a user and one target value a row")
@@ -105,7 +82,7 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
         kept = np.sort(Streams(seed).generator("pilot rows").permutation(len(y))[:MOST_ROWS])
     mask = mask[kept] if mask.ndim == 2 else mask
     if task == "classification":
-        return Pilot(X[kept], codes[kept], mask, None, classes, name)
+        return Pilot(X[kept], codes[kept], mask, None, classes)
     y = y.astype(np.float64)
     known = (float(y.min()), float(y.max())) if y_range is None else check_range("y_range", y_range)
     if y.min() < known[0] or y.max() > known[1]:
@@ -113,29 +90,21 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
             f"target {name!r} has values outside its public range ({known[0]:g}, {known[1]:g}); declare a wider one, "
             "or clip the column first"
         )
-    return Pilot(X[kept], y[kept], mask, known, np.empty(0), name)
+    return Pilot(X[kept], y[kept], mask, known, np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """Errors of the pilot runs.
+class PilotRuns:
+    """Errors of the pilot runs."""
 
-    Attributes
-    ----------
-    users : int ndarray of shape (a,)
-        Numbers of training users.
-    budgets : ndarray of shape (b,)
-        The last is inf: no privacy.
-    losses : dict of str to ndarray of shape (splits, a, b)
-        Of "method" and "constant": mean squared errors, or shares of wrong classes.
-    """
-
-    users: np.ndarray
-    budgets: np.ndarray
-    losses: dict[str, np.ndarray]
+    users: np.ndarray  # (a,), numbers of training users
+    budgets: np.ndarray  # (b,), the last is inf: no privacy
+    losses: dict[
+        str, np.ndarray
+    ]  # of "method" and "constant", (splits, a, b): squared errors, or shares of wrong classes
 
 
-def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None) -> Runs:
+def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None) -> PilotRuns:
     """Run both methods at all sizes and budgets; smaller samples are parts of larger ones, with the same test rows.
 
     An interrupt ends the runs early; from :data:`FEWEST_SPLITS` finished splits on the answer is made of these.
@@ -157,7 +126,7 @@ def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, pr
         if min(map(len, rows.values())) < FEWEST_SPLITS:
             raise
     finished = min(map(len, rows.values()))
-    return Runs(sizes, np.asarray(budgets), {name: np.array(parts[:finished]) for name, parts in rows.items()})
+    return PilotRuns(sizes, np.asarray(budgets), {name: np.array(parts[:finished]) for name, parts in rows.items()})
 
 
 def _scores(

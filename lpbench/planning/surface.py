@@ -58,21 +58,15 @@ def _basis(s: np.ndarray, n: np.ndarray, scales: np.ndarray, sizes: np.ndarray, 
 
 
 class Surface:
-    """Fit the law to the errors of pilot runs.
-
-    Parameters
-    ----------
-    users : ndarray of shape (a,)
-    budgets : ndarray of shape (b,)
-    losses : ndarray of shape (splits, a, b)
-    test_share : float
-        Share of the pilot's rows in a test set, which says how far splits understate the error about the population.
-    streams : Streams
-        Of the draws.
-    """
+    """The law fitted to the errors of pilot runs."""
 
     def __init__(
-        self, users: np.ndarray, budgets: np.ndarray, losses: np.ndarray, test_share: float, streams: Streams
+        self,
+        users: np.ndarray,  # (a,)
+        budgets: np.ndarray,  # (b,)
+        losses: np.ndarray,  # (splits, a, b)
+        test_share: float,  # of the pilot's rows: how far splits understate the error about the population
+        streams: Streams,
     ) -> None:
         n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
         self._n, self._s = n.astype(float), n * np.array([information(e) for e in epsilon])

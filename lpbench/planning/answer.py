@@ -1,4 +1,4 @@
-"""Answers from a pilot sample: the error at each number of users and budget, the least budget, the fewest users."""
+"""Error at each number of users and budget, least budget and fewest users for a wanted error, from a pilot sample."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.need.pilot import SPLITS, TEST_SHARE, Pilot, Progress, Runs, make_pilot, run_pilot
-from lpbench.need.surface import Surface
+from lpbench.planning.pilot import SPLITS, TEST_SHARE, Pilot, PilotRuns, Progress, make_pilot, run_pilot
+from lpbench.planning.surface import Surface
 from lpbench.privacy import Guarantee
 from lpbench.seeds import Streams
 
@@ -32,27 +32,13 @@ _STEPS = 121
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """What a pilot sample tells of the error under local privacy; made by :func:`need`.
-
-    Attributes
-    ----------
-    pilot : Pilot
-    runs : Runs
-        Errors of the pilot runs, which everything else follows from.
-    budgets : ndarray
-        Budgets asked about.
-    users : int ndarray
-        Numbers of users asked about.
-    guarantees : dict of float to Guarantee
-        What a user spends and sends at each budget, as fitted to part of the pilot.
-    seed : int
-    """
+    """Errors under local privacy, estimated from a pilot sample by :func:`need`."""
 
     pilot: Pilot
-    runs: Runs
-    budgets: np.ndarray
-    users: np.ndarray
-    guarantees: dict[float, Guarantee]
+    runs: PilotRuns  # everything else follows from them
+    budgets: np.ndarray  # asked about
+    users: np.ndarray  # numbers of users asked about
+    guarantees: dict[float, Guarantee]  # by budget: spending and payload of a user, fitted to part of the pilot
     seed: int
 
     @cached_property
@@ -86,13 +72,9 @@ class Need:
     def table(self) -> pd.DataFrame:
         """Return one row for each number of users and budget.
 
-        Returns
-        -------
-        DataFrame
-            ``users``, ``epsilon``; ``error``, ``low``, ``high``: of the method, with its 90 % interval; ``constant``:
-            error of the private constant; ``without_privacy``: of the method at infinite epsilon; ``better``: whether
-            the whole interval is below the constant's error; ``bits``: what a user sends; ``extrapolated``: whether
-            there are more users than the pilot trained on.
+        ``error`` has a 90 % interval from ``low`` to ``high``, ``better`` says whether all of it is below the error of
+        the private ``constant``; ``bits`` are those that a user sends; ``extrapolated`` rows have more users than the
+        pilot trained on.
         """
         import pandas as pd
 
@@ -122,20 +104,10 @@ class Need:
             ) from wrong
 
     def least_epsilon(self, *, error: float | str, users: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return the least budget that reaches an error, at each number of users.
+        """Return the least budget that reaches an error (see :meth:`wanted`), at each number of users (default: all).
 
-        Parameters
-        ----------
-        error : float or str
-            See :meth:`wanted`; of classes the share that is wrong.
-        users : sequence of int, optional
-            None: those asked about.
-
-        Returns
-        -------
-        DataFrame
-            ``users``; ``epsilon``, ``low``, ``high``: the least budget and its 90 % interval, inf where none of those
-            between the smallest and the largest one asked about reaches it.
+        It has a 90 % interval from ``low`` to ``high``, and is inf where no budget between the smallest and the largest
+        one asked about reaches the error.
         """
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
         asked = self.users if users is None else np.asarray(users)
@@ -147,13 +119,7 @@ class Need:
         return self._least(error, "epsilon", self.budgets, "users", grid, lambda e: self.error(grid, e))
 
     def least_useful(self) -> pd.DataFrame:
-        """Return the least budget whose whole interval lies below the private constant's error, at each of ``users``.
-
-        Returns
-        -------
-        DataFrame
-            ``users``; ``epsilon``, inf where none of those between the smallest and the largest one does.
-        """
+        """Return the least budget (or inf) whose interval lies below the private constant's error, by ``users``."""
         import pandas as pd
 
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
@@ -218,59 +184,29 @@ def need(
     X: Any,
     y: Any,
     *,
-    mask: Any = None,
-    budgets: Sequence[float] = BUDGETS,
-    users: Sequence[int] | None = None,
-    y_range: tuple[float, float] | None = None,
-    task: str | None = None,
-    target: str = "y",
+    mask: Any = None,  # boolean, (d,) or (n, d), True = protected; None: every feature; the target always is
+    budgets: Sequence[float] = BUDGETS,  # values of epsilon
+    users: Sequence[int] | None = None,  # None: the pilot's and 10 times as many
+    y_range: tuple[float, float] | None = None,  # public range; None: the pilot's, which must then be public knowledge
+    task: str | None = None,  # regression or classification; None: decided by the target's values
+    target: str = "y",  # its name, for messages
     seed: int = 0,
     splits: int = SPLITS,
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # called with (done, steps) after each split
 ) -> Need:
     """Plan a private data collection from a pilot sample or a public sample like the population.
 
     The tuning-free method (:class:`~lpbench.estimators.ResidualGP`, of classes
     :class:`~lpbench.estimators.ResidualScore`) and the private constant are run at several sizes and budgets inside
-    the pilot, and a law that falls with users and budget (:mod:`lpbench.need.surface`) is fitted to their errors.
+    the pilot, and a law that falls with users and budget (:mod:`lpbench.planning.surface`) is fitted to their errors.
     The pilot is read in the clear: it must be public, or yours to read.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Features, complete; they are scaled by their range in the pilot.
-    y : array-like of shape (n,)
-        Labels or classes.
-    mask : boolean array of shape (d,) or (n, d), optional
-        True = protected; None: every feature is protected. The target always is.
-    budgets : sequence of float
-        Values of epsilon.
-    users : sequence of int, optional
-        Numbers of users; None: the pilot's and 10 times as many.
-    y_range : (float, float), optional
-        Public range of the label. None: the pilot's, which must then be public knowledge.
-    task : {"regression", "classification"}, optional
-        None: decided by the target's values.
-    target : str
-        Name of the target, for messages.
-    seed, splits : int
-        Root seed, and number of random splits.
-    progress : callable (done, steps), optional
-        Called after each split.
-
-    Returns
-    -------
-    Need
-
-    Raises
-    ------
-    ConfigurationError, DataError
-        The pilot is too small or unfit, or the question lies too far beyond it.
+    The features ``X``, of shape (n, d) and complete, are scaled by their range in the pilot.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from lpbench.need import need
+    >>> from lpbench.planning import need
     >>> X, y = load_diabetes(return_X_y=True)
     >>> answer = need(X, y, mask=[True] + [False] * 9, budgets=[1, 4], users=[1000], y_range=(0, 400), splits=4)
     >>> answer.table()[["users", "epsilon", "better"]].to_numpy().tolist()

@@ -9,10 +9,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.need import answer as answer_module
-from lpbench.need import need
-from lpbench.need.pilot import FEWEST_SPLITS
-from lpbench.need.surface import Surface
+from lpbench.planning import answer as answer_module
+from lpbench.planning import need
+from lpbench.planning.pilot import FEWEST_SPLITS
+from lpbench.planning.surface import Surface
 from lpbench.seeds import Streams
 from scripts.write_need import PAGE, with_numbers
 
@@ -56,7 +56,7 @@ def test_the_interval_widens_beyond_the_pilot(answer):
 
 def test_the_law_is_found_where_it_holds():
     """Errors 1 + 300 / (n v) with small noise: the extrapolation to 20 times the users holds the truth."""
-    from lpbench.need.surface import information
+    from lpbench.planning.surface import information
 
     users, budgets = np.array([100, 200, 400, 800]), np.array([0.5, 1.0, 2.0, 4.0, np.inf])
     s = np.outer(users, [information(e) for e in budgets])
