@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, ClassVar, Self
@@ -69,7 +67,7 @@ def expand_grid(grid: Grid) -> list[dict]:
 
 
 @cache
-def _say_all_protected(name: str) -> None:
+def _warn_no_mask(name: str) -> None:
     """Warn once a process, whatever warnings are filtered: a search would say it at every fit."""
     warnings.warn(
         f"mask=None: {name} takes every feature as protected; name the protected columns, mask=['age', 'income'], to "
@@ -77,36 +75,6 @@ def _say_all_protected(name: str) -> None:
         NoMaskWarning,
         stacklevel=3,
     )
-
-
-def _is_plain(array: Any, ndim: int) -> bool:
-    """Tell whether an array is not empty, finite and of double precision.
-
-    Nothing has to be converted then. scikit-learn's checks, which handle everything else and word the errors, take as
-    long as a whole sweep of a small sample.
-    """
-    if type(array) is not np.ndarray or array.dtype != np.float64 or array.ndim != ndim or array.size == 0:
-        return False
-    return math.isfinite(array.sum()) or bool(np.isfinite(array).all())
-
-
-def _is_codes(labels: Any) -> bool:
-    """Tell whether class labels are an array of integers, about which scikit-learn has nothing to say."""
-    return type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind == "i"
-
-
-def _encoded(y: np.ndarray, y_public: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return the classes of both samples in increasing order, and the number of each label among them."""
-    labels = y if y_public is None else np.concatenate([y, y_public])
-    if labels.dtype.kind == "i" and labels.min() >= 0 and labels.max() < labels.size:
-        # a table of the small numbers takes a tenth of the time of sorting and searching
-        classes = np.flatnonzero(np.bincount(labels))
-        number = np.empty(classes[-1] + 1, dtype=np.intp)
-        number[classes] = np.arange(classes.size)
-        return classes.astype(labels.dtype), number[y], None if y_public is None else number[y_public]
-    classes = np.unique(labels)
-    public_codes = None if y_public is None else np.searchsorted(classes, y_public)
-    return classes, np.searchsorted(classes, y), public_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,40 +118,26 @@ class LocalEstimator(BaseEstimator):
     seals them in :class:`~lpbench.privacy.SimulatedUsers`. ``guarantee_`` is what the users have spent. A method that
     can score a whole grid in one pass overrides ``learn_grid``.
 
-    Class attributes
-    ----------------
-    uses_mask : bool
-        Whether the result depends on which features are public. If False the harness computes the method once for
-        all masks and keeps the mask out of its random streams.
-    uses_epsilon : bool
-        Whether the result depends on the budget at all (False: non-private references).
-    uses_public : bool
-        Whether a public sample is read.
-    exceeds_budget : bool
-        Whether a setting is known to spend more than ``epsilon``, for comparison; a note of the guarantee says so.
-    protects : {"mask", "label", "record"}
-        What the method's users protect: the features that the mask names, the label alone (every feature is public,
-        whatever the mask), or the whole record.
-    costs : (float, float, float)
-        Microseconds for a replication, a number read (table size x replications) and a fit, as measured in a full run
-        on two cores; by default the middle of the library's methods. They decide what a work limit leaves out.
-    rounding : str
-        Why scores may differ between processors, by rounding alone; empty: the same bits are promised.
-
-    Conventions
-    -----------
     Subclasses are dataclasses of their parameters (``@dataclass(eq=False, repr=False)``), derive every draw of the
     curator from ``self._streams()`` with a purpose name, and have their devices draw *unit-scale* noise which budgets
     scale, so that equal keys give common random numbers across budgets and grid points and ``sweep`` equals ``fit`` bit
     for bit (up to the order of floating-point sums).
     """
 
+    #: Whether the result depends on which features are public. If False the harness computes the method once for all
+    #: masks and keeps the mask out of its random streams.
     uses_mask = False
+    #: Whether the result depends on the budget at all (False: non-private references).
     uses_epsilon = True
+    #: Whether a public sample is read.
     uses_public = False
+    #: Whether a setting is known to spend more than ``epsilon``, for comparison; a note of the guarantee says so.
     exceeds_budget = False
+    #: What the method's users protect: "mask" (the features that the mask names), "label" (every feature is public,
+    #: whatever the mask), or the whole "record".
     protects = "mask"
     costs: ClassVar[tuple[float, float, float]] = (1500.0, 0.1, 250.0)
+    #: Why scores may differ between processors, by rounding alone; empty: the same bits are promised.
     rounding = ""
 
     def fit(
@@ -217,7 +171,7 @@ class LocalEstimator(BaseEstimator):
             The arrays do not fit together or leave what was declared public.
         """
         if mask is None and self.uses_mask and self.protects == "mask":
-            _say_all_protected(type(self).__name__)
+            _warn_no_mask(type(self).__name__)
         users = self._users(X, y, mask, X_public, y_public, self._streams())
         with accounted(self, users, X):
             return self.learn_from(users)
@@ -308,10 +262,7 @@ class LocalEstimator(BaseEstimator):
 
     def task(self, problem: Problem, streams: Streams) -> Task:
         """Seal a replication: its users behind their interface, its test labels behind the score."""
-        model = copy(self)  # a clone takes as long as sealing a small sample
-        for name in ("y_range", "classes"):
-            if getattr(problem, name) is not None and getattr(model, name, model) is None:
-                setattr(model, name, getattr(problem, name))
+        model = self.for_problem(problem)
         users = model._users(
             problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public, streams
         )
@@ -320,20 +271,9 @@ class LocalEstimator(BaseEstimator):
         return Task(users, X_test, streams, problem.score, counts, problem.metric)
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score every budget and grid point on one problem; equals the loop of single fits.
+        """Score every budget and grid point (in the order of :func:`expand_grid`); equals the loop of single fits.
 
-        Parameters
-        ----------
-        budgets : sequence of float
-            Values of ``epsilon``.
-        grid : mapping of str to sequence, or sequence of mappings
-            Constructor parameters and their values; the points are those of :func:`expand_grid`, in its order.
-        streams : Streams
-            Takes the place of ``random_state``.
-
-        Returns
-        -------
-        SweepResult
+        ``streams`` take the place of ``random_state``.
         """
         return self.sweep_many([problem], budgets, grid, [streams])[0]
 
@@ -390,18 +330,16 @@ class LocalEstimator(BaseEstimator):
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         model = clone(self)
-        known = model.get_params()
-        if problem.y_range is not None and "y_range" in known and model.y_range is None:
-            model.set_params(y_range=problem.y_range)
-        if problem.classes is not None and "classes" in known and model.classes is None:
-            model.set_params(classes=problem.classes)
+        for name in ("y_range", "classes"):
+            if getattr(problem, name) is not None and getattr(model, name, model) is None:
+                setattr(model, name, getattr(problem, name))
         return model
 
 
 def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
     """Split a grid into points that meet the same users: (values of ``SEALED``, indices of the points, the points)."""
-    if isinstance(grid, Mapping):
-        return _mapping_sealed_alike(grid)
+    if isinstance(grid, Mapping) and not set(SEALED) & set(grid):
+        return [({}, (), grid)]
     parts: dict[str, tuple[dict[str, Any], list[int], list[dict]]] = {}
     for g, point in enumerate(expand_grid(grid)):
         values = {name: point[name] for name in SEALED if name in point}
@@ -409,21 +347,6 @@ def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
         members.append(g)
         part.append(point)
     return list(parts.values())
-
-
-def _mapping_sealed_alike(grid: Mapping[str, Sequence]) -> list[tuple[dict[str, Any], Any, Grid]]:
-    """As :func:`_sealed_alike`, without a list of the points, which may be thousands."""
-    names, apart = sorted(grid), [name for name in SEALED if name in grid]
-    numbers = np.arange(math.prod(len(grid[name]) for name in names)).reshape([len(grid[name]) for name in names])
-    if numbers.size == 0:
-        expand_grid(grid)  # says which parameter has no value
-    parts: list[tuple[dict[str, Any], Any, Grid]] = []
-    for place in itertools.product(*(range(len(grid[name])) for name in apart)):
-        at = dict(zip(apart, place, strict=True))
-        values = {name: grid[name][k] for name, k in at.items()}
-        members = numbers[tuple(at.get(name, slice(None)) for name in names)].ravel()
-        parts.append((values, members, {**grid, **{name: [value] for name, value in values.items()}}))
-    return parts
 
 
 def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> SweepResult:
@@ -436,12 +359,7 @@ def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> S
 
 
 def grouped(points: Sequence[Mapping[str, Any]], cheap: Iterable[str]) -> list[tuple[dict[str, Any], list[int]]]:
-    """Group grid points that differ in ``cheap`` parameters alone.
-
-    Returns
-    -------
-    list of (shared parameters, indices of the points), in order of appearance
-    """
+    """Group grid points that differ in ``cheap`` parameters alone: shared parameters and indices of the points."""
     cheap = set(cheap)
     groups: dict[tuple, list[int]] = {}
     for g, point in enumerate(points):
@@ -475,20 +393,11 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
     random_state: Seed | Streams = field(default=None, kw_only=True)
 
-    #: Whether features may be missing (NaN) in training and test rows.
-    _allows_nan = False
-
     def _users(
         self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
     ) -> SimulatedUsers:
         table = X
-        if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = X.shape[1]
-        else:
-            X, y = self._validated(
-                X, y, dtype=np.float64, y_numeric=True, ensure_all_finite="allow-nan" if self._allows_nan else True
-            )
+        X, y = self._validated(X, y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         mask = self._sealed_mask(mask, table, X.shape)
         y_range, notes = self._public_range(y)
@@ -540,9 +449,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
 
     def _check_predict(self, X: np.ndarray) -> np.ndarray:
         check_is_fitted(self)
-        finite = "allow-nan" if self._allows_nan else True
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
-        return self._to_unit_cube(X)
+        return self._to_unit_cube(validate_data(self, X, reset=False, dtype=np.float64))
 
     def _finish(self, predictions: np.ndarray) -> np.ndarray:
         """Post-process predictions: clip to the public range unless ``clip=False`` (costs no privacy)."""
@@ -551,7 +458,6 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
-        tags.non_deterministic = False
         return tags
 
 
@@ -584,19 +490,13 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
     ) -> SimulatedUsers:
         table = X
-        if _is_plain(X, 2) and _is_codes(y) and len(X) == len(y):
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = X.shape[1]
-        else:
-            X, y = self._validated(X, y, dtype=np.float64)
-            check_classification_targets(y)
+        X, y = self._validated(X, y, dtype=np.float64)
+        check_classification_targets(y)
         mask = self._sealed_mask(mask, table, X.shape)
         if (X_public is None) != (y_public is None):
             raise ConfigurationError("X_public and y_public must be given together")
         if X_public is not None:
-            named = hasattr(self, "feature_names_in_")
-            if named or not _is_plain(X_public, 2) or X_public.shape[1] != self.n_features_in_:
-                X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
+            X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
             y_public = np.asarray(y_public)
             if y_public.shape != (X_public.shape[0],):
                 raise DataError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
@@ -620,7 +520,8 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         self, y: np.ndarray, y_public: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
         """The list of classes, the number of each label in it, and a note if the list is not public."""
-        found, codes, public_codes = _encoded(y, y_public)
+        found = np.unique(y if y_public is None else np.concatenate([y, y_public]))
+        codes, public_codes = np.searchsorted(found, y), None if y_public is None else np.searchsorted(found, y_public)
         if self.classes is None:
             if not self.uses_epsilon:
                 return found, codes, public_codes, []

@@ -16,27 +16,13 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class ClassQuestion:
-    """What the curator asks of a class.
+    """What the curator asks of a class."""
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Randomizer of the class code; Laplace noise goes to the one-hot vector.
-    purpose : str
-        Stream of the users' randomness.
-    axes : mapping of str to int
-        Its axes.
-    n_classes : int
-        Where the mechanism does not say.
-    prior : ndarray of shape (n, n_classes), optional
-        Public prior of each asked user: the answer is among the user's most probable classes, and the budget is that
-        of the mechanism.
-    """
-
-    mechanism: Mechanism
-    purpose: str = "class report"
+    mechanism: Mechanism  # of the class code; Laplace noise goes to the one-hot vector
+    purpose: str = "class report"  # stream of the users' randomness, and its axes
     axes: Mapping[str, int] = field(default_factory=dict)
-    n_classes: int = 0
+    n_classes: int = 0  # where the mechanism does not say
+    # Public prior of each asked user, (n, n_classes): the answer is among the user's most probable classes.
     prior: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -53,7 +39,6 @@ class ClassDevice(Device[ClassQuestion]):
     """Randomise the own class code; features are not read."""
 
     def mechanism(self, question: ClassQuestion) -> Mechanism:
-        """The mechanism of the question."""
         return question.mechanism
 
     def inputs(self, records: Records, question: ClassQuestion) -> np.ndarray:
@@ -66,7 +51,6 @@ class ClassDevice(Device[ClassQuestion]):
         return question.n_classes if isinstance(question.mechanism, Laplace) else 1
 
     def draws(self, streams: Streams, n: int, question: ClassQuestion) -> np.random.Generator:
-        """The generator of the users' uniforms."""
         return streams.generator(question.purpose, **question.axes)
 
     def report(self, records: Records, question: ClassQuestion, draws: np.random.Generator) -> np.ndarray:

@@ -22,27 +22,13 @@ NOISES = ("laplace", "discrete")
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """What the curator asks of a label.
+    """What the curator asks of a label."""
 
-    Attributes
-    ----------
-    y_range : (float, float)
-        Public range (lo, hi), to which the device clips; the sensitivity is hi - lo. With lo = hi the label is public.
-    epsilon : float
-        Budget of a user; inf adds no noise.
-    split : int or ndarray of shape (n,)
-        Number of messages among which each user divides the budget (public).
-    centre : float
-        Subtracted from the label before it is clipped.
-    noise : {"laplace", "discrete"}
-        ``discrete``: on a grid, see :func:`discrete_labels`; the budget is not divided.
-    """
-
-    y_range: tuple[float, float]
+    y_range: tuple[float, float]  # public, to which the device clips; with lo = hi the label is public
     epsilon: float
-    split: int | np.ndarray = 1
-    centre: float = 0.0
-    noise: str = "laplace"
+    split: int | np.ndarray = 1  # number of messages, (n,), among which each user divides the budget (public)
+    centre: float = 0.0  # subtracted from the label before it is clipped
+    noise: str = "laplace"  # "discrete": on the grid of discrete_labels; the budget is not divided
 
     def __post_init__(self) -> None:
         check_choice("noise", self.noise, NOISES)
@@ -132,12 +118,8 @@ LABEL = LabelDevice()
 def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:
     """Return the randomizer that rounds a label to a grid and adds discrete Laplace noise on it.
 
-    The rounding is paid for: the scale grows until the exact epsilon is the budget.
-
-    Parameters
-    ----------
-    label_range : float
-        Width of the public range, > 0. The step is the power of two between 1/2048 and 1/1024 of it.
+    The step is the power of two between 1/2048 and 1/1024 of the range's width. The rounding is paid for: the scale
+    grows until the exact epsilon is the budget.
     """
     step = 2.0 ** (math.floor(math.log2(label_range)) - LABEL_BITS)
     return DiscreteLaplace.for_budget(budget, step, sensitivity=label_range)

@@ -37,13 +37,7 @@ class Indicator:
 
 @dataclass(frozen=True)
 class RelabelledQuestion:
-    """A question about what a public function makes of the record.
-
-    Attributes
-    ----------
-    question : object
-        What the device is asked about the new label.
-    """
+    """A question about what a public function makes of the record."""
 
     question: Any
     relabelling: Relabelling
@@ -61,69 +55,53 @@ class RelabelledDevice(Device[RelabelledQuestion]):
 
     @property
     def draws_for_all(self) -> bool:  # type: ignore[override]
-        """As the other device."""
         return self.device.draws_for_all
 
     def mechanism(self, question: RelabelledQuestion) -> Mechanism:
-        """That of the other device."""
         return self.device.mechanism(question.question)
 
     def inputs(self, records: Records, question: RelabelledQuestion) -> np.ndarray:
-        """What the relabelled records put into it."""
         return self.device.inputs(_relabelled(records, question), question.question)
 
     def draws(self, streams: Streams, n: int, question: RelabelledQuestion) -> Any:
-        """Those of the other device."""
         return self.device.draws(streams, n, question.question)
 
     def report(self, records: Records, question: RelabelledQuestion, draws: Any) -> np.ndarray:
-        """Reports of the relabelled records."""
         return self.device.report(_relabelled(records, question), question.question, draws)
 
     def law(self, question: RelabelledQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """The law of these reports."""
         return self.device.law(question.question, _relabelled(records, question))
 
     def to_law(self, reports: np.ndarray, question: RelabelledQuestion, records: Records) -> np.ndarray:
-        """As the other device."""
         return self.device.to_law(reports, question.question, _relabelled(records, question))
 
     def columns(self, question: RelabelledQuestion) -> int:
-        """As the other device."""
         return self.device.columns(question.question)
 
     def fields(self, question: RelabelledQuestion) -> tuple[Field, ...]:
-        """As the other device."""
         return self.device.fields(question.question)
 
     def budget(self, question: RelabelledQuestion) -> float:
-        """As the other device: every label may become any other."""
         return self.device.budget(question.question)
 
     def delta(self, question: RelabelledQuestion) -> float:
-        """As the other device."""
         return self.device.delta(question.question)
 
     def budgets(self, records: Records, question: RelabelledQuestion) -> float | np.ndarray:
-        """As the other device; labels are not public, so that the new ones change nothing."""
         return self.device.budgets(_relabelled(records, question), question.question)
 
     def check(self, question: RelabelledQuestion) -> None:
-        """As the other device."""
         self.device.check(question.question)
 
     def addends(self, reports: np.ndarray, question: RelabelledQuestion) -> np.ndarray:
-        """As the other device."""
         return self.device.addends(reports, question.question)
 
     def estimate(self, sums: np.ndarray, question: RelabelledQuestion, n: Any) -> np.ndarray:
-        """As the other device."""
         return self.device.estimate(sums, question.question, n)
 
     def draw_sums(
         self, records: Records, question: RelabelledQuestion, streams: Streams, by: np.ndarray | None = None
     ) -> np.ndarray:
-        """By the other device's law of the sums."""
         return self.device.draw_sums(_relabelled(records, question), question.question, streams, by)
 
 
@@ -136,22 +114,7 @@ def _relabelled(records: Records, question: RelabelledQuestion) -> Records:
 
 
 class RelabelledUsers(Users):
-    """Users whose label is what a public function makes of their record.
-
-    Parameters
-    ----------
-    users : Users
-        They keep records and accounts.
-    y_range : (float, float)
-        Public range of the new labels.
-    public : PublicSample, optional
-        Public rows with labels of the new kind.
-
-    Attributes
-    ----------
-    range : (float, float)
-        Public range of the new labels, which is always known.
-    """
+    """Users whose label is what a public function makes of their record."""
 
     def __init__(
         self,

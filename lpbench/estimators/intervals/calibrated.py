@@ -75,13 +75,6 @@ class Calibrated(LocalEstimator):
         raise NotImplementedError
 
     def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
-        """Return what :meth:`within` does at the least threshold that covers enough.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, d)
-        coverage : float, optional
-            None: the one calibrated for.
-        """
+        """Return what :meth:`within` does at the least threshold that covers enough."""
         level = self.coverage if coverage is None else check_number("coverage", coverage, above=0, below=1)
         return self.within(X, self.curve_.threshold(level))

@@ -38,19 +38,10 @@ SCORES: Mapping[str, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class ThresholdQuestion:
-    """What a user is asked about a model, which is public by then.
-
-    Attributes
-    ----------
-    model : fitted estimator
-    score : str
-        A key of :data:`SCORES`.
-    threshold : float
-    mechanism : RandomizedResponse
-    """
+    """What a user is asked about a model, which is public by then."""
 
     model: Any
-    score: str
+    score: str  # a key of SCORES
     threshold: float
     mechanism: RandomizedResponse
 
@@ -61,7 +52,6 @@ class ThresholdDevice(Device[ThresholdQuestion]):
     purpose = "calibration report"
 
     def mechanism(self, question: ThresholdQuestion) -> RandomizedResponse:
-        """Randomised response on the bit."""
         return question.mechanism
 
     def inputs(self, records: Records, question: ThresholdQuestion) -> np.ndarray:
@@ -77,21 +67,11 @@ class CoverageCurve:
 
     A law has a mass at zero and a Weibull tail, F(t) = 1 - (1 - a) exp(-c (t / q)^k), with its wanted quantile q as a
     parameter. Before anybody has answered, the density of q grows as its square root up to the reach: where answers
-    tell little the threshold is large rather than too small. Later rounds ask near q, where the law has to fit.
-
-    Parameters
-    ----------
-    reach : float
-        No score is larger.
-    mechanism : RandomizedResponse
-    coverage : float
-        The wanted one.
-
-    Attributes
-    ----------
-    told : float
-        Users asked so far, as the number of users without noise that would tell as much.
+    tell little the threshold is large rather than too small. Later rounds ask near q, where the law has to fit. No
+    score is larger than ``reach``.
     """
+
+    told: float  # users asked so far, as the number of users without noise that would tell as much
 
     def __init__(self, reach: float, mechanism: RandomizedResponse, coverage: float) -> None:
         self.reach, self._mechanism, self._coverage, self.told = reach, mechanism, coverage, 0.0

@@ -18,19 +18,11 @@ Point = dict[str, Any]
 
 @dataclass(frozen=True)
 class Candidates:
-    """A method and the settings that private selection compares.
-
-    Attributes
-    ----------
-    build : callable () -> LocalEstimator
-    points : sequence of dict
-        Settings; the others are compared with the first.
-    shared : frozenset of str
-        Parameters that act on reports which users have sent: settings that differ in them alone share their users.
-    """
+    """A method and the settings that private selection compares."""
 
     build: Callable[[], LocalEstimator]
-    points: Sequence[Point]
+    points: Sequence[Point]  # the others are compared with the first
+    # Parameters that act on reports which users have sent: settings that differ in them alone share their users.
     shared: frozenset[str] = frozenset()
 
     def groups(self) -> list[list[int]]:
@@ -87,16 +79,7 @@ CANDIDATES: Mapping[str, Candidates] = {
 
 
 def candidates_of(estimator: str | LocalEstimator, points: Sequence[Point] | None, shared: Sequence[str]) -> Candidates:
-    """Return the candidates of a name, or of an estimator with given settings.
-
-    Parameters
-    ----------
-    estimator : str or LocalEstimator
-    points : sequence of dict or None
-        None: those of :data:`CANDIDATES`, or the estimator as it is.
-    shared : sequence of str
-        See :class:`Candidates`; of a name, those of :data:`CANDIDATES` besides.
-    """
+    """Return the candidates of a name, or of an estimator with given settings."""
     if isinstance(estimator, str):
         if estimator not in CANDIDATES:
             raise unknown_name("estimator of private selection", estimator, CANDIDATES)

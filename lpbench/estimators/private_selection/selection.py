@@ -33,37 +33,20 @@ LOSSES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """Who does what, drawn in public.
+    """Who does what, drawn in public."""
 
-    Attributes
-    ----------
-    training : list of int ndarrays
-        Users of each group of candidates.
-    validating : int ndarray
-        In random order.
-    """
-
-    training: list[np.ndarray]
-    validating: np.ndarray
+    training: list[np.ndarray]  # users of each group of candidates
+    validating: np.ndarray  # in random order
 
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion:
-    """What a user is asked about two models, which are public by then.
-
-    Attributes
-    ----------
-    model, first : fitted estimators
-    loss : str
-        A key of :data:`LOSSES`.
-    number : NumberQuestion
-        The difference of the two losses lies in its range.
-    """
+    """What a user is asked about two models, which are public by then."""
 
     model: Any
     first: Any
-    loss: str
-    number: NumberQuestion
+    loss: str  # a key of LOSSES
+    number: NumberQuestion  # the difference of the two losses lies in its range
 
 
 class DifferenceDevice(Device[DifferenceQuestion]):
@@ -72,7 +55,6 @@ class DifferenceDevice(Device[DifferenceQuestion]):
     purpose = "validation report"
 
     def mechanism(self, question: DifferenceQuestion) -> Any:
-        """The mechanism of the number."""
         return question.number.mechanism
 
     def inputs(self, records: Records, question: DifferenceQuestion) -> np.ndarray:
@@ -110,11 +92,6 @@ def fit_candidates(
     """Return the fitted candidates in the order of their settings.
 
     Candidates of one group learn from the same users and the same reports: another question on them is refused.
-
-    Parameters
-    ----------
-    known : mapping of str to value
-        Budget and public knowledge, for the candidates that have a parameter of the name.
     """
 
     def learned(point: Mapping[str, Any], some: Users, group: int) -> Any:
@@ -161,15 +138,9 @@ def compare_by_differences(
     validating: np.ndarray,
     epsilon: float,
     loss: str,
-    reach: Callable[[Any, Any], float],
+    reach: Callable[[Any, Any], float],  # (model, first) -> range to which devices clip the difference
 ) -> np.ndarray:
-    """Estimate the same from users who know their own record alone: each reports one difference of losses.
-
-    Parameters
-    ----------
-    reach : callable (model, first) -> float
-        Range to which devices clip the difference; a function of the models, which are public by then.
-    """
+    """Estimate the same from users who know their own record alone: each reports one difference of losses."""
     found = np.zeros(len(fitted))
     for k in range(1, len(fitted)):
         some = validating[k - 1 :: len(fitted) - 1]
@@ -212,39 +183,17 @@ class PrivateSelection(LocalEstimator):
 
     No user is asked twice: training users are divided among the settings that need reports of their own, and a
     validating user sends one report at the whole budget. A method that reads the public sample alone trains no private
-    user, and all of them validate.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one user; inf: no noise.
-    estimator : str or LocalEstimator
-        A name of :data:`lpbench.estimators.private_selection.candidates.CANDIDATES`, or an estimator, which is cloned.
-    candidates : sequence of dict or None
-        Settings to choose from, the stated one first. None: those listed for the name.
-    shared : sequence of str
-        Parameters of the estimator that act on reports which users have sent; candidates that differ in them alone are
-        trained on the same users.
-    validation_share : float
-        Share of the users who validate, in [0, 1).
-
-    Attributes
-    ----------
-    estimator_ : LocalEstimator
-        The chosen one, fitted (of classes: to class numbers).
-    point_ : dict
-        Its setting.
-    differences_ : ndarray of shape (n_candidates,)
-        Estimated risk of each candidate minus that of the first; the smallest is chosen, of equal ones the first.
+    user, and all of them validate. Fitted are ``estimator_``, the chosen candidate (of classes: to class numbers), its
+    setting ``point_``, and ``differences_``, the estimated risk of each candidate minus that of the first.
     """
 
     uses_public = True
 
     epsilon: float = 1.0
-    estimator: Any = ""
-    candidates: Any = None
-    shared: Any = ()
-    validation_share: float = 0.2
+    estimator: Any = ""  # a key of CANDIDATES, or an estimator, which is cloned
+    candidates: Any = None  # settings to choose from, the stated one first; None: those listed for the name
+    shared: Any = ()  # parameters that act on reports which users have sent: candidates that differ in them share users
+    validation_share: float = 0.2  # of the users, in [0, 1)
 
     def learn(self, users: Users) -> Self:
         """Train the candidates, validate them and keep the best."""

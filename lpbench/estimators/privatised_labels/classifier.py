@@ -27,21 +27,11 @@ PRIOR_SHARE, STAGE_SHARE = 0.1, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Fitted learners and how their outputs become class probabilities.
+    """Fitted learners and how their outputs become class probabilities."""
 
-    Attributes
-    ----------
-    learners : list of estimators
-        One classifier; or one regressor a class.
-    reported : int ndarray
-        Classes in the order of the classifier's columns.
-    correction : ndarray of shape (n_classes, n_classes) or None
-        Inverse of the expected soft labels.
-    """
-
-    learners: list[Any]
-    reported: np.ndarray
-    correction: np.ndarray | None
+    learners: list[Any]  # one classifier; or one regressor a class
+    reported: np.ndarray  # classes in the order of the classifier's columns
+    correction: np.ndarray | None  # inverse of the expected soft labels, (n_classes, n_classes)
 
     def probabilities(self, X: np.ndarray, n_classes: int) -> np.ndarray:
         """Class probabilities of shape (m, n_classes)."""

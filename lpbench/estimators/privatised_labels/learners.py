@@ -54,17 +54,7 @@ CLASSIFIERS: Mapping[str, Callable[[], BaseEstimator]] = {
 def build_learner(
     learner: str | BaseEstimator, known: Mapping[str, Callable[[], BaseEstimator]], streams: Streams, n: int
 ) -> BaseEstimator:
-    """Return an unfitted learner with random states from the streams.
-
-    Parameters
-    ----------
-    learner : str or estimator
-        A name in ``known``, or an estimator, which is cloned.
-    known : mapping
-        :data:`REGRESSORS` or :data:`CLASSIFIERS`.
-    n : int
-        Number of users; a learner takes at most as many landmarks.
-    """
+    """Return an unfitted learner, by its known name or a clone, with random states from the streams, for n users."""
     if isinstance(learner, str):
         model = known[check_choice("learner", learner, known)]()
     else:
@@ -82,22 +72,7 @@ def build_learner(
 def fit_learner(
     model: BaseEstimator, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, needed: bool = False
 ) -> BaseEstimator:
-    """Fit a learner, with sample weights if it takes them and they differ.
-
-    Parameters
-    ----------
-    model : estimator
-        For a pipeline the weights go to its last step.
-    X, y : ndarrays of shapes (n, d), (n,)
-    weights : ndarray of shape (n,) or None
-    needed : bool
-        Whether a learner without weights is refused.
-
-    Raises
-    ------
-    ConfigurationError
-        Weights are needed, and the learner takes none.
-    """
+    """Fit a learner, with sample weights if it takes them (``needed``: it must) and they differ."""
     if weights is None or np.ptp(weights) == 0:
         return model.fit(X, y)
     name, last = "sample_weight", model
@@ -112,13 +87,7 @@ def fit_learner(
 
 
 def shown_features(shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns that at least one user shows, and what is shown of them, with means in the place of the rest.
-
-    Parameters
-    ----------
-    shown : ndarray of shape (n, d)
-        NaN where protected; the means are those of the users who show the feature.
-    """
+    """Return the columns that some users show, and what is shown of them, with its means in the place of the rest."""
     hidden = np.isnan(shown)
     columns = np.flatnonzero(~hidden.all(axis=0))
     shown, hidden = shown[:, columns], hidden[:, columns]

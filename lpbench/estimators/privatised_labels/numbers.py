@@ -34,21 +34,11 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class NumberQuestion:
-    """What the curator asks of a number.
+    """What the curator asks of a number."""
 
-    Attributes
-    ----------
-    y_range : (float, float)
-        Public range, to which the device clips and which it maps to [-1, 1].
-    mechanism : Mechanism
-        Randomizer of numbers in [-1, 1].
-    purpose : str
-        Stream of the users' randomness.
-    """
-
-    y_range: tuple[float, float]
-    mechanism: Mechanism
-    purpose: str = "label report"
+    y_range: tuple[float, float]  # public, to which the device clips and which it maps to [-1, 1]
+    mechanism: Mechanism  # of numbers in [-1, 1]
+    purpose: str = "label report"  # stream of the users' randomness
 
     @property
     def half(self) -> float:
@@ -70,11 +60,9 @@ class NumberDevice(Device[NumberQuestion]):
     """Clip the label to the public range, map it to [-1, 1] and randomise it."""
 
     def draws(self, streams: Streams, n: int, question: NumberQuestion) -> np.random.Generator:
-        """The generator of the users' randomness."""
         return streams.generator(question.purpose)
 
     def mechanism(self, question: NumberQuestion) -> Mechanism:
-        """The mechanism of the question."""
         return question.mechanism
 
     def inputs(self, records: Records, question: NumberQuestion) -> np.ndarray:
@@ -136,10 +124,6 @@ def estimated_prior(reports: np.ndarray, question: NumberQuestion) -> np.ndarray
 
     A bell about the unbiased mean, and the unbiased shares of the levels as far as their distance from those of the
     bell exceeds what their known noise explains (James and Stein); mean and shares alike.
-
-    Returns
-    -------
-    ndarray of shape (GRID,)
     """
     if reports.size == 0:
         return bell()

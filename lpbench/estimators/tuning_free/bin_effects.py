@@ -23,18 +23,10 @@ _WEIGHTS = np.linspace(0.0, 1.0, 101)
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Estimated effects of a feature's bins.
+    """Estimated effects of a feature's bins."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (K,)
-        Effects, whose mean over the users is zero; zero for bins with few users.
-    probability : float
-        Posterior probability that the feature has an effect, times the weight of the effects (:func:`_weight`).
-    """
-
-    values: np.ndarray
-    probability: float
+    values: np.ndarray  # (K,), mean zero over the users; zero for bins with few users
+    probability: float  # that the feature has an effect, times the weight of the effects
 
 
 def bin_of(values: np.ndarray, bins: int) -> np.ndarray:
@@ -47,18 +39,9 @@ def estimate_effects(
 ) -> Effects:
     """Estimate the mean residual of each bin, relative to all users, from randomised reports.
 
-    The posterior mean of :func:`_posterior`, times the weight that reports give it which it has not seen.
-
-    Parameters
-    ----------
-    products : ndarray of shape (n, K)
-        Unbiased for residual times one-hot bin.
-    indicators : ndarray of shape (n, K)
-        Unbiased for the one-hot bin.
-    residual_variance : float
-        Scale of the prior.
-    floor : float
-        Known variance of the product in a bin where nobody is, the least that there can be.
+    The posterior mean of :func:`_posterior`, times the weight that reports give it which it has not seen. ``products``
+    (n, K) are unbiased for residual times one-hot bin, ``indicators`` (n, K) for the bin; ``floor`` is the known
+    variance of a product in a bin where nobody is.
     """
     values, probability = _posterior(products, indicators, residual_variance, floor)
     weight = _weight(products, indicators, residual_variance, floor) if probability > 0.0 else 0.0

@@ -22,46 +22,23 @@ from lpbench.privacy import PublicSample, SubsetSelection, Users, check_epsilon
 
 @dataclass(frozen=True)
 class Design:
-    """How a score is calibrated; the fields are what ablations change.
+    """How a score is calibrated; the fields are what ablations change."""
 
-    Attributes
-    ----------
-    leaf_sizes : tuple of int
-        Of the forests of the score.
-    in_cells, leaves : bool
-        False: labels alone are reported; bins of the score are not cut further by a tree.
-    spread : float
-        Weight of the features' spread in that tree.
-    subsets : bool
-        False: generalised randomised response whatever the number of categories.
-    trust : float
-        Prior probability that the private class probabilities are those of the public score.
-    """
-
-    leaf_sizes: tuple[int, ...] = LEAF_SIZES
-    in_cells: bool = True
-    leaves: bool = True
-    spread: float = SPREAD
-    subsets: bool = True
-    trust: float = 0.9
+    leaf_sizes: tuple[int, ...] = LEAF_SIZES  # of the forests of the score
+    in_cells: bool = True  # False: labels alone are reported
+    leaves: bool = True  # False: bins of the score are not cut further by a tree
+    spread: float = SPREAD  # weight of the features' spread in that tree
+    subsets: bool = True  # False: generalised randomised response whatever the number of categories
+    trust: float = 0.9  # prior probability that the private class probabilities are those of the public score
 
 
 @dataclass(eq=False)
 class Calibration:
-    """Posterior of the drift from a public score, learned from (cell, class) of every user.
-
-    Attributes
-    ----------
-    score : PublicScore
-    cells : ScoreCells or None
-        None: a single cell.
-    drifts : list of DriftPosterior
-        Of the second of two classes, else of each.
-    """
+    """Posterior of the drift from a public score, learned from (cell, class) of every user."""
 
     score: PublicScore
-    cells: ScoreCells | None
-    drifts: list[DriftPosterior] = field(default_factory=list)
+    cells: ScoreCells | None  # None: a single cell
+    drifts: list[DriftPosterior] = field(default_factory=list)  # of the second of two classes, else of each
 
     @classmethod
     def of(

@@ -39,22 +39,8 @@ def bounded_logit(probability: np.ndarray) -> np.ndarray:
 def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, public: np.ndarray) -> np.ndarray:
     """Estimate which share of the private users lies in each cell.
 
-    The unbiased estimate is shrunk towards the public shares by the empirical-Bayes factor of its known variance.
-
-    Parameters
-    ----------
-    totals : ndarray of shape (n_cells,)
-        How often reports name each cell.
-    n_classes : int
-    mechanism : SubsetSelection
-        Of the report on n_cells * n_classes categories.
-    public : ndarray of shape (n_cells,)
-        Shares of the public sample.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        Positive; they sum to one.
+    The unbiased estimate from how often reports name each cell (``totals``) is shrunk towards the public shares by the
+    empirical-Bayes factor of its known variance. All are of shape (n_cells,).
     """
     n, cells = totals.sum() / mechanism.size, totals.size
     keep, other = mechanism.probabilities
@@ -69,25 +55,13 @@ def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, 
 
 @dataclass(frozen=True)
 class DriftPosterior:
-    """Posterior of the drift of one class.
+    """Posterior of the drift of one class."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (k,)
-        Of the combinations of (tau, a, b) that matter; they sum to one.
-    level, sharpness : ndarrays of shape (k,)
-        a and b.
-    particular : ndarray of shape (k, n_cells)
-        Posterior mean of delta_c.
-    no_drift : float
-        Posterior probability that there is none.
-    """
-
-    weights: np.ndarray
-    level: np.ndarray
-    sharpness: np.ndarray
-    particular: np.ndarray
-    no_drift: float
+    weights: np.ndarray  # (k,), of the combinations of (tau, a, b) that matter; they sum to one
+    level: np.ndarray  # (k,), a
+    sharpness: np.ndarray  # (k,), b
+    particular: np.ndarray  # (k, n_cells), posterior mean of delta_c
+    no_drift: float  # posterior probability that there is none
 
     def predict(self, logits: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Posterior mean probability of rows with public logits and cells of shape (m,)."""
@@ -98,30 +72,15 @@ class DriftPosterior:
 
 
 def fit_drift(
-    inside: np.ndarray,
-    outside: np.ndarray,
-    shares: np.ndarray,
-    channel: tuple[float, float],
+    inside: np.ndarray,  # (n_cells,), reports that name the cell with this class
+    outside: np.ndarray,  # and with any other
+    shares: np.ndarray,  # of the private users in the cells
+    channel: tuple[float, float],  # probabilities p and q of the report
     n_classes: int,
-    means: np.ndarray,
-    trust: float,
+    means: np.ndarray,  # of drifted_means
+    trust: float,  # prior probability of no drift
 ) -> DriftPosterior:
-    """Compute the posterior for one class.
-
-    Parameters
-    ----------
-    inside, outside : ndarrays of shape (n_cells,)
-        Reports that name the cell with this class, and with any other.
-    shares : ndarray of shape (n_cells,)
-        Shares of the private users in the cells.
-    channel : (float, float)
-        Probabilities p and q of the report.
-    n_classes : int
-    means : ndarray of shape (n_levels, n_sharpness, n_cells)
-        See :func:`drifted_means`.
-    trust : float in [0, 1)
-        Prior probability of no drift.
-    """
+    """Compute the posterior for one class."""
     keep, other = channel
     probability, mass = expit(_LOGITS), (keep - other) * shares[:, None]
     likelihood = inside[:, None] * np.log(other + mass * probability)
@@ -162,18 +121,9 @@ def _prior(trust: float) -> np.ndarray:
 
 
 def drifted_means(logits: np.ndarray, cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Mean of expit(a + b l) over the public rows of each cell, for all a and b of the grid.
+    """Mean of expit(a + b l) over the public rows of each cell, for all a and b: (n_levels, n_sharpness, n_cells).
 
-    Parameters
-    ----------
-    logits : ndarray of shape (q,)
-    cells : int ndarray of shape (q,)
-    n_cells : int
-
-    Returns
-    -------
-    ndarray of shape (n_levels, n_sharpness, n_cells)
-        A cell without public rows gets the value at the mean logit of all rows.
+    A cell without public rows gets the value at the mean logit of all rows.
     """
     order = np.argsort(cells, kind="stable")
     counts = np.bincount(cells, minlength=n_cells)

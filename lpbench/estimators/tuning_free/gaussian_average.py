@@ -27,18 +27,10 @@ _NEGLIGIBLE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Spreads:
-    """Prior of the label's variance.
+    """Prior of the label's variance."""
 
-    Attributes
-    ----------
-    ratios : ndarray of shape (k,)
-        Range over standard deviation of the label.
-    weights : ndarray of shape (k,)
-        Prior weights; they sum to one.
-    """
-
-    ratios: np.ndarray
-    weights: np.ndarray
+    ratios: np.ndarray  # range over standard deviation of the label
+    weights: np.ndarray  # prior weights of the ratios; they sum to one
 
 
 #: For Gaussian labels the ratio is 4 to 7 for 50 to 4000 rows.
@@ -53,25 +45,11 @@ def typical_variance(width: float, spreads: Spreads = USUAL) -> float:
 
 
 class Moments:
-    """Weighted sums of reports and features, all that the fit reads: reports are added group by group.
-
-    Parameters
-    ----------
-    y_range : (float, float)
-        Public range of the label.
-    spreads : Spreads
-        Prior of the label's variance.
-
-    Attributes
-    ----------
-    n : int
-        Reports added.
-    typical : float
-        Label variance at which weights are fixed, so that one eigenbasis serves all V and h.
-    """
+    """Weighted sums of reports and features, all that the fit reads: reports are added group by group."""
 
     def __init__(self, y_range: tuple[float, float], spreads: Spreads = USUAL) -> None:
         self.y_range, self.spreads, self.n = y_range, spreads, 0
+        # Label variance at which weights are fixed, so that one eigenbasis serves all V and h.
         self.typical = 0.7 * typical_variance(y_range[1] - y_range[0], spreads)
         self.middle = (y_range[0] + y_range[1]) / 2.0
         self.weight = self.first = self.second = 0.0
@@ -107,19 +85,13 @@ class _Models:
 
 
 class GaussianAverage:
-    """Fit the average to the moments of the reports.
+    """Fit the average to the moments of the reports."""
 
-    Attributes
-    ----------
-    mean : float
-        Posterior mean of mu: the mean of the reports, shrunk to the middle of the range by its known noise.
-    weights : ndarray of shape (n_models,)
-        Posterior weights; the first models are the constant ones.
-    label_variance, residual_variance : float
-        Posterior means of V and of V (1 - h).
-    report_variance : float
-        Noise variance of an average report (harmonic, in the weights of the fit).
-    """
+    mean: float  # posterior mean of mu: the mean of the reports, shrunk to the middle of the range by its known noise
+    weights: np.ndarray  # posterior weights of the models, of which the first are constant
+    label_variance: float  # posterior means of V and of V (1 - h)
+    residual_variance: float
+    report_variance: float  # noise variance of an average report (harmonic, in the weights of the fit)
 
     def __init__(self, moments: Moments) -> None:
         self._moments, spreads = moments, moments.spreads
@@ -201,13 +173,7 @@ class GaussianAverage:
     def leave_one_out(
         self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predict reports of the fit from the others, in closed form; the models' weights are kept.
-
-        Returns
-        -------
-        constant, average : ndarrays of shape (m,)
-            By the mean of the other reports, and by the average of all models.
-        """
+        """Predict each report from the others, in closed form: by their mean, and by all models (weights are kept)."""
         omega, deviation = self._unit * self._moments.weights(noise), reports - self.mean
         share = omega / self._total
         constant = -share * deviation / (1.0 - share)

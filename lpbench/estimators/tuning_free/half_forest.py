@@ -18,24 +18,9 @@ MOST_ROWS = 4096
 
 
 class HalfForest:
-    """Grow the forest.
+    """Grow the forest on rows X (n, k) with weights in every mean and cut; ``leaf``: fewest rows in a leaf."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, k)
-    y : ndarray of shape (n,)
-    weight : ndarray of shape (n,)
-        Weights of the rows in every mean and every cut.
-    leaf : int
-        Fewest rows in a leaf.
-    rng : Generator
-
-    Attributes
-    ----------
-    trees : list of scikit-learn's trees
-    left_out : ndarray of shape (n,)
-        Mean prediction of each row by the trees that did not see it.
-    """
+    left_out: np.ndarray  # (n,), mean prediction of each row by the trees that did not see it
 
     def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, rng: np.random.Generator) -> None:
         X = X.astype(np.float32)

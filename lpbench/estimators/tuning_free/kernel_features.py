@@ -11,26 +11,15 @@ N_LANDMARKS, _N_PAIRS, _N_ROWS = 128, 300, 4096
 
 
 class ShownFeatures:
-    """Standardisation and imputation of the columns that enough users show.
+    """Standardisation and imputation of the columns that at least ``least`` of the users show, and two of them.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        NaN where a user protects the feature. Everything else is public.
-    least : float
-        Smallest share of the users who must show a column.
-
-    Attributes
-    ----------
-    columns : int ndarray
-        Columns that are used: shown by at least ``least`` of the users and by two of them, and not constant.
-    hidden : int ndarray
-        Columns that too few users show.
+    X (n, d) is NaN where a user protects the feature. Everything else is public. Constant columns are not used.
     """
 
     def __init__(self, X: np.ndarray, least: float = 0.1) -> None:
         shown = ~np.isnan(X)
         enough = shown.sum(axis=0) >= np.maximum(2, least * len(X))
+        #: Columns that too few users show.
         self.hidden = np.flatnonzero(~enough)
         columns = np.flatnonzero(enough)
         mean, deviation = np.nanmean(X[:, columns], axis=0), np.nanstd(X[:, columns], axis=0)
@@ -54,15 +43,8 @@ class KernelFeatures:
     Each has mean zero and mean squared norm one over training rows (at most 4096 of them), so that the variance of a
     Gaussian process is on the scale of the label. The Gaussian kernel is exp(-r^2 / m) and the Laplacian one
     exp(-r / sqrt(m)), where m is the median squared distance. The two are approximated from landmarks drawn among the
-    training rows (Nystroem; Williams & Seeger 2001), and so is the linear one where the columns are more numerous than
-    the landmarks.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, k)
-        Standardised training rows.
-    rng : Generator
-        Chooses the landmarks.
+    standardised training rows Z (n, k) (Nystroem; Williams & Seeger 2001), and so is the linear one where the columns
+    are more numerous than the landmarks.
     """
 
     def __init__(self, Z: np.ndarray, rng: np.random.Generator) -> None:

@@ -44,23 +44,13 @@ _DENSITY /= _DENSITY.sum()
 
 @dataclass(frozen=True)
 class LevelReport(Mechanism):
-    """The randomizer of a residual, clipped to [-1, 1], and a bin, and the curator's unbiased readings.
-
-    Parameters
-    ----------
-    budget : float
-        Epsilon of the report.
-    levels : int
-        B >= 2 levels on [-1, 1].
-    bins : int
-        K >= 1 bins of the protected feature.
-    """
+    """The randomizer of a residual, clipped to [-1, 1], and a bin, and the curator's unbiased readings."""
 
     discrete = True
 
     budget: float
-    levels: int
-    bins: int = 1
+    levels: int  # B >= 2, on [-1, 1]
+    bins: int = 1  # K >= 1, of the protected feature
 
     def __post_init__(self) -> None:
         check_epsilon(self.budget)
@@ -101,19 +91,9 @@ class LevelReport(Mechanism):
         return self.randomize_by(values, rng.random((3, len(values))))
 
     def randomize_by(self, values: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Client: reports of n users from given uniforms.
+        """Client: categories ``bin * levels + level`` of n users from three uniforms each, (3, n).
 
-        Parameters
-        ----------
-        values : ndarray of shape (n, 2)
-            Residual in units of the half-width, clipped to [-1, 1], and bin of the protected feature, 0, ..., K - 1.
-        draws : ndarray of shape (3, n)
-            Uniforms on [0, 1): rounding, keeping the truth, choosing another category.
-
-        Returns
-        -------
-        int ndarray of shape (n,)
-            Category ``bin * levels + level``.
+        ``values`` (n, 2) are the residual in units of the half-width and the bin of the protected feature.
         """
         residuals, bins = values.T
         position = (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
@@ -153,29 +133,14 @@ class LevelReport(Mechanism):
         return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
 
     def noise_variance(self, width: float) -> float:
-        """Variance that rounding and randomisation add to the estimate of a clipped residual.
+        """Variance that rounding and randomisation add to the estimate of a Gaussian residual.
 
-        Parameters
-        ----------
-        width : float
-            Half-width in standard deviations of the residual, which is taken for Gaussian.
+        It is clipped at ``width`` standard deviations.
         """
         return float(self.noise_at(np.clip(_Z / width, -1.0, 1.0), _DENSITY))
 
     def noise_at(self, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The same for clipped residuals of any law.
-
-        Parameters
-        ----------
-        unit : ndarray of shape (..., m)
-            Values in [-1, 1].
-        weights : ndarray of shape (m,)
-            Their probabilities.
-
-        Returns
-        -------
-        ndarray of shape (...)
-        """
+        """The same for residuals of any law: values (..., m) in [-1, 1] with the probabilities ``weights`` (m,)."""
         slope, offset = self._weights
         position = (unit + 1.0) / 2.0 * (self.levels - 1)
         part = position - np.floor(position)

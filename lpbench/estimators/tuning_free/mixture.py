@@ -24,15 +24,6 @@ def mixture_weights(predictions: np.ndarray, reports: np.ndarray, weight: np.nda
 
     The reports' expected squared error is that of the labels plus the known noise, so that predictions of *reports*
     that a part has not seen compare the parts on the labels without bias.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (m, parts)
-        Of the reports, each by a part that has not seen it.
-    reports, weight : ndarrays of shape (m,)
-        Weights have mean one.
-    spread : float
-        Variance of a report of weight one about the label's mean.
     """
     residuals = reports[:, None] - predictions
     gram = (residuals * weight[:, None]).T @ residuals

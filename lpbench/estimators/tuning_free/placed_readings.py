@@ -22,36 +22,19 @@ _LEAST_SLOPE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """What is expected of users' clipped labels, in units of the half-width and from the middle of the interval.
+    """What is expected of users' clipped labels, in units of the half-width and from the middle of the interval."""
 
-    Attributes
-    ----------
-    expected : ndarray of shape (m,)
-        Predicted label.
-    clipped : ndarray of shape (m,)
-        Mean of the clipped label.
-    slope : ndarray of shape (m,)
-        Derivative of ``clipped`` by ``expected``.
-    noise : ndarray of shape (m,)
-        Variance that rounding and randomisation add.
-    """
-
-    expected: np.ndarray
-    clipped: np.ndarray
-    slope: np.ndarray
-    noise: np.ndarray
+    expected: np.ndarray  # (m,), predicted label
+    clipped: np.ndarray  # mean of the clipped label
+    slope: np.ndarray  # derivative of ``clipped`` by ``expected``
+    noise: np.ndarray  # variance that rounding and randomisation add
 
     @classmethod
     def of(cls, report: LevelReport, expected: np.ndarray, deviation: np.ndarray, ends: np.ndarray) -> Placed:
-        """Reckon with labels that are normal about the predicted ones.
+        """Reckon with labels that are normal about the predicted ones, in units of the half-width.
 
-        Parameters
-        ----------
-        report : LevelReport
-        expected, deviation : ndarrays of shape (m,)
-            Predicted label and its predictive standard deviation, in units of the half-width.
-        ends : boolean ndarray of shape (2, m)
-            Whether the lower and the upper end of the interval are those of the range, beyond which no label lies.
+        ``ends`` (2, m): whether the lower and the upper end of the interval are those of the range, beyond which no
+        label lies.
         """
         below = np.where(ends[0], -np.inf, (-1.0 - expected) / deviation)
         above = np.where(ends[1], np.inf, (1.0 - expected) / deviation)

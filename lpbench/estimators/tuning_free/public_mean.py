@@ -25,20 +25,9 @@ class PublicMean:
 
     The weights minimise the squared error of predictions by trees that have not seen the row, so that nothing has to be
     tuned, and forests that are no better than the mean get no weight.
-
-    Parameters
-    ----------
-    X : ndarray of shape (q, d) in [0, 1]
-    y : ndarray of shape (q,)
-    streams : Streams
-
-    Attributes
-    ----------
-    mean : float
-    weights : ndarray of shape (n_forests,)
-    left_out : ndarray of shape (q,)
-        Predictions of the public rows by trees that have not seen them.
     """
+
+    left_out: np.ndarray  # (q,), predictions of the public rows by trees that have not seen them
 
     def __init__(self, X: np.ndarray, y: np.ndarray, streams: Streams) -> None:
         self.mean, even = float(y.mean()), np.ones(y.size)

@@ -29,25 +29,12 @@ class PublicScore:
 
     For each leaf size there is a random forest and one of extremely randomised trees. The weights maximise the
     likelihood of the public labels under the probabilities of the trees that have not seen them, so that nothing has
-    to be tuned, and where forests are no better than the class shares, the shares are predicted.
-
-    Parameters
-    ----------
-    X : ndarray of shape (q, d)
-        q = 0: no public sample; all classes are equally probable.
-    codes : int ndarray of shape (q,)
-        Classes 0, ..., n_classes - 1; some may be missing.
-    n_classes : int
-    seed : int
-    leaf_sizes : sequence of int
-
-    Attributes
-    ----------
-    weights : ndarray of shape (1 + n_forests,)
-        Of the class shares and of the forests; they sum to one.
-    out_of_bag : ndarray of shape (q, n_classes)
-        Probabilities of each public row from the trees that have not seen it.
+    to be tuned, and where forests are no better than the class shares, the shares are predicted. Without public rows
+    all classes are equally probable.
     """
+
+    weights: np.ndarray  # (1 + n_forests,), of the class shares and of the forests; they sum to one
+    out_of_bag: np.ndarray  # (q, n_classes), probabilities of each public row from the trees that have not seen it
 
     def __init__(
         self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes: Sequence[int] = LEAF_SIZES
@@ -102,22 +89,9 @@ def _bags(n_rows: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
 class _Forest:
     """The trees of scikit-learn's forest of the same seed, without its checks of every tree, which take longer than
     the growth of a small one, and without its copies of the rows that are not in the bag.
-
-    Parameters
-    ----------
-    kind : type
-        scikit-learn's class of the trees.
-    leaf_size : int
-    X : float32 ndarray of shape (q, d)
-    codes : int ndarray of shape (q,)
-        Classes 0, ..., K - 1, all of which occur.
-    bags : list of (seed, rows, multiplicities)
-
-    Attributes
-    ----------
-    out_of_bag : ndarray of shape (q, K)
-        Mean over the trees that have not seen the row; zero where every tree has.
     """
+
+    out_of_bag: np.ndarray  # (q, K), mean over the trees that have not seen the row; zero where every tree has
 
     def __init__(self, kind: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Any) -> None:
         self._n_classes, self.trees = int(codes.max()) + 1, []
@@ -148,18 +122,7 @@ class _Forest:
 
 
 def mixture_weights(probabilities: np.ndarray) -> np.ndarray:
-    """Weights of a mixture that maximise the likelihood, by expectation and maximisation from equal ones.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_learners, q)
-        Of the observed class of each row.
-
-    Returns
-    -------
-    ndarray of shape (n_learners,)
-        They sum to one; equal if there are no rows.
-    """
+    """Weights that maximise the likelihood of probabilities (n_learners, q), by expectation and maximisation."""
     weights = np.full(len(probabilities), 1.0 / len(probabilities))
     if probabilities.shape[1] == 0:
         return weights

@@ -44,28 +44,15 @@ class LabelResidual:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features.
-
-    Attributes
-    ----------
-    shown : ShownFeatures
-    kernels : KernelFeatures
-    model : GaussianAverage
-    forest : HalfForest or None
-    weights : ndarray of shape (4,)
-        Of constant, processes, forest and the constant without the public model; they sum to one.
-    effects : mapping of int to ndarray
-    alone : float
-        The constant that is predicted without the public model.
-    """
+    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features."""
 
     shown: ShownFeatures
     kernels: KernelFeatures
     model: GaussianAverage
     forest: HalfForest | None
-    weights: np.ndarray
+    weights: np.ndarray  # of constant, processes, forest and the constant without the public model; they sum to one
     effects: Mapping[int, np.ndarray]
-    alone: float = 0.0
+    alone: float = 0.0  # the constant that is predicted without the public model
 
     @classmethod
     def to(cls, reported: Any, parts: Sequence[str]) -> Fitted:

@@ -42,25 +42,13 @@ _FEWEST_PLACES, _NOT_ALONE, _WITHIN = 20, 0.5, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Enrolled:
-    """What the curator makes of the features that users show, whatever the budget.
-
-    Attributes
-    ----------
-    shown : ShownFeatures
-    Z : ndarray of shape (n, k)
-        Standardised features.
-    kernels : KernelFeatures
-    order : int ndarray of shape (n,)
-        Random order of the users.
-    streams : Streams
-        The curator's randomness.
-    """
+    """What the curator makes of the features that users show, whatever the budget."""
 
     shown: ShownFeatures
-    Z: np.ndarray
+    Z: np.ndarray  # (n, k), standardised features
     kernels: KernelFeatures
-    order: np.ndarray
-    streams: Streams
+    order: np.ndarray  # random order of the users
+    streams: Streams  # the curator's randomness
 
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Enrolled:
@@ -79,30 +67,15 @@ class Enrolled:
 
 @dataclass(frozen=True)
 class Question:
-    """Broadcast of the curator to one group of users.
+    """Broadcast of the curator to one group of users."""
 
-    Attributes
-    ----------
-    users : int ndarray of shape (m,)
-    centre, half_width : ndarrays of shape (m,)
-        Interval to which each user's residual is clipped; functions of the features that the user shows.
-    report : LevelReport
-        The randomizer.
-    width : float
-        Half-width in standard deviations that the curator expects.
-    column : int
-        Protected feature whose bin goes along; -1: none.
-    effects : mapping of int to ndarray
-        Estimated effects of protected features, which the device adds to its own centre.
-    """
-
-    users: np.ndarray
-    centre: np.ndarray
+    users: np.ndarray  # (m,)
+    centre: np.ndarray  # of the interval to which each user's residual is clipped, by the features that the user shows
     half_width: np.ndarray
     report: LevelReport
-    width: float
-    column: int = -1
-    effects: Mapping[int, np.ndarray] = field(default_factory=dict)
+    width: float  # half-width in standard deviations that the curator expects
+    column: int = -1  # protected feature whose bin goes along; -1: none
+    effects: Mapping[int, np.ndarray] = field(default_factory=dict)  # which the device adds to its own centre
 
     @property
     def bins(self) -> int:
@@ -131,7 +104,6 @@ class ResidualDevice(Device[Question]):
     draws_for_all = True
 
     def mechanism(self, question: Question) -> LevelReport:
-        """The randomizer of the question."""
         return question.report
 
     def inputs(self, records: Records, question: Question) -> np.ndarray:
@@ -172,26 +144,11 @@ class Curator:
 
     The last groups are asked for protected features where a joint report costs little. Users of a pilot group are
     asked first; the rest are asked for the features alone whose effects the pilot's reports support.
-
-    Parameters
-    ----------
-    enrolled : Enrolled
-    y_range : (float, float)
-    epsilon : float
-    in_rounds : bool
-        False: one group, the whole range of the label.
-    ask_protected : bool
-        False: protected features are never asked for.
-
-    Attributes
-    ----------
-    targets, noise : ndarrays of shape (n,)
-        Estimates of the labels from the reports, without the effects of protected features, and their noise variances.
-    seen : int ndarray
-        Users who have answered.
-    effects : dict of int to ndarray
-        Effects of the bins of the protected features.
     """
+
+    targets: np.ndarray  # (n,), estimates of the labels from the reports, without the effects of protected features
+    noise: np.ndarray  # (n,), their noise variances
+    seen: np.ndarray  # users who have answered
 
     #: What a public model predicts from the features shown alone, where it is known.
     known = None
@@ -201,8 +158,8 @@ class Curator:
         enrolled: Enrolled,
         y_range: tuple[float, float],
         epsilon: float,
-        in_rounds: bool = True,
-        ask_protected: bool = True,
+        in_rounds: bool = True,  # False: one group, the whole range of the label
+        ask_protected: bool = True,  # False: protected features are never asked for
     ) -> None:
         self.enrolled, self.y_range, self.epsilon = enrolled, y_range, epsilon
         n = enrolled.order.size
@@ -332,13 +289,7 @@ class Curator:
         self._refit(self.seen)
 
     def result(self) -> GaussianAverage:
-        """Return the model fitted to the answers so far.
-
-        Raises
-        ------
-        RuntimeError
-            Nobody has answered yet.
-        """
+        """Return the model fitted to the answers so far."""
         if self._model is None:
             raise RuntimeError("no group of users has answered yet")
         return self._model

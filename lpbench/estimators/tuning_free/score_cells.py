@@ -29,35 +29,17 @@ class ScoreCells:
 
     The tree is fitted to the public labels' deviations from the cross-fitted score, so that it cuts where the score
     is least to be trusted, and to the features themselves, so that it goes on cutting, as max-edge trees do, where the
-    public labels say nothing.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (q, n_classes)
-        Cross-fitted scores of the public rows.
-    X, codes : ndarrays of shapes (q, d), (q,)
-        The public rows.
-    n_bins : int
-        Bins of the score. Two classes: between quantiles of the second one's probability. More classes: 1, n_classes
-        (the most probable class) or 2 n_classes (that, in a less and a more confident half).
-    n_leaves : int
-        1: no tree.
-    seed : int
-    spread : float
-        Weight of the features' spread beside the labels' deviations.
-
-    Attributes
-    ----------
-    n_cells : int
+    public labels say nothing. Bins of two classes lie between quantiles of the second one's probability; of more
+    classes there is one bin, one a most probable class, or two (a less and a more confident half).
     """
 
     def __init__(
         self,
-        probabilities: np.ndarray,
+        probabilities: np.ndarray,  # (q, n_classes), cross-fitted scores of the public rows
         X: np.ndarray,
         codes: np.ndarray,
         n_bins: int,
-        n_leaves: int,
+        n_leaves: int,  # 1: no tree
         seed: int,
         spread: float = SPREAD,
     ) -> None:
@@ -115,12 +97,7 @@ def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
     With p and q the probabilities of the report (:class:`lpbench.privacy.SubsetSelection`), randomisation gives the
     share of a class among all users a standard error of about 1 / (2 sqrt(n) (p - q)), which must not exceed 0.1: the
     more categories, the noisier. For leaves, the noise of an empty cell must not change the class share of a cell with
-    n / n_cells users by more than 0.05, and n / n_cells must be at least 20.
-
-    Returns
-    -------
-    bins, leaves : int
-        1, 1: labels alone are affordable. 1 leaf: no tree.
+    n / n_cells users by more than 0.05, and n / n_cells must be at least 20. 1, 1: labels alone are affordable.
     """
     choices = range(1, _MOST_BINS + 1) if n_classes <= 2 else (1, n_classes, 2 * n_classes)
 

@@ -21,17 +21,7 @@ MOST_BINS, MOST_LEAVES = 1 << 10, 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class ScoreRecipe:
-    """What a score and its cells are made from; sent in their place, since devices grow the same forests from it.
-
-    Attributes
-    ----------
-    X, codes : ndarrays of shapes (q, d), (q,)
-        The public sample.
-    seed : int
-    leaf_sizes : tuple of int
-    bins, leaves, spread
-        See :class:`ScoreCells`.
-    """
+    """What a score and its cells are made from; sent in their place, since devices grow the same forests from it."""
 
     X: np.ndarray
     codes: np.ndarray
@@ -77,26 +67,12 @@ def _made(
 
 @dataclass(frozen=True, eq=False)
 class SubsetQuestion:
-    """What the curator broadcasts.
-
-    Attributes
-    ----------
-    score : PublicScore, optional
-        A function of the public sample.
-    cells : ScoreCells, optional
-        Partition by the score; None for both: a single cell.
-    n_classes : int
-        Length of the public list of classes.
-    mechanism : SubsetSelection
-        On the pairs (cell, class).
-    recipe : ScoreRecipe, optional
-        What score and cells are made from.
-    """
+    """What the curator broadcasts."""
 
     score: PublicScore | None
-    cells: ScoreCells | None
-    n_classes: int
-    mechanism: SubsetSelection
+    cells: ScoreCells | None  # None for both: a single cell
+    n_classes: int  # length of the public list
+    mechanism: SubsetSelection  # on the pairs (cell, class)
     recipe: ScoreRecipe | None = None
 
     def as_broadcast(self) -> dict[str, Any]:
@@ -129,7 +105,6 @@ class SubsetDevice(Device[SubsetQuestion]):
     """Locate the own record in the cells of the score, and hide it at the whole budget."""
 
     def mechanism(self, question: SubsetQuestion) -> SubsetSelection:
-        """The mechanism of the question."""
         return question.mechanism
 
     def inputs(self, records: Records, question: SubsetQuestion) -> np.ndarray:
