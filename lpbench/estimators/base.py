@@ -7,6 +7,7 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, ClassVar, Self
@@ -262,7 +263,7 @@ class LocalEstimator(BaseEstimator):
 
     def task(self, problem: Problem, streams: Streams) -> Task:
         """Seal a replication: its users behind their interface, its test labels behind the score."""
-        model = self.for_problem(problem)
+        model = _told(copy(self), problem)  # a clone takes as long as sealing a small sample
         users = model._users(
             problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public, streams
         )
@@ -329,11 +330,15 @@ class LocalEstimator(BaseEstimator):
 
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
-        model = clone(self)
-        for name in ("y_range", "classes"):
-            if getattr(problem, name) is not None and getattr(model, name, model) is None:
-                setattr(model, name, getattr(problem, name))
-        return model
+        return _told(clone(self), problem)
+
+
+def _told(model: Any, problem: Problem) -> Any:
+    """Tell a model what a problem states in public and it does not know."""
+    for name in ("y_range", "classes"):
+        if getattr(problem, name) is not None and getattr(model, name, model) is None:
+            setattr(model, name, getattr(problem, name))
+    return model
 
 
 def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
@@ -491,7 +496,8 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
     ) -> SimulatedUsers:
         table = X
         X, y = self._validated(X, y, dtype=np.float64)
-        check_classification_targets(y)
+        if y.dtype.kind != "i":  # the check takes longer than all others
+            check_classification_targets(y)
         mask = self._sealed_mask(mask, table, X.shape)
         if (X_public is None) != (y_public is None):
             raise ConfigurationError("X_public and y_public must be given together")
@@ -520,24 +526,23 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         self, y: np.ndarray, y_public: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
         """The list of classes, the number of each label in it, and a note if the list is not public."""
-        found = np.unique(y if y_public is None else np.concatenate([y, y_public]))
-        codes, public_codes = np.searchsorted(found, y), None if y_public is None else np.searchsorted(found, y_public)
-        if self.classes is None:
-            if not self.uses_epsilon:
-                return found, codes, public_codes, []
-            warnings.warn(
-                "classes was not given: the list is taken from the protected labels, which leaks the classes that "
-                "occur; pass classes=[...] from public knowledge",
-                PrivacyLeakWarning,
-                stacklevel=5,
-            )
-            return found, codes, public_codes, ["list of classes taken from protected labels"]
-        known = np.unique(self.classes)
-        unlisted = found[~np.isin(found, known)]
-        if unlisted.size:
-            raise DataError("y has a class that is not in `classes`; list every class that may occur")
-        place = np.searchsorted(known, found)
-        return known, place[codes], None if public_codes is None else place[public_codes], []
+        labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
+        if self.classes is not None:
+            known = np.unique(self.classes)
+            codes = np.minimum(np.searchsorted(known, labels), known.size - 1)
+            if known.size == 0 or (known[codes] != labels).any():
+                raise DataError("y has a class that is not in `classes`; list every class that may occur")
+        else:
+            known, codes = np.unique(labels, return_inverse=True)
+            if self.uses_epsilon:
+                warnings.warn(
+                    "classes was not given: the list is taken from the protected labels, which leaks the classes that "
+                    "occur; pass classes=[...] from public knowledge",
+                    PrivacyLeakWarning,
+                    stacklevel=5,
+                )
+                notes = ["list of classes taken from protected labels"]
+        return known, codes[: y.size], None if y_public is None else codes[y.size :], notes
 
     def _prepare(self, X: np.ndarray) -> np.ndarray:
         return X if self.domain is None else self._to_unit_cube(X)

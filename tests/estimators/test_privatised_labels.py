@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateLabelsClassifier, PrivateLabelsRegressor
 from lpbench.estimators.private_classes import ClassQuestion
-from lpbench.estimators.privatised_labels.classes import MECHANISMS, soft_labels
+from lpbench.estimators.privatised_labels.classifier import MECHANISMS, soft_labels
 from lpbench.estimators.privatised_labels.learners import CLASSIFIERS, REGRESSORS
 from lpbench.estimators.privatised_labels.numbers import (
     GRID,

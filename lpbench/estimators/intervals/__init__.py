@@ -1,6 +1,5 @@
 """Prediction intervals, and sets of classes, that hold under local privacy: split conformal from randomised bits."""
 
-from lpbench.estimators.intervals.classes import PrivateSets
-from lpbench.estimators.intervals.numbers import PrivateIntervals
+from lpbench.estimators.intervals.conformal import PrivateIntervals, PrivateSets
 
 __all__ = ["PrivateIntervals", "PrivateSets"]

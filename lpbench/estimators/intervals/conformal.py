@@ -1,0 +1,208 @@
+"""Split conformal prediction: intervals of a regressor and sets of classes of a classifier under local privacy."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from lpbench.checks import check_number
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
+from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate
+from lpbench.estimators.tuning_free import ResidualGP, ResidualScore
+from lpbench.privacy import RandomizedResponse, Users
+
+
+@dataclass(eq=False, repr=False)
+class Calibrated(LocalEstimator):
+    """Base of both: trains the estimator on some users, and asks the others how far its scores reach."""
+
+    rounding = "linear algebra of the BLAS"
+    uses_mask = True
+    uses_public = True
+
+    estimator: Any = None
+    share: float = 0.2
+    epsilon: float | None = None
+    coverage: float = 0.9
+
+    #: Makes the estimator where none is given.
+    _default: ClassVar[type[LocalEstimator]]
+
+    def _inner(self) -> Any:
+        return clone(self._default() if self.estimator is None else self.estimator)
+
+    @property
+    def fit_epsilon(self) -> float:
+        """That of the estimator, unless another is given."""
+        return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
+
+    def _calibrated(self, users: Users, known: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
+        """Train on a random part of the users and search the coverage curve on the rest; nobody is asked twice."""
+        estimator = self._inner()
+        unit = (None, (0.0, 1.0), self.__dict__["domain"])
+        if estimator.get_params().get("domain") not in unit:
+            raise ConfigurationError(
+                f"the estimator's domain={estimator.domain!r} is not used: pass it as domain= to {type(self).__name__}"
+            )
+        epsilon, streams = self.fit_epsilon, self._streams()
+        share = check_number("share", self.share, above=0, below=1)
+        level = check_number("coverage", self.coverage, above=0, below=1)
+        order = streams.generator("calibrating users").permutation(users.n)
+        n_calibrating = max(1, round(share * users.n))
+        if users.n <= n_calibrating:
+            raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
+        given = {**known, "epsilon": epsilon, "random_state": streams.child("estimator")}
+        estimator.set_params(**{k: v for k, v in given.items() if k in estimator.get_params()})
+        estimator.learn_from(users.take(np.sort(order[n_calibrating:]), "training"))
+        # The seed of the users' noise does not stay in a model.
+        estimator.set_params(random_state=None)
+        mechanism = RandomizedResponse.for_budget(epsilon)
+        self.curve_ = CoverageCurve(reach, mechanism, level)
+        question = ThresholdQuestion(estimator, score, 0.0, mechanism)
+        calibrate(users, order[:n_calibrating], self.curve_, question)
+        self.calibrating_ = order[:n_calibrating]
+        users.note(f"{n_calibrating} users calibrate")
+        return estimator
+
+    @abstractmethod
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the interval or set of all labels whose score is at most a threshold."""
+        raise NotImplementedError
+
+    def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
+        """Return what :meth:`within` does at the least threshold that covers enough."""
+        level = self.coverage if coverage is None else check_number("coverage", coverage, above=0, below=1)
+        return self.within(X, self.curve_.threshold(level))
+
+
+@dataclass(eq=False, repr=False)
+class PrivateIntervals(Calibrated, LocalRegressor):
+    """Wrap a regressor so that it says how far labels lie from its predictions: split conformal, one bit a user.
+
+    A random share of the users does not train. Each of them answers, by randomised response at the whole budget,
+    whether her residual exceeds a broadcast threshold (:mod:`.coverage`); nobody is asked twice. The interval is the
+    prediction plus and minus the least threshold that covers enough, with a correction for the finite number of users
+    and for the noise of the reports: where these tell little the interval is the whole range.
+
+    Parameters
+    ----------
+    estimator : LocalRegressor, optional
+        Cloned; None: :class:`~lpbench.estimators.ResidualGP`.
+    share : float
+        Share of the users who calibrate, in (0, 1).
+    epsilon : float, optional
+        Budget of one user; None: the estimator's.
+    coverage : float
+        Share of labels inside, about which the calibrating users are asked; others can be read off afterwards, from
+        fewer answers near them.
+    y_range, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`; they take the place of the estimator's.
+
+    Attributes
+    ----------
+    estimator_ : LocalRegressor
+        Fitted to the users who train.
+    curve_ : CoverageCurve
+        What the calibrating users answered.
+    calibrating_ : int ndarray
+        Who calibrated, in rows of the sample.
+    guarantee_ : Guarantee
+        Of the user who spends most; the note counts calibrating users.
+
+    Notes
+    -----
+    The coverage is marginal: on average over new users from the same law as those who calibrate, whose complete
+    features are at hand for the prediction, and over the randomness of the reports. It does not hold for each value of
+    the features, nor for rows in which features are missing.
+    """
+
+    costs = (0, 22, 70000)
+    _default = ResidualGP
+
+    def learn(self, users: Users) -> Self:
+        """Train the estimator and calibrate it."""
+        lo, hi = self.y_range_
+        known = {"y_range": self.y_range_, "domain": (0.0, 1.0)}
+        self.estimator_ = self._calibrated(users, known, "residual", max(hi - lo, 1e-12))
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict labels for complete X of shape (m, d), as the estimator does: ndarray of shape (m,)."""
+        X = self._check_predict(X)
+        predictions: np.ndarray = self.estimator_.predict(X)
+        return predictions
+
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the ends of the intervals of labels whose residual is at most a threshold.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+            Lower and upper ends, within the public range.
+        """
+        centre = self.predict(X)
+        return np.clip(np.column_stack([centre - threshold, centre + threshold]), *self.y_range_)
+
+
+@dataclass(eq=False, repr=False)
+class PrivateSets(Calibrated, LocalClassifier):
+    """Wrap a classifier so that it names the classes that are possible: the counterpart of :class:`PrivateIntervals`.
+
+    A calibrating user answers whether one minus the probability that the classifier gives to her class exceeds a
+    broadcast threshold. A set holds all classes within the least threshold that covers enough.
+
+    Parameters
+    ----------
+    estimator : LocalClassifier, optional
+        Cloned; None: :class:`~lpbench.estimators.ResidualScore`.
+    share, epsilon, coverage
+        See :class:`PrivateIntervals`.
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`; they take the place of the estimator's.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    estimator_ : LocalClassifier
+        Fitted to class numbers.
+    curve_, calibrating_
+        See :class:`PrivateIntervals`.
+    guarantee_ : Guarantee
+
+    Notes
+    -----
+    The coverage is marginal, as that of :class:`PrivateIntervals`. Sets may be empty where no class is probable enough.
+    """
+
+    costs = (150000, 28, 70000)
+    _default = ResidualScore
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
+
+    def learn(self, users: Users) -> Self:
+        """Train the estimator and calibrate it."""
+        # The domain is applied before anybody is asked; the inner classifier takes features as they are.
+        known = {"classes": np.arange(self.classes_.size), "domain": None}
+        self.estimator_ = self._calibrated(users, known, "class", 1.0)
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Estimate class probabilities for X of shape (m, d), as the estimator does: (m, n_classes)."""
+        X = self._check_predict(X)
+        probabilities: np.ndarray = self.estimator_.predict_proba(X)
+        return probabilities
+
+    def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
+        """Return the sets of classes whose probability is at least one minus a threshold.
+
+        Returns
+        -------
+        boolean ndarray of shape (m, n_classes)
+            True where the class is in the set, in the order of ``classes_``.
+        """
+        return 1.0 - self.predict_proba(X) <= threshold
