@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,12 +25,19 @@ CELL = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
 #: A grid point of a cell, in the order in which :func:`normalise` sorts.
 POINT = [*CELL, "metric", "params"]
 SCORE_COLUMNS = [*CELL, "params", "replication", "metric", "value", "status", "reason", "seconds"]
-STATUSES = ("ok", "failed", "skipped", "left_out", "timeout")
+SCORE_STATUSES = ("ok", "failed", "skipped", "left_out", "timeout")
 #: For each metric, True where a larger value is better; seconds are measured, not scored.
 LARGER_IS_BETTER = {**METRICS, "seconds": False}
 _TEXT = ["experiment", "panel", "dataset", "mask", "method", "params", "metric", "status", "reason"]
 #: Significant digits of every table on disk: far beyond any standard error, and fewer than processors agree on.
 WRITTEN_DIGITS = 7
+
+T = TypeVar("T", np.ndarray, pd.Series)
+
+
+def costs(scores: T, metric: str) -> T:
+    """Scores with the sign that makes smaller ones better; errors stay as they are."""
+    return -scores if LARGER_IS_BETTER[metric] else scores
 
 
 def canonical_params(text: str) -> str:
@@ -125,7 +133,7 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
         not dense (a grid point without a row for a replication that the same data set has elsewhere).
     """
     frame = normalise(scores)
-    _check_words(frame, "status", STATUSES)
+    _check_words(frame, "status", SCORE_STATUSES)
     ok = frame[frame["status"] == "ok"]
     _check_words(ok, "metric", LARGER_IS_BETTER)
     bad = ok[~np.isfinite(ok["value"])]

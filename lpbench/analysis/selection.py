@@ -79,7 +79,7 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
     """
     numbers = point_numbers(scores)
     points = _points(scores, numbers)
-    private = _private_methods(settings or {})
+    private = {method for (_, _, method), setting in (settings or {}).items() if setting.selection == "private"}
     points["stated"], off_grid = _stated(points, settings or {})
     points["chose"] = points["method"].isin(private)
     complete = points[points["complete"]]
@@ -163,11 +163,6 @@ def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Ser
         stated.append(params == text)
         off_grid.append(params == text and not on_grid)
     return pd.Series(stated, index=points.index, dtype=bool), pd.Series(off_grid, index=points.index, dtype=bool)
-
-
-def _private_methods(settings: Settings) -> set[str]:
-    """Methods that chose their setting by reports."""
-    return {method for (_, _, method), setting in settings.items() if setting.selection == "private"}
 
 
 def _best(points: pd.DataFrame) -> pd.DataFrame:

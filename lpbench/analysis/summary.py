@@ -27,7 +27,7 @@ BASELINE = "dt"
 #: Non-private references: shown beside the methods, never ranked against them.
 REFERENCES = ("ct_w", BASELINE)
 #: Panel of the learners without privacy.
-NON_PRIVATE = "without privacy"
+NON_PRIVATE_PANEL = "without privacy"
 #: Constant baselines: one privatised number, predicted for everybody. Where several were run, the best counts.
 CONSTANTS = ("private_mean", "private_majority", "private_constant")
 
@@ -121,14 +121,14 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
-def best_without_privacy(samples: Samples, larger: bool) -> dict[str, np.ndarray]:
+def best_without_privacy(samples: Samples, larger: bool = False) -> dict[str, np.ndarray]:
     """Return the replications of each data set's best reference by the mean: learners without privacy, and trees."""
     found: dict[str, np.ndarray] = {}
     for (panel, dataset, _, method, _), values in samples.items():
-        if panel != NON_PRIVATE and parse_selector(method)[0] not in REFERENCES:
+        if panel != NON_PRIVATE_PANEL and parse_selector(method)[0] not in REFERENCES:
             continue
         known = found.get(dataset)
-        if known is None or (values.mean() > known.mean()) == larger:
+        if known is None or (values.mean() > known.mean() if larger else values.mean() < known.mean()):
             found[dataset] = values
     return found
 

@@ -35,13 +35,7 @@ def names(kind: str, letter: str) -> dict[tuple[str, str], str]:
 
 
 def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
-    """Return a paper's rows of ``claims.csv`` as claims, each with its checks.
-
-    Raises
-    ------
-    ValueError
-        A claim has checks in two places, or none, or checks belong to no claim.
-    """
+    """Return a paper's rows of ``claims.csv`` as claims, each with its checks."""
     found: dict[str, list[Check]] = {}
     for part in parts:
         if twice := found.keys() & part.found.keys():

@@ -19,7 +19,7 @@ from lpbench.papers.comparison.advice import (
     read_choices,
     write_advice,
 )
-from lpbench.papers.comparison.ranking import NON_PRIVATE
+from lpbench.papers.comparison.ranking import NON_PRIVATE_PANEL
 from lpbench.paths import ROOT
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.entries import Entry
@@ -46,7 +46,7 @@ def advise(name, best, folder, larger=True):
     """Advice of an experiment with few sets, in which ``best`` maps (method, epsilon) to its score."""
     spec = experiment(name)
     spec["groups"] = [
-        {**group, "dataset": SETS[name], "epsilon": [1000] if group.get("panel") == NON_PRIVATE else [1, 4],
+        {**group, "dataset": SETS[name], "epsilon": [1000] if group.get("panel") == NON_PRIVATE_PANEL else [1, 4],
          "method": methods}
         for group in spec["groups"]
         if (methods := [m for m in group["method"] if parse_selector(m)[0] in METHODS or "learner=ridge" in m])

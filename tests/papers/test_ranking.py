@@ -11,7 +11,7 @@ from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
 from lpbench.papers.comparison.ranking import (
     FILE,
-    NON_PRIVATE,
+    NON_PRIVATE_PANEL,
     SECONDS_FILE,
     best_without_privacy,
     report_bits,
@@ -51,7 +51,7 @@ def few():
         for group in spec["groups"]
     ]  # fmt: skip
     for group in spec["groups"]:
-        group["epsilon"] = [1000] if group.get("panel") == NON_PRIVATE else [1]
+        group["epsilon"] = [1000] if group.get("panel") == NON_PRIVATE_PANEL else [1]
     return typed(spec), scores_of(spec, planted, points=({},))
 
 
@@ -124,7 +124,7 @@ def test_references_are_shown_against_and_not_ranked(field):
 def test_the_best_without_privacy_is_chosen_for_each_set():
     panel = {
         ("", "a", "m", "dt", 1.0): np.array([1.0, 2.0]),
-        (NON_PRIVATE, "a", "m", "x", 1000.0): np.array([1.0, 1.5]),
+        (NON_PRIVATE_PANEL, "a", "m", "x", 1000.0): np.array([1.0, 1.5]),
     }
     panel[("", "a", "m", "rival", 1.0)] = np.array([0.0, 0.0])
     assert best_without_privacy(panel, larger=False)["a"].tolist() == [1.0, 1.5]

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import Interval, Summary, is_ranked, write_csv
-from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import NON_PRIVATE, best_without_privacy
+from lpbench.analysis.summary import NON_PRIVATE_PANEL, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
 from lpbench.datasets import describe
@@ -25,7 +24,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artefact
-from lpbench.papers.comparison.ranking import constants, score_table
+from lpbench.papers.comparison.ranking import best_constants, cost_table, costs_of
 from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.plain_table import PlainTable
@@ -52,14 +51,8 @@ FEWEST, HELD_OUT = 5, ("sealed", "conclusions")
 
 
 def write_advice(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
-    """Write ``advice.csv`` into an experiment's folder; nothing if it gives no advice or has no scores.
-
-    Returns
-    -------
-    list of Path
-    """
-    metric = next((m for m in summary.table["metric"] if m), "")
-    rows = list(_rows(experiment, summary, cards, LARGER_IS_BETTER[metric])) if metric else []
+    """Write ``advice.csv`` into an experiment's folder; nothing if it gives no advice or has no scores."""
+    rows = list(_rows(experiment, summary, cards))
     if not rows:
         return []
     path = Path(folder) / FILE
@@ -67,14 +60,12 @@ def write_advice(experiment: Experiment, summary: Summary, cards: Mapping[str, M
     return [path]
 
 
-def _rows(
-    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], larger: bool
-) -> Iterator[dict[str, object]]:
-    samples, kinds = summary.samples("fair"), sets_by_kind(experiment)
-    oracle = summary.samples("oracle")
-    best = best_without_privacy(oracle, larger)
+def _rows(experiment: Experiment, summary: Summary, cards: Mapping[str, Method]) -> Iterator[dict[str, object]]:
+    samples, kinds = costs_of(summary, "fair"), sets_by_kind(experiment)
+    oracle = costs_of(summary, "oracle")
+    best = best_without_privacy(oracle)
     ours = experiment.settings.get("ours", ())
-    known = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
+    known = [key for key in samples if key[0] != NON_PRIVATE_PANEL and is_ranked(key[3])]
     for mask, choices in experiment.settings.get("advice", {}).items():
         for given in choices:
             fitting = [key for key in known if parse_selector(key[2])[0] == mask and may_use(key[3], given, mask)]
@@ -84,11 +75,11 @@ def _rows(
                 if not sets:
                     continue
                 methods = list(dict.fromkeys(key[3] for key in here))
-                table = score_table(samples, sets, here[0][2], methods, epsilon)
+                table = cost_table(samples, sets, here[0][2], methods, epsilon)
                 if table is None:
                     continue
                 rng = Streams(0).generator("advice", given=given, epsilon=epsilon)
-                sums = rank_sum_intervals(table, larger_is_better=larger)
+                sums = rank_sum_intervals(table)
                 order = sorted(
                     range(len(methods)), key=lambda m: (sums[m].estimate, report_bits(methods[m], epsilon), m)
                 )
@@ -97,15 +88,11 @@ def _rows(
                 tied = [
                     title[m]
                     for m in range(len(methods))
-                    if m != first
-                    and win_probability(table[:, first], table[:, m], rng, larger_is_better=larger).low <= 0.5
+                    if m != first and win_probability(table[:, first], table[:, m], rng).low <= 0.5
                 ]
-                floor = constants(oracle, sets, epsilon, table.shape[2], larger)
+                constant = best_constants(oracle, sets, epsilon, table.shape[2])
                 non_private = np.array([best.get(s, np.full(table.shape[2], np.nan)) for s in sets])
-                beats = [
-                    win_probability(table[:, first], other, rng, larger_is_better=larger).estimate
-                    for other in (floor, non_private)
-                ]
+                beats = [win_probability(table[:, first], other, rng).estimate for other in (constant, non_private)]
                 yield {
                     "given": given, "epsilon": epsilon, "datasets": len(sets), "held_out": held_out,
                     "methods": len(methods), "method": methods[first], "title": title[first],
@@ -115,10 +102,6 @@ def _rows(
                     "not_told_apart": "; ".join(tied), "beats_floor": beats[0], "beats_non_private": beats[1],
                     "bits": report_bits(methods[first], epsilon),
                 }  # fmt: skip
-
-
-def _with_interval(found: Interval) -> str:
-    return f"{found.estimate:.3g} [{found.low:.3g}, {found.high:.3g}]"
 
 
 def _judges(kinds: Mapping[str, Sequence[str]], sets: Sequence[str]) -> tuple[Sequence[str], int]:
@@ -162,7 +145,7 @@ def read_advice(folder: Path) -> PlainTable | None:
             row.epsilon,
             row.title,
             row.second or "–",
-            _with_interval(Interval(row.rank_sum, row.rank_sum_low, row.rank_sum_high)),
+            str(Interval(row.rank_sum, row.rank_sum_low, row.rank_sum_high)),
             first_of(row.not_told_apart),
             _share(row.beats_floor),
             _share(row.beats_non_private),
@@ -193,7 +176,7 @@ def read_choices(folder: Path) -> PlainTable | None:
         return None
     numbers = bool((table["metric"] == "mse").all())
     loss = table["mean"] if numbers else 1.0 - table["mean"]
-    free = table["panel"] == NON_PRIVATE
+    free = table["panel"] == NON_PRIVATE_PANEL
     relative = loss / table["dataset"].map(loss[free].groupby(table["dataset"]).min())
     fair = table.assign(relative=relative)[~free & (table["selection"] != "oracle")]
     sizes, rows = {name: describe(*parse_selector(name)).n_train or 0 for name in fair["dataset"].unique()}, []

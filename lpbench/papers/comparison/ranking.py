@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import Interval, Summary, is_ranked, write_csv
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import costs
 from lpbench.analysis.selection import SELECTIONS
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, Samples, best_without_privacy
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, Samples, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
@@ -24,9 +24,6 @@ from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
 
 FILE, SECONDS_FILE = "field.csv", "field_seconds.csv"
-SCORES = "scores.parquet"
-#: Tuning-free and private selection in one comparison.
-FAIR = "fair"
 
 
 def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
@@ -36,13 +33,8 @@ def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
     the test rows, which no user has; ``tuning_free`` rows compare methods that state a setting; ``private`` rows
     compare methods whose setting was chosen by privatised reports, and those that have nothing to choose; ``fair`` rows
     compare all methods of the two. The median seconds of a fit, which differ from run to run, have a file of their own.
-
-    Returns
-    -------
-    list of Path
     """
-    metric = next((m for m in summary.table["metric"] if m), "")
-    rows = [] if not metric else list(_rows(experiment, summary, cards, LARGER_IS_BETTER[metric]))
+    rows = list(_rows(experiment, summary, cards))
     if not rows:
         return []
     path, seconds = Path(folder) / FILE, Path(folder) / SECONDS_FILE
@@ -55,31 +47,32 @@ def write_field(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
     return [path, seconds]
 
 
-def _rows(
-    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], larger: bool
-) -> Iterator[dict[str, Any]]:
+def costs_of(summary: Summary, selection: str) -> Samples:
+    """Replications of the chosen points, with the sign that makes smaller ones better."""
+    metric = next((m for m in summary.table["metric"] if m), "mse")
+    return {key: costs(values, metric) for key, values in summary.samples(selection).items()}
+
+
+def _rows(experiment: Experiment, summary: Summary, cards: Mapping[str, Method]) -> Iterator[dict[str, Any]]:
     kinds = sets_by_kind(experiment)
-    oracle = summary.samples("oracle")
-    best = best_without_privacy(oracle, larger)
-    for selection in (*SELECTIONS, FAIR):
-        samples = summary.samples(selection)
-        ranked = [key for key in samples if key[0] != NON_PRIVATE and is_ranked(key[3])]
+    oracle = costs_of(summary, "oracle")
+    best = best_without_privacy(oracle)
+    for selection in (*SELECTIONS, "fair"):
+        samples = costs_of(summary, selection)
+        ranked = [key for key in samples if key[0] != NON_PRIVATE_PANEL and is_ranked(key[3])]
         for mask, epsilon in sorted({(key[2], key[4]) for key in ranked}):
             methods = list(dict.fromkeys(key[3] for key in ranked if key[2] == mask and key[4] == epsilon))
             for kind, names in kinds.items():
                 sets = sorted({key[1] for key in ranked if parse_selector(key[1])[0] in names})
-                table = score_table(samples, sets, mask, methods, epsilon)
+                table = cost_table(samples, sets, mask, methods, epsilon)
                 if table is None:
                     continue
                 rng = Streams(0).generator("bootstrap", kind=kind, mask=mask, epsilon=epsilon, selection=selection)
-                sums = rank_sum_intervals(table, larger_is_better=larger)
-                floor = constants(oracle, sets, epsilon, table.shape[2], larger)
+                sums = rank_sum_intervals(table)
+                constant = best_constants(oracle, sets, epsilon, table.shape[2])
                 reference = np.array([best.get(name, np.full(table.shape[2], math.nan)) for name in sets])
                 for m, method in enumerate(methods):
-                    beats = [
-                        win_probability(table[:, m], other, rng, larger_is_better=larger)
-                        for other in (floor, reference)
-                    ]
+                    beats = [win_probability(table[:, m], other, rng) for other in (constant, reference)]
                     yield {
                         "selection": selection, "kind": kind, "mask": mask, "epsilon": epsilon,
                         "method": method, "title": method_title(method, cards),
@@ -90,11 +83,13 @@ def _rows(
                     }  # fmt: skip
 
 
-def score_table(
+def cost_table(
     samples: Samples, sets: Sequence[str], mask: str, methods: Sequence[str], epsilon: float
 ) -> np.ndarray | None:
-    """Scores of shape (sets, methods, replications), NaN where a method has none; None without any data set."""
-    known = {(k[1], k[3]): v for k, v in samples.items() if k[2] == mask and k[4] == epsilon and k[0] != NON_PRIVATE}
+    """Costs of shape (sets, methods, replications), NaN where a method has none; None without any data set."""
+    known = {
+        (k[1], k[3]): v for k, v in samples.items() if k[2] == mask and k[4] == epsilon and k[0] != NON_PRIVATE_PANEL
+    }
     sets = [name for name in sets if any((name, method) in known for method in methods)]
     if not sets:
         return None
@@ -103,27 +98,28 @@ def score_table(
     return np.array([[known.get((name, method), empty)[:longest] for method in methods] for name in sets])
 
 
-def constants(samples: Samples, sets: Sequence[str], epsilon: float, n: int, larger: bool) -> np.ndarray:
+def best_constants(samples: Samples, sets: Sequence[str], epsilon: float, n: int) -> np.ndarray:
     """Replications of the best constant, one row a data set; constants are the same under every mask."""
     rows = []
     for name in sets:
         found = [
             values
             for (panel, dataset, _, method, budget), values in samples.items()
-            if (dataset, budget) == (name, epsilon) and panel != NON_PRIVATE and parse_selector(method)[0] in CONSTANTS
+            if (dataset, budget) == (name, epsilon)
+            and panel != NON_PRIVATE_PANEL
+            and parse_selector(method)[0] in CONSTANTS
         ]
-        best = max(found, key=lambda values: values.mean() * (1 if larger else -1), default=np.full(n, math.nan))
-        rows.append(best)
+        rows.append(min(found, key=np.mean, default=np.full(n, math.nan)))
     return np.array(rows)
 
 
 def _seconds(folder: Path) -> dict[str, float]:
     """Median seconds of a fit over data sets and budgets, where the scores are at hand."""
-    path = Path(folder) / SCORES
+    path = Path(folder) / "scores.parquet"
     if not path.is_file():
         return {}
     scores = pd.read_parquet(path, columns=["panel", "method", "seconds"])
-    ran = scores[(scores["panel"].astype(str) != NON_PRIVATE) & scores["seconds"].notna()]
+    ran = scores[(scores["panel"].astype(str) != NON_PRIVATE_PANEL) & scores["seconds"].notna()]
     return {str(method): float(s) for method, s in ran.groupby(ran["method"].astype(str))["seconds"].median().items()}
 
 

@@ -14,127 +14,104 @@ import pandas as pd
 
 from lpbench.analysis import Summary, is_ranked
 from lpbench.analysis.ranks import rank_intervals
-from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import BASELINE, CONSTANTS, best_without_privacy
+from lpbench.analysis.scores import LARGER_IS_BETTER, costs
+from lpbench.analysis.summary import BASELINE, CONSTANTS, Samples, best_without_privacy
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
 from lpbench.selectors import parse_selector
 
-#: Selections that a user without test labels can have, in the order in which they replace each other.
-FAIR = ("tuning_free", "private")
 _CELL = ["dataset", "mask", "method", "epsilon"]
 
 
 def selected(table: pd.DataFrame, selection: str, cell: Sequence[str] = _CELL) -> pd.DataFrame:
     """Rows of compared methods under ``fair`` or ``oracle`` selection, one a cell."""
-    wanted = FAIR if selection == "fair" else (selection,)
+    # a setting fixed beforehand gives way to one that reports chose
+    wanted = ("tuning_free", "private") if selection == "fair" else (selection,)
     rows = table[table["selection"].isin(wanted) & (table["panel"].fillna("") == "")]
     rows = rows.assign(panel="", order=rows["selection"].map(wanted.index)).sort_values("order", kind="stable")
     return rows.drop_duplicates(cell, keep="last").drop(columns="order").assign(selection=selection).sort_index()
 
 
-def _together(others: pd.DataFrame, mine: pd.DataFrame, selection: str) -> tuple[str, bool, pd.DataFrame]:
-    """The one method, whether larger scores are better, and its rows with those of the others."""
-    (own,) = set(mine["method"])
+def _together(others: pd.DataFrame, mine: pd.DataFrame, selection: str) -> tuple[str, str, pd.DataFrame]:
+    """The one method, the metric, and the method's rows with those of the others; their column ``cost``."""
+    (own,), metric = set(mine["method"]), str(mine["metric"].iloc[0])
     parts = [rows[rows["mean"].notna()] for rows in (others[others["method"] != own], mine)]
     table = pd.concat([selected(rows, selection) for rows in parts], ignore_index=True)
-    return own, LARGER_IS_BETTER[str(mine["metric"].iloc[0])], table
+    return own, metric, table.assign(cost=costs(table["mean"], metric))
 
 
 def standing(
     others: pd.DataFrame, mine: pd.DataFrame, selection: str, cards: Mapping[str, Method],
-    costs: Mapping[str, float], bits: Mapping[tuple[str, float], float],
+    seconds: Mapping[str, float], bits: Mapping[tuple[str, float], float],
 ) -> pd.DataFrame:  # fmt: skip
     """Rank a method with all others, for each mask and budget that it was run at.
 
-    Parameters
-    ----------
-    others, mine : DataFrame
-        Columns of ``summary.csv``; ``others`` is the committed summary with all selections and panels. Rows of the
-        method among the others are replaced.
-    selection : {"fair", "oracle"}
-    cards : mapping
-        Method selector -> its card.
-    costs : mapping of str to float
-        Seconds of one fit, by method.
-    bits : mapping of (str, float) to float
-        Of a user's reports, by method and budget.
+    ``others`` is the committed summary with all selections and panels; rows of the method among them are replaced.
+    ``seconds`` of one fit are by method, ``bits`` of a user's reports by method and budget.
 
-    Returns
-    -------
-    DataFrame
-        One row a mask, budget and method, the best rank first: ``rank`` with Student's interval over data sets
-        (``low``, ``high``), ``rank_sum``; ``wins`` and ``losses`` of *the one method* against the row's, over data
-        sets; ``constant`` and ``non_private``: error over that of the best private constant and of the best method
-        without privacy at its best setting (geometric mean over data sets; points of accuracy above them where larger
-        is better); ``bits`` and ``seconds`` of one fit; ``own``.
+    A row is a mask, budget and method, the best rank first: ``rank`` with Student's interval over data sets (``low``,
+    ``high``), ``rank_sum``; ``wins`` and ``losses`` of *the one method* against the row's, over data sets; ``constant``
+    and ``non_private``: error over that of the best private constant and of the best method without privacy at its best
+    setting (geometric mean over data sets; points of accuracy above them where larger is better).
     """
-    own, larger, table = _together(others, mine, selection)
-    best = best_without_privacy(_means(others[others["selection"] == "oracle"]), larger)
+    own, metric, table = _together(others, mine, selection)
+    best = best_without_privacy(_mean_costs(others[others["selection"] == "oracle"], metric))
     rows: list[dict[str, object]] = []
     for mask, epsilon in sorted(set(zip(mine["mask"], mine["epsilon"], strict=True))):
         here = table[(table["mask"] == mask) & (table["epsilon"] == epsilon)]
-        wide = here.pivot(index="dataset", columns="method", values="mean")
+        wide = here.pivot(index="dataset", columns="method", values="cost")
         wide = wide[wide[own].notna()]
         ranked = wide[[m for m in wide.columns if is_ranked(m)]]
-        mean, low, high = rank_intervals(ranked.to_numpy(), larger_is_better=larger)
-        floor = wide[[m for m in wide.columns if parse_selector(m)[0] in CONSTANTS]]
-        constant = (floor.max(axis=1) if larger else floor.min(axis=1)) if floor.shape[1] else wide[own] * math.nan
+        mean, low, high = rank_intervals(ranked.to_numpy(), larger_is_better=False)
+        constant = wide[[m for m in wide.columns if parse_selector(m)[0] in CONSTANTS]].min(axis=1)
         top = pd.Series([float(np.mean(best.get(d, math.nan))) for d in wide.index], index=wide.index)
         for k, method in enumerate(ranked.columns):
-            ahead = (wide[own] > wide[method]) if larger else (wide[own] < wide[method])
-            behind = (wide[own] < wide[method]) if larger else (wide[own] > wide[method])
             rows.append({
                 "mask": mask, "epsilon": epsilon, "method": method, "title": method_title(method, cards),
                 "rank": mean[k], "low": low[k], "high": high[k], "rank_sum": mean[k] * len(wide), "of": ranked.shape[1],
-                "datasets": int(wide[method].notna().sum()), "wins": int(ahead.sum()), "losses": int(behind.sum()),
-                "constant": _against(wide[method], constant, larger),
-                "non_private": _against(wide[method], top, larger),
+                "datasets": int(wide[method].notna().sum()), "wins": int((wide[own] < wide[method]).sum()),
+                "losses": int((wide[own] > wide[method]).sum()),
+                "constant": _against(wide[method], constant, metric),
+                "non_private": _against(wide[method], top, metric),
                 "bits": bits.get((method, epsilon), math.nan),
-                "seconds": costs.get(method, math.nan), "own": method == own,
+                "seconds": seconds.get(method, math.nan), "own": method == own,
             })  # fmt: skip
     return pd.DataFrame(rows).sort_values(["mask", "epsilon", "rank"], kind="stable", ignore_index=True)
 
 
-def _means(rows: pd.DataFrame) -> dict[tuple[str, str, str, str, float], np.ndarray]:
-    """Means in the place of replications, as :meth:`lpbench.analysis.Summary.samples` has them."""
+def _mean_costs(rows: pd.DataFrame, metric: str) -> Samples:
+    """Means in the place of replications, with the sign that makes smaller ones better."""
     rows = rows[rows["mean"].notna()]
     keys = zip(rows["panel"].fillna(""), rows["dataset"], rows["mask"], rows["method"], rows["epsilon"], strict=True)
-    return {key: np.array([mean]) for key, mean in zip(keys, rows["mean"], strict=True)}
+    return {key: np.array([mean]) for key, mean in zip(keys, costs(rows["mean"], metric), strict=True)}
 
 
-def _against(scores: pd.Series, reference: pd.Series, larger: bool) -> float:
+def _against(cost: pd.Series, reference: pd.Series, metric: str) -> float:
     """Geometric mean of the ratios of errors, or mean points of accuracy above the reference."""
-    known = scores.notna() & reference.notna()
+    known = cost.notna() & reference.notna()
     if not known.any():
         return math.nan
-    if larger:
-        return 100 * float((scores - reference)[known].mean())
-    return float(np.exp(np.log((scores / reference)[known]).mean()))
+    if LARGER_IS_BETTER[metric]:
+        return 100 * float((reference - cost)[known].mean())
+    return float(np.exp(np.log((cost / reference)[known]).mean()))
 
 
 def where_it_wins(others: pd.DataFrame, mine: pd.DataFrame, selection: str) -> pd.DataFrame:
     """The method on each data set at each budget: its rank among those run there, and its score over the best other's.
 
-    Returns
-    -------
-    DataFrame
-        Columns mask, epsilon, dataset, rank, of, best (method), ratio (own error over the best other's;
-        points of accuracy above it).
+    ``ratio`` is the own error over the best other's, or points of accuracy above it.
     """
-    own, larger, table = _together(others, mine, selection)
+    own, metric, table = _together(others, mine, selection)
     table = table[table["method"].map(is_ranked)]
     found = []
     for (mask, epsilon, dataset), rows in table.groupby(["mask", "epsilon", "dataset"]):
-        means = rows.set_index("method")["mean"]
-        if own not in means or len(means) < 2:
+        cost = rows.set_index("method")["cost"]
+        if own not in cost or len(cost) < 2:
             continue
-        rest = means.drop(own)
-        best = rest.idxmax() if larger else rest.idxmin()
-        place = int(((means > means[own]) if larger else (means < means[own])).sum()) + 1
-        found.append({"mask": mask, "epsilon": epsilon, "dataset": dataset, "rank": place, "of": len(means),
-                      "best": best,
-                      "ratio": 100 * (means[own] - rest[best]) if larger else means[own] / rest[best]})  # fmt: skip
+        best = cost.drop(own).idxmin()
+        ratio = 100 * (cost[best] - cost[own]) if LARGER_IS_BETTER[metric] else cost[own] / cost[best]
+        found.append({"mask": mask, "epsilon": epsilon, "dataset": dataset, "rank": int((cost < cost[own]).sum()) + 1,
+                      "of": len(cost), "best": best, "ratio": ratio})  # fmt: skip
     return pd.DataFrame(found, columns=["mask", "epsilon", "dataset", "rank", "of", "best", "ratio"])
 
 

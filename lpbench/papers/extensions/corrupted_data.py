@@ -25,22 +25,18 @@ def write_corrupted(experiment: Experiment, summary: Summary, cards: Mapping[str
     """Write one row a kind of labels, budget and method: geometric mean of the ratio of errors, and the worst set.
 
     Errors are mean squared errors, or one minus accuracies, averaged over replications before they are divided.
-
-    Returns
-    -------
-    list of Path
-        Empty without scores of a constant.
+    Nothing is written without scores of a constant.
     """
     table = summary.table
     rows = table[(table["selection"] == "tuning_free") & table["mean"].notna()]
     risk = np.where(rows["metric"] == "accuracy", 1.0 - rows["mean"], rows["mean"])
     errors = rows.assign(error=risk).pivot(index=["epsilon", "dataset"], columns="method", values="error")
-    floor = next((name for name in CONSTANTS if name in errors), None)
-    if floor is None:
+    constant = next((name for name in CONSTANTS if name in errors), None)
+    if constant is None:
         return []
     found = []
-    for method in (name for name in errors if name != floor):
-        ratios = (errors[method] / errors[floor]).dropna()
+    for method in (name for name in errors if name != constant):
+        ratios = (errors[method] / errors[constant]).dropna()
         kinds = [parse_selector(name)[1].get("labels", "recorded") for name in ratios.index.get_level_values("dataset")]
         for (labels, epsilon), of_budget in ratios.groupby([kinds, ratios.index.get_level_values("epsilon")]):
             worst = str(of_budget.idxmax()[1])

@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from lpbench.analysis import Summary
 from lpbench.analysis.curves import Curve
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import costs
 from lpbench.analysis.significance import DIGITS
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -31,20 +31,7 @@ FILE = "_equivalence"
 def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> list[Path]:
     """Draw a panel for each panel and budget in which the first method and another one were run at several sizes.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Its first method is the reference.
-    summary : Summary
-    cards : mapping
-        Method selector -> printed name.
-    folder : Path
-        File ``<leaf of the experiment's name>_equivalence.svg`` is written there.
-
-    Returns
-    -------
-    list of Path
-        Empty if no panel counts private samples, or no other method gets as far as the first one.
+    Nothing is drawn if no panel counts private samples, or no other method gets as far as the first one.
     """
     table, stem = summary.table, experiment.name.rpartition("/")[2]
     first = parse_selector(experiment.groups[0].method[0])[0]
@@ -53,8 +40,7 @@ def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[st
         if axis_of(experiment, curve.panel) in SIZES and len(curve.x) >= LEAST:
             panels.setdefault((curve.panel, curve.epsilon), []).append(curve)
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
-    larger = LARGER_IS_BETTER[metric]
-    shown = {key: needed for key, found in panels.items() if (needed := _needed(found, first, larger))}
+    shown = {key: needed for key, found in panels.items() if (needed := _needed(found, first, metric))}
     if not shown:
         return []
     with style.look():
@@ -68,13 +54,13 @@ def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[st
         return style.save(figure, folder, stem + FILE)
 
 
-def _needed(found: Sequence[Curve], first: str, larger: bool) -> list[tuple[Curve, np.ndarray]]:
+def _needed(found: Sequence[Curve], first: str, metric: str) -> list[tuple[Curve, np.ndarray]]:
     """The reference and the others with the samples that each needs; empty where none gets there within its sizes."""
     reference = next((c for c in found if c.base == first), None)
     if reference is None:
         return []
     others = [c for c in found if c is not reference and np.array_equal(c.x, reference.x)]
-    sizes = [equivalent_sizes(c.x, reference.mean, c.mean, larger_is_better=larger) for c in others]
+    sizes = [equivalent_sizes(c.x, costs(reference.mean, metric), costs(c.mean, metric)) for c in others]
     if not any(np.isfinite(size).any() for size in sizes):
         return []
     return [(reference, reference.x), *zip(others, sizes, strict=True)]
@@ -96,33 +82,19 @@ def _panel(ax: Axes, found: Sequence[tuple[Curve, np.ndarray]]) -> None:
     ax.legend(fontsize=7)
 
 
-def equivalent_sizes(
-    sizes: np.ndarray, reference: np.ndarray, other: np.ndarray, *, larger_is_better: bool
-) -> np.ndarray:
-    """Sample sizes at which ``other`` reaches the scores of ``reference``.
+def equivalent_sizes(sizes: np.ndarray, reference: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Sample sizes at which ``other`` reaches the mean costs of ``reference``, both at increasing ``sizes``.
 
     Both learning curves are first made monotone (isotonic regression: more data does not hurt), then the other one is
     read backwards, with the logarithm of the size interpolated linearly between the sizes that were run.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (k,)
-        Increasing.
-    reference, other : ndarray of shape (k,)
-        Mean scores at those sizes.
-    larger_is_better : bool
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        inf where the other method does not get there with the largest size that was run; NaN where it is there with
-        the smallest already, so that all one knows is that it needs fewer.
+    inf where the other method does not get there with the largest size that was run; NaN where it is there with the
+    smallest already, so that all one knows is that it needs fewer.
     """
     place = np.log(np.asarray(sizes, dtype=float))
-    sign = 1.0 if larger_is_better else -1.0
     # rounded, so that the order of a floating-point sum does not decide what was reached
     target, curve = (
-        IsotonicRegression().fit_transform(place, np.round(sign * np.asarray(s, dtype=float), DIGITS))
+        IsotonicRegression().fit_transform(place, np.round(-np.asarray(s, dtype=float), DIGITS))
         for s in (reference, other)
     )
     levels, first = np.unique(curve, return_index=True)

@@ -15,7 +15,7 @@ from lpbench.reporting.published import published_cells
 ARTEFACTS = tuple(TABLES)
 TRIED = "histoftree/causes"
 #: Relative distance within which a cell of the tables counts as met.
-TOLERANCE = 0.15
+CELL_WITHIN = 0.15
 NAMES = {"max_edge": "max-edge", "cart": "CART"}
 MASKS = {"aligned": "aligned", "personalized": "personalised"}
 #: Data sets on which a single cell already gives a millionth of the printed error.
@@ -38,7 +38,7 @@ CAUSES = (
 
 def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Candidates:
     words = f"{what}, {MASKS[mask]} masks, Tables 1-3"
-    return Candidates(words, ARTEFACTS, method, TOLERANCE, steps, mask, relative=True, unexplained=unexplained)
+    return Candidates(words, ARTEFACTS, method, CELL_WITHIN, steps, mask, relative=True, unexplained=unexplained)
 
 
 IMPORTANCE = "the features in the order of a forest's importance, not of the manifest's sensitivity"
@@ -122,11 +122,11 @@ def building_is_no_mean(results: Results) -> str:
     """Equal max-edge and CART cells come from an uncut tree, whose error is at least that of the mean."""
     rows = results.artefact("extensions/floor").rows()
     rows = rows[(rows["dataset"] == "building") & (rows["method"] == "private_mean")]
-    floor = rows[rows["epsilon"] == rows["epsilon"].max()]["ratio"].min()
+    least = rows[rows["epsilon"] == rows["epsilon"].max()]["ratio"].min()
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")
     cells = printed[printed["epsilon"] == 1.0]["published"]
     return (
-        f"the mean of labels at ε = {rows['epsilon'].max():g} has {floor:.1f} times the error of the tree; printed at "
+        f"the mean of labels at ε = {rows['epsilon'].max():g} has {least:.1f} times the error of the tree; printed at "
         f"ε = 1 are {cells.min():g} and {cells.max():g} for max-edge and CART"
     )
 
@@ -156,5 +156,5 @@ BOUNDS = (
           one_cell_is_in_the_grid, tuple({"data": name, "base": "hist"} for name in IMPOSSIBLE)),
 )  # fmt: skip
 TOTALS = (
-    Total("cells of Tables 1-3", ARTEFACTS, TOLERANCE, {"default": (), "inferred": ("inferred",)}, relative=True),
+    Total("cells of Tables 1-3", ARTEFACTS, CELL_WITHIN, {"default": (), "inferred": ("inferred",)}, relative=True),
 )  # fmt: skip

@@ -36,11 +36,6 @@ def _mask(line: Curve) -> str:
     return f"s* = {line.parameter('n_protected')}"
 
 
-def _ends(name: str, line: Curve) -> Instance:
-    """The first place of a curve minus its last."""
-    return difference(name, line.cells([0]), line.cells([-1]))
-
-
 @checks("H1", "trend", above(1, 0.1), quantifier="every")
 def falls_with_epsilon(results: Evidence) -> Iterator[Instance]:
     """For every s* Spearman's correlation of ε and the error, its sign changed, is above 0.9."""
@@ -52,7 +47,7 @@ def falls_with_epsilon(results: Evidence) -> Iterator[Instance]:
 def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
     """For every s* the error at the smallest ε exceeds the error at the largest."""
     for line in _by_mask(results, "histoftree/figure2a"):
-        yield _ends(_mask(line), line)
+        yield difference(_mask(line), line.cells([0]), line.cells([-1]))
 
 
 def _neighbours(results: Evidence, curves: list[Curve]) -> Iterator[Instance]:

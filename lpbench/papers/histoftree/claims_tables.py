@@ -14,7 +14,7 @@ from lpbench.reporting.evidence import Evidence, Table
 
 checks = Checks()
 
-RIVALS = ("par_dt", "hist", "krr")
+COMPARED = ("par_dt", "hist", "krr")
 PROPOSED = {
     "aligned": ("histoftree_max_edge", "histoftree_cart"),
     "personalized": ("histoftree_max_edge", "histoftree_cart", "adhistoftree_max_edge", "adhistoftree_cart"),
@@ -27,7 +27,7 @@ MECHANISMS = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanis
 def _tables(results: Evidence, mask: str) -> Iterator[tuple[str, Table]]:
     """The three tables' halves of a mask, the proposed columns first."""
     for name, (_, epsilon) in sorted(TABLES.items(), key=lambda item: item[1][1]):
-        yield f"{mask}, ε = {epsilon:g}", results.table(name, epsilon, mask, PROPOSED[mask] + RIVALS)
+        yield f"{mask}, ε = {epsilon:g}", results.table(name, epsilon, mask, PROPOSED[mask] + COMPARED)
 
 
 def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:

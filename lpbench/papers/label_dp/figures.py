@@ -47,15 +47,7 @@ BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 
 
 
 def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
-    """Write ``rates.csv``, the table of slopes and the figures of Table I.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        ``label_dp/table1``.
-    folder : Path
-        ``<results>/label_dp/table1``, with ``summary.csv`` and ``scores.parquet``.
-    """
+    """Write ``rates.csv``, the table of slopes and the figures of Table I."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
@@ -123,15 +115,7 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
 
 
 def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
-    """Write ``rates.csv`` and the figure of the risk against the budget.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        ``label_dp/budget``.
-    folder : Path
-        ``<results>/label_dp/budget``, with ``summary.csv`` and ``scores.parquet``.
-    """
+    """Write ``rates.csv`` and the figure of the risk against the budget."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     rows = []
     with style.look():

@@ -52,34 +52,18 @@ RESOLVED = 0.25
 
 @dataclass(frozen=True)
 class MeasuredRate:
-    """One curve beside its row of Table I.
-
-    Attributes
-    ----------
-    line : Curve
-    task, model : str
-    rate : Rate
-        The exponents of the theorem.
-    low, high : float
-        Exponents that the local slope may have: equal where one term of the rate dominates.
-    overall, local : Interval
-        Fitted exponents (minus the slope) over all n and over the :data:`LARGEST` largest.
-    excess : float
-        Risk over that of the non-private counterpart at the largest n (NaN for a reference).
-    share : float
-        Risk over that of the constant prediction at the first of the largest n.
-    """
+    """One curve beside its row of Table I."""
 
     line: Curve
     task: str
     model: str
-    rate: Rate
-    low: float
+    rate: Rate  # the exponents of the theorem
+    low: float  # least and largest exponent that the local slope may have; equal where one term of the rate dominates
     high: float
-    overall: Interval
-    local: Interval
-    excess: float
-    share: float
+    overall: Interval  # fitted exponents (minus the slope) over all n
+    local: Interval  # and over the LARGEST largest
+    excess: float  # risk over that of the non-private counterpart at the largest n (NaN for a reference)
+    share: float  # risk over that of the constant prediction at the first of the largest n
 
     @property
     def resolved(self) -> bool:
@@ -149,11 +133,6 @@ def _allowed(rate: Rate, ratio: float) -> tuple[float, float]:
     return min(terms), max(terms)
 
 
-def _or_missing(value: float) -> float:
-    """NaN for a term that is not there."""
-    return value if np.isfinite(value) else np.nan
-
-
 def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
     """Return one row a curve; exponents are positive, ``local_slopes`` are the exponents between neighbouring n."""
     rows = []
@@ -167,8 +146,8 @@ def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
                 "model": MODEL_NAMES[found.model],
                 "method": line.method,
                 "epsilon": line.epsilon,
-                "exponent_sampling": _or_missing(found.rate.sampling),
-                "exponent_privacy": _or_missing(found.rate.privacy),
+                "exponent_sampling": found.rate.sampling,
+                "exponent_privacy": found.rate.privacy,
                 "effective_sample": found.rate.effective,
                 "expected_low": found.low,
                 "expected_high": found.high,
@@ -185,9 +164,11 @@ def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
                 "local_slopes": " ".join(f"{s:.2f}" for s in steps),
             }
         )
-    order = {model: k for k, model in enumerate(MODEL_NAMES.values())}
+    # a term that is not there is missing, not infinite
+    terms = ["exponent_sampling", "exponent_privacy"]
     frame = pd.DataFrame(rows)
-    frame["_order"] = frame["model"].map(order)
+    frame[terms] = frame[terms].replace(np.inf, np.nan)
+    frame["_order"] = frame["model"].map(list(MODEL_NAMES.values()).index)
     frame = frame.sort_values(["panel", "_order", "method", "epsilon"], kind="stable", ignore_index=True)
     return frame.drop(columns="_order")
 

@@ -15,7 +15,7 @@ from lpbench.reporting.published import published_cells
 
 TABLE, TRIED, TRIED_TABLE = "lpct/table2", "lpct/causes", "lpct/causes_tables"
 #: Distance within which an accuracy of the table, and a point of a curve, count as met.
-CELL, POINT = 0.02, 0.015
+CELL_WITHIN, POINT_WITHIN = 0.02, 0.015
 #: Private users of figure 7, public rows of its panels.
 N_PRIVATE, N_PUBLIC = 10_000, 100
 
@@ -67,7 +67,7 @@ def _tables() -> Iterator[Candidates]:
         if base == "lpdt":
             steps.append(Step("CART in place of max-edge", "lpdt[rule=cart]", "tried"))
         unexplained = "what the released code gives on employ, employee and landcover" if "prune" in base else ""
-        yield Candidates(f"{words}, Table 2", (TABLE,), base, CELL, tuple(steps), unexplained=unexplained)
+        yield Candidates(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
     for words, base, text, code, unexplained in (
         ("PGLM", "pglm", "a private release of moments", "rows as they are, classes 0 and 1 cut at 1/2, its noise",
          "the column of ε = 0.5 is printed at ε = 2 again"),
@@ -78,13 +78,13 @@ def _tables() -> Iterator[Candidates]:
             Step(f"the text: {text}", base, "text"),
             Step(f"the authors' code: {code}", f"{base}[variant=released]", "code"),
         ]
-        yield Candidates(f"{words}, Table 2", (TABLE,), base, CELL, tuple(steps), unexplained=unexplained)
+        yield Candidates(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
 
 
 def _figures() -> Iterator[Candidates]:
     curve, prune = "lpct_max_edge", "lpct_prune_max_edge"
     yield Candidates(
-        "LPCT against the depth, Figure 7(a)", ("lpct/figure7a",), curve, POINT,
+        "LPCT against the depth, Figure 7(a)", ("lpct/figure7a",), curve, POINT_WITHIN,
         (
             Step("the text: 50 public rows, a cell with one of them is a leaf", curve, "text", TRIED, "one_row_fifty"),
             Step("the authors' script: 100 public rows", curve, "code", TRIED, "one_row"),
@@ -92,7 +92,7 @@ def _figures() -> Iterator[Candidates]:
         ),
     )  # fmt: skip
     yield Candidates(
-        "LPCT-prune against the depth, Figure 7(b)", ("lpct/figure7b",), prune, POINT,
+        "LPCT-prune against the depth, Figure 7(b)", ("lpct/figure7b",), prune, POINT_WITHIN,
         (
             Step("the authors' 100 public rows; a cell with one public row is a leaf", prune, "code", TRIED, "one_row"),
             Step("and cells are cut as long as they hold a public row", prune, "code"),
@@ -103,14 +103,14 @@ def _figures() -> Iterator[Candidates]:
     )  # fmt: skip
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("5c", "5(c)")):
         steps = [Step("the text", f"{prune}[variant=text]", "text"), Step("the authors' code", prune, "code")]
-        yield Candidates(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, POINT, tuple(steps),
+        yield Candidates(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, POINT_WITHIN, tuple(steps),
                      unexplained="LPCT-prune is not reproducible from what was released")  # fmt: skip
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("4c", "4(c)"), ("5a", "5(a)"), ("7c", "7(c)")):
         steps = [Step("the text", f"{curve}[variant=text]", "text"), Step("the authors' code", curve, "code")]
-        yield Candidates(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, POINT, tuple(steps))
+        yield Candidates(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, POINT_WITHIN, tuple(steps))
     random = "lpct_random"
     yield Candidates(
-        "LPCT-R, Figure 9(b)", ("lpct/figure9",), random, POINT,
+        "LPCT-R, Figure 9(b)", ("lpct/figure9",), random, POINT_WITHIN,
         (
             Step("LPCT's own grid of 800 settings, the fair comparison", random, "silent"),
             Step("the authors' grid of 68 settings", f"{random}[min_samples_leaf=1]", "code"),
@@ -156,7 +156,7 @@ def printed_public_tree(results: Results) -> str:
     ours = ours[(ours["method"] == "ct_q") & (ours["epsilon"] == 2.0)].set_index("dataset")["mean"]
     printed = published_cells(TABLE)
     printed = printed[(printed["method"] == "ct_q") & (printed["epsilon"] == 2.0)].set_index("dataset")["published"]
-    far = [d for d in printed.index if d in ours.index and abs(ours[d] - printed[d]) > CELL]
+    far = [d for d in printed.index if d in ours.index and abs(ours[d] - printed[d]) > CELL_WITHIN]
     return "; ".join(f"{d}: ours {ours[d]:.3f}, printed {printed[d]:.3f}" for d in far)
 
 
@@ -169,9 +169,9 @@ BOUNDS = (
           "found here", printed_public_tree, ({"experiment": TABLE, "base": "ct_q"},)),
 )  # fmt: skip
 TOTALS = (
-    Total("points of Figures 4 to 10", FIGURES, POINT, {"text": ("text",), "default, the authors' code": ()}),
-    Total("points of Figure 7(a)", ("lpct/figure7a",), POINT, {"default, the authors' code": ()}),
-    Total("points of Figure 7(b)", ("lpct/figure7b",), POINT, {"default, the authors' code": ()}),
-    Total("cells of Table 2", (TABLE,), CELL,
+    Total("points of Figures 4 to 10", FIGURES, POINT_WITHIN, {"text": ("text",), "default, the authors' code": ()}),
+    Total("points of Figure 7(a)", ("lpct/figure7a",), POINT_WITHIN, {"default, the authors' code": ()}),
+    Total("points of Figure 7(b)", ("lpct/figure7b",), POINT_WITHIN, {"default, the authors' code": ()}),
+    Total("cells of Table 2", (TABLE,), CELL_WITHIN,
           {"default, the text": (), "the authors' code": ("released",)}),
 )  # fmt: skip

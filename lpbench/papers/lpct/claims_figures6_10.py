@@ -79,7 +79,8 @@ def private_alone_steep_then_flat(results: Evidence) -> Iterator[Instance]:
 @checks("L9", "LPCT-P flat", within(FLAT))
 def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
     """From 50 to 200 public rows the fitted change of LPCT-P is within 0.02 of 0, where it is so in the print."""
-    printed = by_epsilon(_print_of(results), "lpct/figure6b", ONLY_P)
+    published = results if isinstance(results, Published) else Published(results)
+    printed = by_epsilon(published, "lpct/figure6b", ONLY_P)
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
         change = _change(printed[epsilon])
         silent = "" if abs(change @ printed[epsilon].between(KNEE, np.inf).mean) <= FLAT else "not flat in the print"
@@ -89,10 +90,6 @@ def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
 def _change(curve: Curve) -> np.ndarray:
     beyond = curve.between(KNEE, np.inf)
     return np.ptp(beyond.x) * slope_weights(beyond.x)
-
-
-def _print_of(results: Evidence) -> Evidence:
-    return results if isinstance(results, Published) else Published(results)
 
 
 @checks("L10", "inverted U", above())
@@ -173,10 +170,10 @@ def unknown_range_is_worse(results: Evidence) -> Iterator[Instance]:
 def _against_random(results: Evidence, authors: bool) -> Iterator[Instance]:
     name = "lpct/figure9"
     both = by_epsilon(results, name, LPCT)
-    rivals = [c for c in results.curves(name, RANDOM) if (AUTHORS in c.method) == authors]
-    if not rivals:
+    compared = [c for c in results.curves(name, RANDOM) if (AUTHORS in c.method) == authors]
+    if not compared:
         raise NotRunError(f"{name} has no curve of LPCT-R on this grid")
-    for curve in sorted(rivals, key=lambda c: c.epsilon):
+    for curve in sorted(compared, key=lambda c: c.epsilon):
         for x, (a, b) in shared_places(both[curve.epsilon], curve):
             name = f"ε = {curve.epsilon:g}, n_Q = {x:g}"
             yield difference(name, both[curve.epsilon].cells([a]), curve.cells([b]))

@@ -69,15 +69,11 @@ def points(experiment: str) -> pd.DataFrame:
     (LPCT-Q) or has only one: then the panel's smallest stands for all.
     """
     rows = read("lpct_figures.csv")
-    number = experiment.removeprefix("lpct/")
-    panels = {"": number} if number in set(rows["figure"]) else {p: number + p for p in _panels(number)}
+    number, figures = experiment.removeprefix("lpct/"), set(rows["figure"])
+    letters = sorted(figure.removeprefix(number) for figure in figures if figure[:-1] == number)
+    panels = {"": number} if number in figures else {letter: number + letter for letter in letters}
     parts = [_panel(panel, rows[rows["figure"] == figure]) for panel, figure in panels.items()]
     return with_notes(experiment, pd.concat(parts, ignore_index=True))
-
-
-def _panels(number: str) -> list[str]:
-    """Letters of the panels that one of our experiments holds together."""
-    return sorted({f.removeprefix(number) for f in read("lpct_figures.csv")["figure"] if f[:-1] == number})
 
 
 def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:

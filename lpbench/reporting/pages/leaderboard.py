@@ -18,7 +18,7 @@ import numpy as np
 from lpbench.analysis import competitors
 from lpbench.analysis.ranks import rank_intervals, ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE, REFERENCES, best_without_privacy
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, best_without_privacy
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
@@ -149,7 +149,12 @@ def board(
         for selection in SELECTIONS:
             for (panel, dataset, mask, method, epsilon), values in _samples(by_name[name], selection).items():
                 metric = metrics.get((method, dataset), "")
-                if panel != NON_PRIVATE and method in competing and metric in LARGER_IS_BETTER and metric != "seconds":
+                if (
+                    panel != NON_PRIVATE_PANEL
+                    and method in competing
+                    and metric in LARGER_IS_BETTER
+                    and metric != "seconds"
+                ):
                     task = "classification" if LARGER_IS_BETTER[metric] else "regression"
                     group = groups.setdefault((task, mask, epsilon, selection), {})
                     # later papers are our own experiments, which hold the columns of the papers' tables too

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from lpbench.analysis import write_csv
 from lpbench.analysis.rates import student_half_width
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.reporting.cards import method_title
@@ -92,7 +92,7 @@ def _table(entry: Entry) -> pd.DataFrame:
 def _ratios(entry: Entry, ours: str) -> pd.DataFrame:
     """Logarithms of errors over the best private constant's: a row a data set, mask and budget; a column a method."""
     table = _table(entry).dropna(subset=["mean"])
-    table = table[table["panel"] != NON_PRIVATE]
+    table = table[table["panel"] != NON_PRIVATE_PANEL]
     table = table.assign(error=1 - table["mean"] if _task(entry) == "classification" else table["mean"])
     wide = {
         selection: part.pivot_table(index=["epsilon", "dataset", "mask"], columns="method", values="error")
