@@ -26,7 +26,8 @@ def check_whole(
     whole = type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
     if not whole or (least is not None and value < least) or (most is not None and value > most):
         size = "" if least is None else f" >= {least}" if most is None else f" from {least} to {most}"
-        raise ConfigurationError(f"{name}={value!r} must be a whole number{size}{_or_none(none)}")
+        meaning = "" if none is None else f" (None: {none})"
+        raise ConfigurationError(f"{name}={value!r} must be a whole number{size}{meaning}")
     return int(value)
 
 
@@ -98,10 +99,6 @@ def check_domain(domain: Any, n_features: int) -> tuple[Any, Any]:
         raise ConfigurationError(f"domain has {len(domain)} pairs (lo, hi), but X has {n_features} features")
     lo, hi = np.array([check_range("domain", pair) for pair in domain]).T
     return lo, hi
-
-
-def _or_none(meaning: str | None) -> str:
-    return "" if meaning is None else f" (None: {meaning})"
 
 
 def _interval(least: float | None, above: float | None, most: float | None, below: float | None, infinite: bool) -> str:

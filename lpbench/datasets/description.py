@@ -54,7 +54,11 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
     """Return the facts about a data set; nothing is drawn and, where avoidable, nothing read."""
     manifest = load_manifest(dataset)
     params = resolve_params(manifest, dataset_params)
-    sizes = _synthetic_sizes(manifest, params) if manifest.synthetic else _real_sizes(manifest, params)
+    if manifest.synthetic:
+        stated = {key: params[value] if isinstance(value, str) else value for key, value in manifest.shape.items()}
+        sizes = dict.fromkeys(("n_train", "n_test", "n_features", "n_public"), 0) | stated
+    else:
+        sizes = _real_sizes(manifest, params)
     available = bool(manifest.synthetic) or is_available(manifest)
     return Description(
         name=manifest.name,
@@ -67,11 +71,6 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
         how_to_get="" if available else how_to_get(manifest),
         **sizes,
     )
-
-
-def _synthetic_sizes(manifest: Manifest, params: Mapping) -> dict:
-    sizes = {key: params[value] if isinstance(value, str) else value for key, value in manifest.shape.items()}
-    return {key: sizes.get(key, 0) for key in ("n_train", "n_test", "n_features", "n_public")}
 
 
 def _real_sizes(manifest: Manifest, params: Mapping) -> dict:

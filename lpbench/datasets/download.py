@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
@@ -21,16 +21,12 @@ OPENML_VARIABLE, OPENML_URL = "LPBENCH_OPENML_URL", "https://www.openml.org"
 UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"
 
 
-def _environment(variable: str, default: str) -> Callable[[], str]:
-    return lambda: os.environ.get(variable) or default
-
-
 @dataclass(frozen=True)
 class Settings:
     """Base addresses, seconds without an answer after which a request fails, and further attempts after a failure."""
 
-    openml_url: str = field(default_factory=_environment(OPENML_VARIABLE, OPENML_URL))
-    uci_url: str = field(default_factory=_environment(UCI_VARIABLE, UCI_URL))
+    openml_url: str = field(default_factory=lambda: os.environ.get(OPENML_VARIABLE) or OPENML_URL)
+    uci_url: str = field(default_factory=lambda: os.environ.get(UCI_VARIABLE) or UCI_URL)
     timeout: float = 30.0
     retries: int = 3
 

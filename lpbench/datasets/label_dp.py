@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -70,7 +71,7 @@ def rough_regression(streams: Streams, params: Mapping, replication: int) -> Pro
     and E V^p = 1; |V - E V| <= V, so that (E |Y|^p)^(1/p) <= 2. The noise is skewed on purpose: the bias of clipping
     at T is then of order T^(1-p), as in the worst case, and does not cancel as for a symmetric law.
     """
-    beta, moment = _in_range("beta", params["beta"], 0, 1), params["moment"]
+    beta, moment = check_number("beta", params["beta"], above=0, most=1), params["moment"]
     if moment is not None and not moment >= 2:
         raise ConfigurationError(f"rough_regression: moment={moment!r} must be a number >= 2, or null: bounded labels")
     X, X_test = streams.generator("X").random((params["n"], params["d"])), design(params["n_test"], params["d"])
@@ -107,8 +108,8 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
     ``margin`` (gamma) 1 the rate would not be attained by this construction, above 1 / beta no function that crosses
     the decision boundary has it in dimension one (Audibert and Tsybakov 2007).
     """
-    beta = _in_range("beta", params["beta"], 0, 1)
-    mass = _in_range("pair_mass", params["pair_mass"], 0, 1)
+    beta = check_number("beta", params["beta"], above=0, most=1)
+    mass = check_number("pair_mass", params["pair_mass"], above=0, most=1)
     margin, K = params["margin"], params["classes"]
     if not 1 <= margin <= 1 / beta:
         raise ConfigurationError(f"rough_classes: margin={margin!r} must lie in [1, 1/beta] = [1, {1 / beta:g}]")
@@ -141,9 +142,3 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
         classes=np.arange(K),
         replication=replication,
     )
-
-
-def _in_range(name: str, value: float, low: float, high: float) -> float:
-    if not low < value <= high:
-        raise ConfigurationError(f"{name}={value!r} must lie in ({low:g}, {high:g}]")
-    return float(value)

@@ -67,13 +67,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             "label_range=file, or add `scale: [low, high]` to the manifest"
         )
     check_corruption(manifest.name, manifest.task, resolved)
-    resolved["metric"] = _metric(manifest, resolved["metric"])
+    metrics = CLASS_METRICS if manifest.task == "classification" else (manifest.score,)
+    resolved["metric"] = resolved["metric"] or manifest.score
+    check_choice(f"data set {manifest.name}: metric", resolved["metric"], metrics)
     return resolved
-
-
-def _metric(manifest: Manifest, metric: object) -> object:
-    """Metric by which predictions are scored; None: that of the manifest."""
-    known = CLASS_METRICS if manifest.task == "classification" else (manifest.score,)
-    if metric is not None and metric not in known:
-        raise ConfigurationError(f"data set {manifest.name}: metric={metric!r} must be one of {', '.join(known)}")
-    return metric or manifest.score

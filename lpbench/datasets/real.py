@@ -67,6 +67,10 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     if scaling == "bounds of the manifest":
         arrays = {part: X.clip(0.0, 1.0) for part, X in arrays.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
+    per_unit: dict[str, object] = {}
+    if of_train is not None:  # who has several rows spends as many times epsilon
+        of_train = of_train[: train.size]
+        per_unit = {"unit": manifest.unit, "units": of_train, "rows_per_unit": int(np.bincount(of_train).max())}
     if public.size:
         sample = arrays["X_public"], arrays["y_public"]
         arrays["X_public"], arrays["y_public"] = corrupted_public(*sample, params["public_sample"], streams)
@@ -83,16 +87,9 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
             "n_rows": table.y.size,
             "order": np.arange(len(table.columns))[order],
             "scaling": scaling,
-            **_per_unit(manifest.unit, None if of_train is None else of_train[: train.size]),
+            **per_unit,
         },
     )
-
-
-def _per_unit(unit: str, units: np.ndarray | None) -> dict[str, object]:
-    """Name of the unit, number of each training row's, and the most rows of one: she spends as many times epsilon."""
-    if units is None:
-        return {}
-    return {"unit": unit, "units": units, "rows_per_unit": int(np.bincount(units).max())}
 
 
 def kept_rows(table: Table, deduplicate: bool) -> tuple[np.ndarray, np.ndarray]:

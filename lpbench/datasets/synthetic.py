@@ -6,7 +6,7 @@ those of a smaller one, and the test rows depend on no sample size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -19,21 +19,38 @@ def sine_sum(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Regression of HistOfTree sec. 5.1: X uniform on [0,1]^5, Y = sin X1 + sin X2 + sin X5 + N(0, 1).
 
     The order of protection is the column order. ``y_range`` is the range of the training sample (the paper is silent).
-    ``noise`` is a standard deviation.
     """
+    return _regression(streams, params, replication, 5, lambda X: np.sin(X[:, [0, 1, 4]]).sum(axis=1), params["n"])
+
+
+def sine_wave(streams: Streams, params: Mapping, replication: int) -> Problem:
+    """The simulation of LPDT's released code: X uniform on [0, 1]^d, Y = sin(16 X1) + N(0, 1), with a public sample.
+
+    ``y_range`` is the range of the private labels, as in that code.
+    """
+    return _regression(streams, params, replication, params["d"], lambda X: np.sin(16.0 * X[:, 0]), params["n_private"])
+
+
+def _regression(
+    streams: Streams, params: Mapping, replication: int, d: int, mean: Callable[[np.ndarray], np.ndarray], n: int
+) -> Problem:
+    """Uniform features, labels ``mean`` plus Gaussian noise; a public sample where ``n_public`` is a parameter."""
 
     def draw(part: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        X = streams.generator("X", part=part).random((n, 5))
-        mean = np.sin(X[:, [0, 1, 4]]).sum(axis=1)
-        return X, mean, mean + params["noise"] * streams.generator("noise", part=part).standard_normal(n)
+        X = streams.generator("X", part=part).random((n, d))
+        eta = mean(X)
+        return X, eta, eta + params["noise"] * streams.generator("noise", part=part).standard_normal(n)
 
-    X, _, y = draw("train", params["n"])
+    X, _, y = draw("train", n)
     X_test, eta_test, y_test = draw("test", params["n_test"])
+    X_public, _, y_public = draw("public", params["n_public"]) if "n_public" in params else (None, None, None)
     return Problem(
         X_train=X,
         y_train=y,
         X_test=X_test,
         y_test=y_test,
+        X_public=X_public,
+        y_public=y_public,
         y_range=(float(y.min()), float(y.max())),
         metric="mse",
         eta_test=eta_test,

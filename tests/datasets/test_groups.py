@@ -108,5 +108,5 @@ def test_a_metric_is_a_parameter_of_classification_alone():
     assert resolve_params(load_manifest("hmda"), {"metric": "auc"})["metric"] == "auc"
     assert resolve_params(load_manifest("hmda"), {})["metric"] == "accuracy"
     assert resolve_params(load_manifest("bike"), {})["metric"] == "mse"
-    with pytest.raises(ConfigurationError, match="metric='auc' must be one of mse"):
+    with pytest.raises(ConfigurationError, match="metric='auc' must be one of 'mse'"):
         resolve_params(load_manifest("bike"), {"metric": "auc"})

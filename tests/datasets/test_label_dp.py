@@ -62,14 +62,6 @@ def test_the_design_is_spread_evenly(d):
     assert counts.min() > 0.7 * 4096 / 4**d
 
 
-@pytest.mark.parametrize("name", ["rough_regression", "rough_classes"])
-def test_small_samples_are_the_first_rows_of_large_ones(name):
-    small, large = (make_problem(name, {"n": n}, replication=3, seed=5) for n in (64, 500))
-    np.testing.assert_array_equal(small.X_train, large.X_train[:64])
-    np.testing.assert_array_equal(small.y_train, large.y_train[:64])
-    np.testing.assert_array_equal(small.eta_test, large.eta_test)
-
-
 @pytest.mark.parametrize("moment", [None, 2, 4])
 def test_labels_have_the_stated_mean(moment):
     """z-scores of the mean label in 16 cubes; |z| < 6 fails by chance with probability < 16 * 2e-9 (bounded labels).

@@ -15,10 +15,7 @@ from lpbench.datasets.splits import first_occurrences, min_max_scale
 from lpbench.errors import ConfigurationError, DataError, MissingDataError
 from tests.datasets.conftest import CSV
 
-FAMILIES = [
-    *(name for name in list_datasets() if load_manifest(name).synthetic.startswith("lpbench.datasets.synthetic")),
-    "sine_wave",
-]
+FAMILIES = [n for n in list_datasets() if load_manifest(n).synthetic.startswith("lpbench.datasets.synthetic")]
 EMBEDDED = ["diabetes_progression", "breast_cancer"]
 SIZES = {"synthetic_taxi": {"n_private": 300, "n_public": 40, "n_test": 50}}
 
@@ -37,17 +34,6 @@ def test_describe_agrees_with_the_draw(name):
     if problem.y_range is not None:
         assert problem.y_range[0] <= problem.y_train.min() and problem.y_train.max() <= problem.y_range[1]
     assert facts.available and facts.how_to_get == ""
-
-
-@pytest.mark.parametrize("name", ["sine_sum", *EMBEDDED])
-def test_the_mask_does_not_move_the_data(name):
-    bare = make_problem(name, replication=3, seed=7)
-    assert bare.mask is None
-    for mask in ("aligned", "personalized", "label_only", "all_private"):
-        masked = make_problem(name, {}, mask, {}, replication=3, seed=7)
-        np.testing.assert_array_equal(masked.X_train, bare.X_train)
-        np.testing.assert_array_equal(masked.y_test, bare.y_test)
-        assert masked.mask.shape == bare.X_train.shape
 
 
 def test_the_order_of_users_depends_on_mask_name_and_replication_only():

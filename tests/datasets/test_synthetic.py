@@ -26,6 +26,8 @@ def arrays(problem):
         ("range_unknown", {"n_private": 50, "n_public": 20}, {"n_private": 400, "n_public": 100}),
         ("sine_wave", {"n_private": 50, "n_public": 20}, {"n_private": 400, "n_public": 100}),
         ("synthetic_taxi", SMALL_TAXI, {"n_private": 5000, "n_public": 900, "n_test": 2000}),
+        ("rough_regression", {"n": 64}, {"n": 500}),
+        ("rough_classes", {"n": 64}, {"n": 500}),
     ],
 )
 def test_samples_are_nested_and_test_rows_are_fixed(name, small, large):
@@ -45,27 +47,23 @@ def test_replications_and_seeds_differ_and_repeat(name):
     assert not np.isin(base.X_train, base.X_test).any()
 
 
-def test_sine_sum_law():
-    problem = make_problem("sine_sum", {"n": 20000}, seed=3)
-    expected = np.sin(problem.X_test[:, 0]) + np.sin(problem.X_test[:, 1]) + np.sin(problem.X_test[:, 4])
-    np.testing.assert_allclose(problem.eta_test, expected, rtol=1e-12)
-    X, y = problem.X_train, problem.y_train
-    noise = y - np.sin(X[:, [0, 1, 4]]).sum(axis=1)
-    # Mean and variance of 20000 standard normals: six standard errors, two-sided 2e-9 each.
-    assert abs(noise.mean()) < 6 / np.sqrt(20000)
-    assert abs(noise.var() - 1) < 6 * np.sqrt(2 / 20000)
-    assert problem.y_range == (y.min(), y.max())
-    assert X.min() >= 0 and X.max() <= 1
-
-
-def test_sine_wave_law():
-    problem = make_problem("sine_wave", {"n_private": 20000, "n_public": 20000}, seed=3)
-    np.testing.assert_allclose(problem.eta_test, np.sin(16 * problem.X_test[:, 0]), rtol=1e-12)
-    for X, y in ((problem.X_train, problem.y_train), (problem.X_public, problem.y_public)):
-        noise = y - np.sin(16 * X[:, 0])
+@pytest.mark.parametrize(
+    ("name", "params", "eta"),
+    [
+        ("sine_sum", {"n": 20000}, lambda X: np.sin(X[:, 0]) + np.sin(X[:, 1]) + np.sin(X[:, 4])),
+        ("sine_wave", {"n_private": 20000, "n_public": 20000}, lambda X: np.sin(16 * X[:, 0])),
+    ],
+)
+def test_laws_of_the_sines(name, params, eta):
+    problem = make_problem(name, params, seed=3)
+    np.testing.assert_allclose(problem.eta_test, eta(problem.X_test), rtol=1e-12)
+    samples = [(problem.X_train, problem.y_train), (problem.X_public, problem.y_public)]
+    for X, y in samples[: 1 + (problem.X_public is not None)]:
+        noise = y - eta(X)
         # Mean and variance of 20000 standard normals: six standard errors, two-sided 2e-9 each.
         assert abs(noise.mean()) < 6 / np.sqrt(20000)
         assert abs(noise.var() - 1) < 6 * np.sqrt(2 / 20000)
+        assert X.min() >= 0 and X.max() <= 1
     assert problem.y_range == (problem.y_train.min(), problem.y_train.max())
 
 
