@@ -22,7 +22,7 @@ OVERWRITE    ?=
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS)) $(if $(OVERWRITE),--overwrite)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines docs site reproduce everything field extensions quick verify test test-all lint wheel audit bench stream datasets report ui lock clean
+.PHONY: help install engines docs site reproduce everything field extensions quick verify test test-all lint wheel audit bench datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -103,9 +103,6 @@ audit: $(STAMP) ## Privacy audit of every method
 
 bench: $(STAMP) ## Benchmarks, into results/reproduced/bench.csv (minutes)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-timer=time.process_time -p no:cacheprovider
-
-stream: $(STAMP) ## 10^8 simulated users through the streaming curators (minutes)
-	$(BIN)/lpbench stream --results $(RESULTS)
 
 datasets: $(STAMP) ## Download what the mirror does not hold; say what is there and what is not
 	$(BIN)/python scripts/download_datasets.py

@@ -41,7 +41,7 @@ Add    lpbench new method my_mean                       your own method
        lpbench new dataset file.csv                     your own data set
        lpbench check method my_mean                     is it what it promises?
        lpbench rank my_mean                             where does it stand?
-Also   need, submit, report, track, audit, stream, completion bash|zsh|fish
+Also   need, submit, report, track, audit, completion bash|zsh|fish
 
 lpbench COMMAND --help: its options. lpbench --cfg job: every key and its value.
 Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
@@ -51,7 +51,7 @@ Next page: docs/tutorial.md - your own method and data set in ten minutes.
 #: Commands: each is ``command`` of the module of its name, imported when it is asked for.
 COMMANDS = (
     "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "rank", "report", "reproduce",
-    "show", "stream", "submit", "track", "ui", "verify",
+    "show", "submit", "track", "ui", "verify",
 )  # fmt: skip
 #: Kinds of YAMLs in a folder of plug-ins.
 OWN_KINDS = ("methods", "datasets", "experiments")

@@ -85,9 +85,9 @@ def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator
     )
 
 
-def choice(name: str, words: Sequence[str], default: str) -> Decorator:
+def choice(name: str, words: Sequence[str], default: str, what: str = "") -> Decorator:
     """Option with one of a few words."""
-    text = f"{', '.join(words)}  [default: {default}]"
+    text = f"{what}{', '.join(words)}  [default: {default}]"
     return click.option(name, type=OneOf(words), default=default, metavar="NAME", help=text)
 
 
@@ -95,6 +95,11 @@ def count(name: str, text: str, default: int | None = None) -> Decorator:
     """Option with a whole number that is at least 1."""
     shown = default is not None
     return click.option(name, type=click.IntRange(1), default=default, metavar="N", show_default=shown, help=text)
+
+
+def above_0(name: str, letter: str, text: str, default: float | None = None) -> Decorator:
+    """Option with a number above 0."""
+    return click.option(name, type=click.FloatRange(0, min_open=True), default=default, metavar=letter, help=text)
 
 
 def tracking_uri() -> Decorator:

@@ -41,12 +41,7 @@ _TRACKING = ("mlflow", "none")
 @options.choice("--backend", _RUNNERS, "loky")
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
-@click.option(
-    "--work-limit",
-    type=click.FloatRange(0, min_open=True),
-    metavar="W",
-    help=f"Work a cell may cost.  [default: its own, {WORK_LIMIT:g}]",
-)
+@options.above_0("--work-limit", "W", f"Work a cell may cost.  [default: its own, {WORK_LIMIT:g}]")
 @options.choice("--order", ORDERS, "longest_first")
 @options.choice("--tracking", _TRACKING, "none")
 @options.tracking_uri()

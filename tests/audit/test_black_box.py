@@ -240,7 +240,7 @@ def test_a_command_that_is_not_there():
 )
 def test_bad_subjects_are_refused_by_the_command(words, said, capsys):
     values = [] if words[0].endswith("csv") else ["--values", "0", "1"]
-    assert main(["audit", *words, "--epsilon", "1", *values]) == 2
+    assert main(["audit", "code", *words, "--epsilon", "1", *values]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1 and error.startswith("error: ")
 
@@ -310,7 +310,7 @@ VALUES = ["--values", "0", "1", "--samples", "1000"]
 def test_bad_code_is_answered_by_the_command_word_for_word(words, error, tmp_path, monkeypatch, capsys):
     (tmp_path / "bad.py").write_text(BAD_CODE)
     monkeypatch.chdir(tmp_path)
-    assert main(["audit", *words, "--epsilon", "1"]) == 2
+    assert main(["audit", "code", *words, "--epsilon", "1"]) == 2
     assert capsys.readouterr().err == f"error: {error}\n"
 
 
@@ -321,9 +321,9 @@ def test_the_command_audits_several_functions(tmp_path, monkeypatch, capsys):
         "def two(value):\n    return value\n"
     )
     common = ["--epsilon", "1", "--values", "0", "1", "--samples", "4000"]
-    assert main(["audit", "own_reports:one", *common, "--figure", "one.png"]) == 0
+    assert main(["audit", "code", "own_reports:one", *common, "--figure", "one.png"]) == 0
     assert (tmp_path / "one.png").is_file()
-    assert main(["audit", "own_reports:one", "own_reports.py:two", *common]) == 1
+    assert main(["audit", "code", "own_reports:one", "own_reports.py:two", *common]) == 1
     said = capsys.readouterr().out
     assert said.count("own_reports:one: no violation found") == 2 and "own_reports.py:two: VIOLATED" in said
     assert "confidence 99.95 %" in said

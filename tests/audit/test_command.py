@@ -54,8 +54,7 @@ def test_command_line(tmp_path, few, capsys):
 @pytest.mark.parametrize("others", [(), pytest.param(("private_majority",), marks=pytest.mark.slow)])
 def test_methods_are_audited_as_in_the_table_and_nothing_is_written(others, tmp_path, capsys):
     arguments = ["--samples", "4000", "--seed", "1", "--workers", "1", "--results", str(tmp_path)]
-    named = [word for name in ("private_mean", *others) for word in ("--method", name)]
-    assert main(["audit", *named, *arguments]) == 0
+    assert main(["audit", "private_mean", *others, *arguments]) == 0
     first, *more = capsys.readouterr().out.splitlines()
     further, (caught, *mutants) = more[: len(others)], more[len(others) :]
     row = table.audit("method", "private_mean", samples=4000, seed=1)
@@ -68,7 +67,7 @@ def test_methods_are_audited_as_in_the_table_and_nothing_is_written(others, tmp_
 
 
 def test_an_unknown_method_is_refused_by_name(capsys):
-    assert main(["audit", "--method", "private_maen"]) == 2
+    assert main(["audit", "private_maen"]) == 2
     assert "private_mean" in capsys.readouterr().err
 
 
@@ -90,5 +89,5 @@ def test_everything_is_a_subject():
 def test_a_mutant_that_is_missed_fails_the_audit(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "check_mutants", lambda names, workers: [MutantRow("krr", "less_noise", "")])
     monkeypatch.setattr(command, "check_methods", lambda names, workers: [])
-    assert main(["audit", "--method", "krr", "--samples", "2000", "--results", str(tmp_path)]) == 1
+    assert main(["audit", "krr", "--samples", "2000", "--results", str(tmp_path)]) == 1
     assert "krr: the mutant less_noise was not caught" in capsys.readouterr().out

@@ -145,13 +145,13 @@ class SleepsAtOnce(Nearest):
 
 def test_a_fit_that_takes_ten_minutes_is_told_in_a_sentence(capsys):
     asked = ["--epsilon", "1", "--timeout", "1"]
-    assert main(["audit", "--learner", f"{__name__}:SleepsAtOnce", *asked]) == 2
+    assert main(["audit", "code", "--learner", f"{__name__}:SleepsAtOnce", *asked]) == 2
     error = capsys.readouterr().err
     assert "SleepsAtOnce did not finish within 1 s (in the canary audit)" in error and "--timeout" in error
     assert error.count("\n") == 1
     # what was proven before stands
     late = f"{__name__}:RunsOutOfTime"
-    assert main(["audit", "--learner", late, "--epsilon", "1", "--timeout", "6000"]) == 1
+    assert main(["audit", "code", "--learner", late, "--epsilon", "1", "--timeout", "6000"]) == 1
     said = capsys.readouterr().out
     assert "within 6000 s (in the label inference)" in said and said.splitlines()[-1].startswith(f"{late}: VIOLATED")
 
@@ -197,9 +197,9 @@ class Mine:
 def test_reports_are_named_like_the_learner(tmp_path, monkeypatch, capsys, kept, said):
     (tmp_path / "mine.py").write_text(MINE.replace("KEPT", kept))
     monkeypatch.chdir(tmp_path)
-    assert main(["audit", "--learner", "mine.py:Mine", "--reports", "mine.py:noisy"]) == (said[0] == "k")
+    assert main(["audit", "code", "--learner", "mine.py:Mine", "--reports", "mine.py:noisy"]) == (said[0] == "k")
     assert said in capsys.readouterr().out
-    assert main(["audit", "--learner", "mine.py:Mine", "--reports", "mine.py:nosy"]) == 2
+    assert main(["audit", "code", "--learner", "mine.py:Mine", "--reports", "mine.py:nosy"]) == 2
     assert "reports='mine.py:nosy' must be file.py:function" in capsys.readouterr().err
 
 

@@ -1,0 +1,157 @@
+"""``lpbench audit code``: a function, a table of reports, a command, or training code (docs/audit_your_own.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from lpbench.cli import options
+from lpbench.errors import CellTimeout, ConfigurationError, DataError
+
+if TYPE_CHECKING:
+    from lpbench.audit.black_box import Source
+
+#: Reports of each of two values.
+SAMPLES = 1_000_000
+#: Ends of the names of tables; every other SUBJECT is a function.
+TABLES = (".csv", ".parquet")
+
+
+class _ManyValues(click.Command):
+    """``--values`` takes all words up to the next option, which click's options do not."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before every value."""
+        words: list[str] = []
+        of_values = False
+        for word in args:
+            if word.startswith("--"):
+                of_values = word == "--values"
+            elif of_values and words[-1] != "--values":
+                words.append("--values")
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+
+@click.command(cls=_ManyValues)
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
+@click.option("--command", "program", metavar="LINE", help="Reads a value, writes a report a line.")
+@click.option("--learner", metavar="CLASS", help="Code with fit(X, y), module:Class: docs/audit_code.md.")
+@options.choice("--protects", ("label", "record"), "label", "What --learner protects: ")
+@click.option("--reports", multiple=True, metavar="CODE", help="Function of --learner that makes reports; repeatable.")
+@click.option("--epsilon", type=float, metavar="X", help="The claim.  [default: 1 of --learner]")
+@click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
+@click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
+@click.option("--values", multiple=True, metavar="V...", help="Values to compare, or uniform:LOW,HIGH.")
+@options.count("--samples", "Of each of two values.", SAMPLES)
+@click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
+@options.seed("Seed of the samples.")
+@options.above_0("--timeout", "S", "Seconds of the code.  [default: 300]", 300.0)
+@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Picture of SUBJECT.")
+def code(
+    subjects: Sequence[str], program: str | None, learner: str | None, protects: Literal["label", "record"],
+    reports: Sequence[str], epsilon: float | None, seed: int, timeout: float, **asked: Any,
+) -> int:  # fmt: skip
+    """Audit SUBJECT (file.py:function or a table of reports), a command, or training code."""
+    if len(given := [*subjects[:1], *filter(None, (program, learner))]) > 1:
+        raise ConfigurationError(f"{' and '.join(map(repr, given))}: give one of them")
+    if learner:
+        return _audit_learner(learner, 1.0 if epsilon is None else epsilon, protects, reports, seed, timeout)
+    if not given:
+        raise ConfigurationError("nothing to audit is named: file.py:function, a table, --command or --learner")
+    return _audit_reports(subjects, program, epsilon, seed, timeout, **asked)
+
+
+def _audit_reports(
+    subjects: Sequence[str], program: str | None, epsilon: float | None, seed: int, timeout: float, *, delta: float,
+    renyi: float, values: Sequence[str], samples: int, confidence: float, figure: Path | None,
+) -> int:  # fmt: skip
+    if epsilon is None:
+        raise ConfigurationError("the claim is missing: --epsilon NUMBER")
+    if figure and len(subjects) > 1:
+        raise ConfigurationError("--figure draws one audit, and there are several")
+    from lpbench.audit.black_box import Claim, CommandSource, audit
+
+    claim = Claim(epsilon, delta, renyi)
+    sources: list[Source]
+    if program:
+        sources = [CommandSource(program, _values(values, seed), samples, seed, timeout)]
+    else:
+        sources = _sources(subjects, values, seed, timeout)
+    violated = False
+    for source in sources:
+        # together the bounds fail as rarely as stated
+        verdict = audit(source, claim, samples, (1 - confidence) / len(sources))
+        print(verdict)
+        violated |= verdict.violated
+        if figure:
+            from lpbench.audit.black_box.picture import draw
+
+            draw(verdict, figure)
+            print(f"  drawn: {figure}")
+    return int(violated)
+
+
+def _sources(subjects: Sequence[str], values: Sequence[str], seed: int, timeout: float) -> list[Source]:
+    from lpbench.audit.black_box import CallableSource, FileSource
+    from lpbench.audit.black_box.sources import load_function
+
+    tables = [FileSource(Path(subject)) for subject in subjects if subject.endswith(TABLES)]
+    functions = [subject for subject in subjects if not subject.endswith(TABLES)]
+    if values and not functions:
+        raise ConfigurationError("--values: a table has a column of its own for them")
+    compared = _values(values, seed) if functions else []
+    return [*tables, *(CallableSource(load_function(f), compared, seed, timeout, f) for f in functions)]
+
+
+def _values(values: Sequence[str], seed: int) -> list[Any]:
+    from lpbench.audit.black_box import parse_values
+
+    if not values:
+        raise ConfigurationError("the values to compare are missing: --values 0 1, or --values uniform:0,1")
+    return parse_values(values, seed)
+
+
+def _audit_learner(
+    name: str, epsilon: float, protects: Literal["label", "record"], reports: Sequence[str], seed: int, timeout: float
+) -> int:
+    """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
+    if not 0 < epsilon < math.inf:
+        raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
+    from lpbench.audit.learner import PROVES, canary_audit, inference_audit, leak_test, load_learner
+    from lpbench.experiments.limits import time_limit
+
+    make = load_learner(name)
+    violated, audit = False, "leak test"
+    try:
+        with time_limit(timeout):
+            if reports:
+                leak = leak_test(make, epsilon, reports, protects, seed=seed)
+                print(f"leak: {leak or 'no difference found'}; {PROVES['leak']}")
+                violated = leak is not None
+            else:
+                print("leak: not tested; name the functions that make the reports with --reports")
+            audit = "canary audit"
+            canaries = canary_audit(make, epsilon, protects, seed=seed)
+            print(canaries)
+            violated |= canaries.epsilon > epsilon
+            audit = "label inference"
+            guesses = inference_audit(make, epsilon, protects, seed=seed, stop=True)
+            print(guesses)
+            violated |= guesses.epsilon > epsilon
+    except CellTimeout:
+        late = (
+            f"{name} did not finish within {timeout:g} s (in the {audit}): make its fit quicker, or allow more by "
+            "--timeout"
+        )
+        if not violated:
+            raise DataError(late) from None
+        print(late)
+    print(
+        f"{name}: {'VIOLATED' if violated else 'no violation found'}; claims {protects} privacy at epsilon {epsilon:g}"
+    )
+    return int(violated)
