@@ -218,8 +218,7 @@ def _try_to_write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> tu
 def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
     """Write scores, summary, comparison, tables, figures and ``run.json`` of one job."""
     # drawing takes a second to import, and most calls find everything written
-    from lpbench.reporting.artefact import write_artefact
-    from lpbench.reporting.drawings import write_drawing
+    from lpbench.reporting.artefact import write_artefact, write_drawing
 
     folder, store = results_dir / job.folder, Store(results_dir / "store")
     folder.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,8 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.files import write_text
 from lpbench.paths import ROOT
-from lpbench.reporting.cards import in_print, method_title
 from lpbench.reporting.headlines import in_words
+from lpbench.reporting.printed_names import in_print, method_title
 
 #: Where methods without tuning stand beside the published ones, and the columns of the README's table.
 COMPARED = Path("extensions/tuning_free_regression/summary.csv")

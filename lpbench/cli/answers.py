@@ -74,8 +74,8 @@ def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> Non
     from lpbench.analysis import write_csv
     from lpbench.experiments import catalogue
     from lpbench.pipeline import baseline_scores
+    from lpbench.reporting.numbers import print_score
     from lpbench.reporting.plain_table import PlainTable
-    from lpbench.reporting.tables.text import print_score
 
     if not cells:
         return

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
 from lpbench.analysis.pairwise import pairwise
+from lpbench.errors import unknown_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
@@ -17,14 +18,13 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.results import forget_summary, keep_summary
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE, is_measured
 from lpbench.files import write_text
-from lpbench.reporting.cards import card_of
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.development_sets import FILE as DEVELOPMENT_SETS
 from lpbench.reporting.development_sets import compare_by_kind
-from lpbench.reporting.drawings import drawing_of, write_drawing
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.standard import draw_standard
-from lpbench.reporting.paper import asked, mark_words, paper_of, trial_experiments
+from lpbench.reporting.paper import hook_for, mark_words, paper_of, papers, trial_experiments
+from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
@@ -38,12 +38,7 @@ def write_artefact(
 ) -> Summary:
     """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        Columns of ``scores.parquet``, rows in any order.
-    experiment, methods, folder, seed
-        See :func:`render_artefact`.
+    ``methods`` are known by their selectors; ``seed`` draws the panels of a figure that has computed ones too.
     """
     forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
@@ -58,20 +53,6 @@ def render_artefact(
     """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment.
 
     Of a timing experiment the files are ``seconds.csv``, ``seconds_comparison.csv`` and ``seconds.tex``.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Content of its YAML: name, paper, kind, title, groups, notes.
-    summary : Summary
-        Of its scores, by a run or as committed.
-    methods : mapping of str to mapping or record
-        Method selector -> ``title``, ``tuning_free`` (mapping, JSON text or None), ``task``; optionally ``grid`` and
-        ``grid_by_mask``, by which a tuning-free setting that is no grid point is kept out of the oracle.
-    folder : Path
-        ``<results>/<experiment>``.
-    seed : int
-        Root seed of the drawn panels of a figure that also has computed ones.
     """
     folder, name = Path(folder), experiment.name
     # pictures and tables that an earlier version wrote and this one does not; what was measured needs a run
@@ -83,7 +64,7 @@ def render_artefact(
     for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    further = asked("outputs", experiment)
+    further = hook_for("outputs", experiment)
     replaced = further is not None and further.replaces
     for selection in [] if replaced else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
@@ -99,10 +80,18 @@ def render_artefact(
         write_csv(by_kind, folder / DEVELOPMENT_SETS)
     if name in catalogue.own_experiment_names() and not measured:
         write_csv(pairwise(summary), folder / PAIRWISE)
-    if drawing_of(name) is not None:
+    if name in paper_of(name).drawings:
         write_drawing(experiment, folder, seed)
     if further is not None:
         further.write(experiment, summary, methods, folder)
+
+
+def write_drawing(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
+    """Draw the picture of an experiment of kind ``drawing``, or the drawn panel of a figure, as its paper does."""
+    draw = paper_of(experiment.name).drawings.get(experiment.name)
+    if draw is None:
+        raise unknown_name("drawing", experiment.name, [name for paper in papers() for name in paper.drawings])
+    return draw(experiment, folder, seed)
 
 
 def summarise_experiment(experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method]) -> Summary:

@@ -14,10 +14,10 @@ from lpbench.analysis import ALPHA, Summary, better
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import method_title
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.paper import paper_of, papers
+from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.published import published_cells
 
 #: Change of the constant's error under which wins are counted again.
@@ -26,29 +26,17 @@ MOVED = 0.05
 
 @dataclass(frozen=True)
 class Baseline:
-    """The better constant of one data set, mask and budget: a private prediction that uses no feature.
-
-    Attributes
-    ----------
-    method, metric, mask : str
-    mean, se : float
-        Score and its standard error.
-    ratio, ratio_se : float
-        The same relative to the non-private tree; NaN for accuracies.
-    n : int
-    samples : ndarray of shape (n,)
-        The replications, in order.
-    """
+    """The better constant of one data set, mask and budget: a private prediction that uses no feature."""
 
     method: str
     metric: str
     mask: str
     mean: float
     se: float
-    ratio: float
+    ratio: float  # mean over that of the non-private tree; NaN for accuracies
     ratio_se: float
     n: int
-    samples: np.ndarray
+    samples: np.ndarray  # the replications, in order
 
     def beats(self, value: float) -> bool:
         """Whether a score is no better than the constant."""
@@ -66,16 +54,12 @@ def collect_baselines(entries: Iterable[Entry]) -> dict[tuple[str, str, float], 
     for name in (experiment for paper in papers() for experiment in paper.baselines):
         summary = by_name[name].full if name in by_name else None
         if summary is not None:
-            found |= _baselines(summary)
+            found |= baselines_within(summary)
     return found
 
 
 def baselines_within(summary: Summary) -> dict[tuple[str, str, float], Baseline]:
     """The constant of an experiment that ran it among its own columns; empty for others."""
-    return _baselines(summary)
-
-
-def _baselines(summary: Summary) -> dict[tuple[str, str, float], Baseline]:
     rows = summary.table[(summary.table["selection"] == "oracle") & summary.table["method"].isin(CONSTANTS)]
     if rows.empty:
         return {}
@@ -157,13 +141,9 @@ def baseline_of(baselines: Baselines, dataset: str, mask: str, epsilon: float) -
 def by_selection(summary: Summary, baselines: Baselines, cards: Mapping[str, Method]) -> list[dict]:
     """Compare each method of a table with the constant, by oracle and by tuning-free selection.
 
-    Returns
-    -------
-    list of dict
-        ``panel``, ``mask``, ``epsilon``, ``method``, ``title``; ``datasets``: on how many the constant and both
-        selections are known; ``oracle``, ``tuning_free``: on how many it beats the constant, with ``_significant`` of
-        them by the one-sided Wilcoxon test over replications; ``cost``: median over data sets of what is lost without
-        oracle selection (ratio of errors, or difference of accuracies).
+    ``oracle``, ``tuning_free`` count the data sets on which it beats the constant, ``_significant`` those of them where
+    it does by the one-sided Wilcoxon test over replications; ``cost`` is the median over data sets of what is lost
+    without oracle selection (ratio of errors, or difference of accuracies).
     """
     table = summary.table.dropna(subset=["mean", "epsilon"])
     table = table[~table["method"].isin([*CONSTANTS, *REFERENCES])]

@@ -42,11 +42,6 @@ def distances(candidates: Candidates, results: Results) -> pd.DataFrame:
     """Distance of every step from the published numbers: a row each, in the order of the steps.
 
     All steps are compared on the published numbers and the replications that every one of them has.
-
-    Raises
-    ------
-    NotRunError
-        A step was not run, or its scores by replication are not at hand.
     """
     cells, ours, replications = _by_step(candidates, results)
     rows = []
@@ -173,13 +168,10 @@ def _standing(total: Total, configuration: str, results: Results) -> pd.DataFram
     table, variants = pd.concat(rows, ignore_index=True), total.configurations[configuration]
     one = _one_row_each(table[table["published"].notna()], variants)
     own = [bool(set(variants) & set(catalogue.method(base).variants)) for base in one["base"]]
-    borrowed = np.array(own, dtype=bool) & ~one["method"].map(_variant).isin(variants).to_numpy()
+    ran = [parse_selector(method)[1].get("variant") if method else None for method in one["method"]]
+    borrowed = np.array([has and variant not in variants for has, variant in zip(own, ran, strict=True)], dtype=bool)
     numbers = ["reproduced", "difference", "relative_difference"]
     return one.assign(**{column: one[column].mask(borrowed) for column in numbers})
-
-
-def _variant(method: str) -> Any:
-    return parse_selector(method)[1].get("variant") if method else None
 
 
 def write_cells(papers: Sequence[Paper], results: Results, folder: Path) -> pd.DataFrame:

@@ -39,21 +39,13 @@ _DETECTABLE = 1.43
 
 @dataclass
 class Files:
-    """The three tables beside the claims page, from which every outcome can be computed again.
+    """The three tables beside the claims page, from which every outcome can be computed again."""
 
-    Attributes
-    ----------
-    claims : DataFrame
-        One row a check, columns :data:`CLAIM_COLUMNS`.
-    instances : DataFrame
-        One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
-    cells : mapping of str to DataFrame
-        Paper -> one row a cell: its number and key, the print and its step, and the value that all replications share,
-        if they do. The others' are the oracle's rows of the chosen replications.
-    """
-
-    claims: pd.DataFrame
+    claims: pd.DataFrame  # one row a check, columns :data:`CLAIM_COLUMNS`
+    #: One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
     instances: pd.DataFrame
+    #: Paper -> one row a cell: its number and key, the print and its step, and the value that all replications
+    #: share, if they do. The others' are the oracle's rows of the chosen replications.
     cells: Mapping[str, pd.DataFrame]
 
     def write(self, folder: Path) -> None:
@@ -218,11 +210,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def read_claims(folder: Path) -> list[dict[str, Any]]:
     """Read ``claims.csv`` and ``claims_instances.csv`` back, claim by claim.
 
-    Returns
-    -------
-    list of dict
-        ``paper``, ``claim``, ``artefact``, ``statement``, ``status``, ``cause``, ``reasons`` and ``checks``: the rows
-        of the first file, each with its ``points``, the rows of the second without the pooled ones.
+    Each holds its ``checks``, the rows of the first file, and they their ``points``, rows of the second but the pooled.
     """
     rows, points = (_read(folder / f"{name}.csv") for name in ("claims", "claims_instances"))
     of_check: dict[tuple, list[dict[str, Any]]] = {}

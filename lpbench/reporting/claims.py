@@ -32,31 +32,17 @@ TOO_FEW = "too few replications"
 
 @dataclass(frozen=True)
 class Verdict:
-    """One check of one claim on both sources.
-
-    Attributes
-    ----------
-    claim, check : Claim, Check
-    published, ours : Judged or None
-        None where it could not be judged.
-    published_outcome, ours_outcome, status : str
-    reason : str
-        Why there is no verdict, or why it is undecided.
-    configuration : str
-        The one that judges.
-    others : mapping of str to str
-        Outcomes of ours under other configurations, where they compare other cells.
-    """
+    """One check of one claim on both sources."""
 
     claim: Claim
     check: Check
-    published: Judged | None
+    published: Judged | None  # None where it could not be judged
     ours: Judged | None
     published_outcome: str
     ours_outcome: str
-    reason: str = ""
-    configuration: str = ""
-    others: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""  # why there is no verdict, or why it is undecided
+    configuration: str = ""  # the one that judges
+    others: Mapping[str, str] = field(default_factory=dict)  # configuration that compares other cells -> our outcome
 
     @property
     def status(self) -> str:

@@ -26,16 +26,6 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
     The published values are the best of a grid, so they are compared with our ``oracle`` rows. Every published cell
     keeps at least one row, with a note where we have no number. A method that was run in several named variants
     gives one row a variant.
-
-    Parameters
-    ----------
-    experiment : str
-    summary : Summary
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COMPARISON_COLUMNS`; ``relative_difference`` is relative to the published value.
     """
     published = published_cells(experiment)
     ours = _reproduced(experiment, summary)

@@ -43,15 +43,10 @@ def sets_by_kind(experiment: Experiment) -> dict[str, list[str]]:
 def compare_by_kind(experiment: Experiment, summary: Summary, cards: Mapping[str, Method]) -> pd.DataFrame:
     """Compare one method with every other one, for each kind of data sets, mask and budget.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``kind``, ``mask``, ``epsilon``, ``method`` (printed), ``datasets``; ``rank_sum`` among all methods
-        shown; ``effect``: geometric mean over data sets and replications of its error over that of the compared method,
-        or mean of the compared method's accuracy minus its own; ``p``: two-sided Wilcoxon test over replications of
-        that mean, after Holm over the methods; ``better``, ``worse``: on how many data sets the compared method is
-        so, by two-sided Wilcoxon tests over replications after Holm over the data sets; ``compared``: whether the row
-        is the compared method itself. Empty if an experiment has one kind.
+    ``rank_sum`` is among all methods shown; ``effect`` the geometric mean over data sets and replications of a method's
+    error over that of the compared method, or the mean of the latter's accuracy minus its own; ``p`` the two-sided
+    Wilcoxon test over replications of that mean, after Holm over the methods; ``better``, ``worse`` on how many data
+    sets the compared method is so, by such tests after Holm over the data sets. Empty if an experiment has one kind.
     """
     kinds = sets_by_kind(experiment)
     if not kinds:

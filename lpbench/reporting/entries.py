@@ -14,13 +14,7 @@ from lpbench.reporting.figures.standard import BUDGETS, RANKS
 class Entry(Artefact):
     """The artefact of an experiment, run or not, and which of its pictures a page shows where.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    results_dir : Path
-        Holds ``<experiment>/``.
-    within : str
-        Folder of the results in which the pages are, if they are not in that of the results.
+    ``within`` is the folder of the results in which the pages are, if they are not in that of the results.
     """
 
     def __init__(self, experiment: Experiment, results_dir: Path, within: str = ""):

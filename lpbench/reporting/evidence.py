@@ -22,16 +22,9 @@ from lpbench.reporting.published import published_cells
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a table: data sets x methods, row by row; missing ones are NaN.
+    """Cells of a table: data sets x methods, row by row; missing ones are NaN."""
 
-    Attributes
-    ----------
-    datasets, methods : tuple of str
-        Rows and columns, as they were asked for.
-    cells : Cells
-    """
-
-    datasets: tuple[str, ...]
+    datasets: tuple[str, ...]  # rows; columns are ``methods``
     methods: tuple[str, ...]
     cells: Cells
 
@@ -49,12 +42,7 @@ class Table:
 class Evidence:
     """Ours: what a results folder holds; all numbers use oracle selection, as in the papers.
 
-    Parameters
-    ----------
-    folder : Path
-        Holds ``<experiment>/summary.csv`` and the chosen replications, a run's or committed ones.
-    variants : collection of str
-        Variants that stand for a method wherever it was run in one of them.
+    ``variants`` stand for a method wherever it was run in one of them. What was not run is a NotRunError.
     """
 
     source = "ours"
@@ -73,25 +61,13 @@ class Evidence:
         return other
 
     def summary(self, name: str) -> pd.DataFrame:
-        """Summary rows of an experiment, with the column ``base`` (bare method name).
-
-        Raises
-        ------
-        NotRunError
-            The experiment was not run, or no cell of it has a number.
-        """
+        """Summary rows of an experiment, with the column ``base`` (bare method name)."""
         self.consulted[name] = None
         rows = self.results.artefact(name).rows()
         return rows.assign(base=rows["method"].map(bare_name))
 
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
-        """Curves of an experiment, those of the named methods (default: all), one variant a method.
-
-        Raises
-        ------
-        NotRunError
-            The experiment, or a named method, is not there.
-        """
+        """Curves of an experiment, those of the named methods (default: all), one variant a method."""
         self.consulted[name] = None
         found = [curve for curve in self._all(name) if panel is None or curve.panel == panel]
         for base in bases:
@@ -130,19 +106,7 @@ class Evidence:
     def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> Table:
         """Cells of a table at one budget; data sets without any result are left out.
 
-        Parameters
-        ----------
-        name : str
-        epsilon : float
-        mask : str
-            Bare name; empty where the table has one.
-        methods : sequence of str
-            Columns: bare names, or selectors that were run.
-
-        Raises
-        ------
-        NotRunError
-            The experiment or a column was not run.
+        ``mask`` is a bare name, empty where the table has one; ``methods`` are bare names, or selectors that were run.
         """
         self.consulted[name] = None
         key = (name, epsilon, mask, tuple(methods))
@@ -195,10 +159,6 @@ class Published(Evidence):
     """The same cells as the papers print them: means alone, whose error is ours relative to the mean.
 
     A printed cell of which a run has no counterpart is left out; in a table it keeps its value, without error.
-
-    Parameters
-    ----------
-    ours : Evidence
     """
 
     source = "published"

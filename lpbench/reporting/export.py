@@ -33,32 +33,7 @@ def export(
     selection: str = "oracle",
     ranks: bool = False,
 ) -> list[Path]:
-    """Write PDF and PNG of its figures, LaTeX of its tables, and ``pairwise.csv``.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    summary : Summary
-        With the replications.
-    methods : mapping of str to Method
-        By the name that stands in the results.
-    folder : Path
-    width : float
-        Of the figures, in inches.
-    selection : {"oracle", "tuning_free", "private"}
-    ranks : bool
-        Add rank sums to the tables.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-
-    Raises
-    ------
-    ConfigurationError
-        The experiment shows nothing under this selection.
-    """
+    """Write PDF and PNG of its figures, LaTeX of its tables, and ``pairwise.csv``; ``width`` is in inches."""
     shown = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
     if shown.empty:
         known = ", ".join(sorted(set(summary.table["selection"])))

@@ -20,10 +20,10 @@ from lpbench.analysis.variants import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import card_of, in_print, method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.paper import paper_of, papers
+from lpbench.reporting.printed_names import card_of, in_print, method_title
 
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
 UNITS = {
@@ -41,32 +41,17 @@ DRAWS = 1000
 
 @dataclass(frozen=True)
 class Headline:
-    """The distance of one paper's tables, or curves, of one unit.
-
-    Attributes
-    ----------
-    paper, kind, unit : str
-        Names of the paper, of :data:`KINDS` and of :data:`UNITS`.
-    experiments : tuple of str
-    cells, compared : int
-        Printed numbers, and those among them that have a counterpart.
-    distance : float
-        Half of the compared numbers are within it; of sizes, how many differ.
-    absent : tuple of str
-        What has no counterpart: data sets, and methods on a data set.
-    low, high : float
-        95 % bootstrap interval of ``distance`` over data sets; NaN where there is one or none.
-    """
+    """The distance of one paper's tables, or curves, of one unit."""
 
     paper: str
     kind: str
     unit: str
     experiments: tuple[str, ...]
-    cells: int
-    compared: int
-    distance: float
-    absent: tuple[str, ...]
-    low: float = np.nan
+    cells: int  # printed numbers
+    compared: int  # those that have a counterpart
+    distance: float  # half of the compared numbers are within it; of sizes, how many differ
+    absent: tuple[str, ...]  # what has no counterpart: data sets, and methods on a data set
+    low: float = np.nan  # 95 % bootstrap interval of the distance over data sets; NaN where there is one or none
     high: float = np.nan
 
     @property
@@ -187,13 +172,8 @@ def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.
     """Gain of every compared method over the best other column by oracle selection, ``headline_gains.csv``.
 
     A method is compared in the experiment that has the most published methods, all on their papers' full grids. The
-    constant and other baselines are compared too; methods without privacy are not.
-
-    Returns
-    -------
-    DataFrame
-        One row a kind of data sets, mask and budget. ``gain``: percentage points, or per cent of the error that are
-        saved (geometric mean over data sets); ``low``, ``high``: Student's 95 % interval over the data sets.
+    constant and other baselines are compared too; methods without privacy are not. ``gain`` is in percentage points, or
+    per cent of the error that are saved (geometric mean over data sets), with Student's 95 % interval over data sets.
     """
     found: dict[str, tuple[int, Entry]] = {}
     for entry in entries:

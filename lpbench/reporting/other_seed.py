@@ -11,6 +11,7 @@ from lpbench.analysis.claims import NO_VERDICT
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_all
 from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.numbers import per_cent
 
 SEED = 2026
 FILE = f"claims_seed{SEED}.csv"
@@ -29,16 +30,7 @@ def write_other_seed(results: Path, folder: Path) -> Path:
 
 
 def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
-    """Compare two files of verdicts.
-
-    Returns
-    -------
-    DataFrame
-        A row for each check that both judged and whose outcome differs on either source; columns of the second file
-        end in ``_other``.
-    str
-        How many checks and claims were compared, and how many changed.
-    """
+    """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
     one, other = (pd.read_csv(p, dtype=str, keep_default_na=False).set_index(KEYS) for p in (first, second))
     both = one.join(other.add_suffix("_other"), how="inner")
     judged = both[(both["ours_outcome"] != NO_VERDICT) & (both["ours_outcome_other"] != NO_VERDICT)]
@@ -64,7 +56,7 @@ def changes_in_words(folder: Path) -> tuple[str, list[str], list[list[str]]] | N
             f"{row.claim}, {row.check}",
             f"{row.published_outcome} / {row.ours_outcome}",
             f"{row.published_outcome_other} / {row.ours_outcome_other}",
-            f"{_per_cent(row.stability)}, {_per_cent(row.stability_other)}",
+            ", ".join(per_cent(float(v)) if v else "–" for v in (row.stability, row.stability_other)),
             row.claim_status,
             row.claim_status_other,
         ]
@@ -72,7 +64,3 @@ def changes_in_words(folder: Path) -> tuple[str, list[str], list[list[str]]] | N
     ]
     heads = ["check", "print / ours", f"with seed {SEED}", "kept by resamples", "claim", f"claim with seed {SEED}"]
     return f"With seed {SEED}, {said}.", heads, rows
-
-
-def _per_cent(share: str) -> str:
-    return f"{100 * float(share):.0f} %" if share else "–"

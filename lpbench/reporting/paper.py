@@ -28,59 +28,31 @@ from lpbench.reporting.plain_table import PlainTable, RateGrid
 
 @dataclass(frozen=True)
 class Erratum:
-    """An error or contradiction in a paper, with the computation that shows it.
+    """An error or contradiction in a paper, with the computation that shows it."""
 
-    Attributes
-    ----------
-    where : str
-        Table, section or equation.
-    what : str
-        The finding.
-    compute : callable
-        Returns the evidence, computed when the report is written: from published numbers, manifests or formulas.
-    """
-
-    where: str
-    what: str
+    where: str  # table, section or equation
+    what: str  # the finding
+    #: Returns the evidence, computed when the report is written: from published numbers, manifests or formulas.
     compute: Callable[[], str]
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """A place where released code departs from its paper.
+    """A place where released code departs from its paper."""
 
-    Attributes
-    ----------
-    place : str
-        File and lines in the public repository, or what the deviation concerns.
-    commit : str
-    fact : str
-    loss : str
-        What it means for the privacy loss; empty where it has no bearing on it.
-    known_bad : str
-        The mechanism of :mod:`lpbench.audit.known_bad` that rebuilds it, if any.
-    """
-
-    place: str
+    place: str  # file and lines in the public repository, or what the deviation concerns
     commit: str
     fact: str
-    loss: str = ""
-    known_bad: str = ""
+    loss: str = ""  # what it means for the privacy loss; empty where it has no bearing on it
+    known_bad: str = ""  # the mechanism of :mod:`lpbench.audit.known_bad` that rebuilds it, if any
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A known cause of differences between reproduced and published numbers.
-
-    Attributes
-    ----------
-    text : str
-    experiment, dataset, mask, method : str
-        Start of the name of what it concerns; empty: all of them.
-    """
+    """A known cause of differences between reproduced and published numbers."""
 
     text: str
-    experiment: str = ""
+    experiment: str = ""  # start of the name of what it concerns, here and below; empty: all of them
     dataset: str = ""
     mask: str = ""
     method: str = ""
@@ -93,184 +65,96 @@ class Cause:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Rows and columns of a printed table.
+    """Rows and columns of a printed table."""
 
-    Attributes
-    ----------
-    columns : mapping of str to sequence of str
-        Mask -> methods in the order of the paper; the mask is empty where the paper has one.
-    rows : tuple of (label, data set)
-        In the order of the paper.
-    epsilons : tuple of float
-        A table each.
-    caption : str
-        May hold ``{epsilon}``.
-    value : {"mean", "ratio", "seconds"}
-        What a cell shows: the mean score, its ratio to the non-private tree's, or seconds as multiples of CT-W's.
-    style : {"general", "three_digits", "per_cent"}
-        How numbers are printed, see :func:`lpbench.reporting.tables.grid.print_number`.
-    """
-
-    columns: Mapping[str, Sequence[str]]
-    rows: tuple[tuple[str, str], ...]
-    epsilons: tuple[float, ...]
-    caption: str
+    columns: Mapping[str, Sequence[str]]  # mask (empty: the paper has one) -> methods in the order of the paper
+    rows: tuple[tuple[str, str], ...]  # (label, data set) in the order of the paper
+    epsilons: tuple[float, ...]  # a table each
+    caption: str  # may hold ``{epsilon}``
+    #: What a cell shows: the mean score, its ratio to the non-private tree's, or seconds as multiples of CT-W's.
     value: Literal["mean", "ratio", "seconds"] = "mean"
-    style: Literal["general", "three_digits", "per_cent"] = "general"
+    style: Literal["general", "three_digits", "per_cent"] = "general"  # how numbers are printed: `print_number`
 
 
 @dataclass(frozen=True)
 class Output:
-    """Further tables and figures of an experiment.
+    """Further tables and figures of an experiment."""
 
-    Attributes
-    ----------
-    write : callable
-        Function(experiment, summary, cards, folder) that writes them; ``folder`` holds the experiment's summary and
-        scores and lies in the folder of the results.
-    replaces : bool
-        Whether they take the place of the standard tables and figures.
-    """
-
+    #: Function(experiment, summary, cards, folder) that writes them; ``folder`` holds the experiment's summary
+    #: and scores and lies in the folder of the results.
     write: Callable[..., object]
-    replaces: bool = False
+    replaces: bool = False  # whether they take the place of the standard tables and figures
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of its own for some experiments of a paper.
+    """A page of its own for some experiments of a paper."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the file without its ending.
-    title : str
-    experiments : tuple of str
-        Starts of the experiments' names, in the order in which the page shows them.
-    lead : tuple of str
-        Paragraphs shown above the experiments.
-    """
-
-    name: str
+    name: str  # name of the file without its ending
     title: str
-    experiments: tuple[str, ...]
-    lead: tuple[str, ...] = ()
+    experiments: tuple[str, ...]  # starts of the experiments' names, in the order in which the page shows them
+    lead: tuple[str, ...] = ()  # paragraphs shown above the experiments
 
 
 @dataclass(frozen=True)
 class Paper:
-    """All that reporting needs to know of one paper.
+    """All that reporting needs to know of one paper."""
 
-    Attributes
-    ----------
-    name : str
-        Folder of its experiments, and name of its page.
-    title, short : str
-        Heading of its page; name in links (default: the title).
-    full_title, authors, venue, link : str
-        As the paper itself has them; ``link`` is its address.
-    letter : str
-        Name in the column ``paper`` of claims and errata (default: the name).
-    order : int
-        Place among the papers, the smallest first.
-    claims : tuple of Claim
-    configurations : mapping of str to tuple of str
-        Name -> variants that stand for a method wherever it was run in one of them. The first judges the claims, the
-        others are shown beside it.
-    judge : str
-        Why the first one judges.
-    errata : tuple of Erratum
-    repository : str
-        Public repository of the released code, ``owner/name``.
-    deviations : tuple of Deviation
-        Where the released code departs from the paper.
-    published : mapping of str to path or callable
-        Experiment -> its published cells: a CSV file or a function that returns a table, with columns among those of
-        :data:`lpbench.reporting.published.COLUMNS`.
-    rank_sums : mapping of str to callable
-        Experiment -> function that returns the printed rank sums, see
-        :func:`lpbench.reporting.published.published_rank_sums`.
-    tables : mapping of str to TableLayout
-        Experiment -> how the paper lays out its table.
-    rule : {"star", "bold"}
-        Which results the paper marks, see :mod:`lpbench.analysis.significance`.
-    methods, proposed : tuple of str
-        Order of its methods in tables that no paper lays out; starts of the names of those that it proposes.
-    default_variant : str
-        Printed name of the variant that a method without a named variant is, in figures that show several.
-    causes : tuple of Cause
-        Known causes of differences from the published numbers.
-    interpretations : tuple of Candidates
-        Interpretations of unspecified settings, from the default to those that were only tried.
-    bounds : tuple of Bound
-        Printed numbers that cannot be.
-    uncounted : tuple of str
-        Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods that
-        use no private row.
-    totals : tuple of Total
-        Numbers met, under one configuration for all of them.
-    drawings : mapping of str to callable
-        Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
-    outputs : mapping of str to Output
-        Experiment -> its further tables and figures. Here and in ``advice`` and ``choices`` a name ``settings.KEY``
-        stands for all experiments that have the setting (:func:`asked`).
-    text_tables : mapping of str to callable
-        Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
-        experiments that are no tables of scores.
-    advice : mapping of str to callable
-        Experiment -> function(folder) that lays out what follows from it for a user, shown above its tables; None
-        where nothing does.
-    choices : mapping of str to callable
-        Experiment -> function(folder) that lays the same out for the page "What should I use?": what is public, number
-        of users, budget, method, loss, command; its legend heads the table.
-    baselines : tuple of str
-        Experiments that ran the feature-free baselines beside everything else.
-    leaderboard : tuple of str
-        Experiments whose scores enter the leaderboard; where several have a score, the first counts, and
-        the later paper.
-    grids : mapping of str to callable
-        Experiment -> function(folder) that lays its result out as a :class:`lpbench.reporting.plain_table.RateGrid`, or
-        returns None.
-    pages : tuple of Page
-        Pages besides the paper's own.
-    """
-
-    name: str
-    title: str
-    short: str = ""
-    full_title: str = ""
+    name: str  # folder of its experiments, and name of its page
+    title: str  # heading of its page
+    short: str = ""  # name in links (default: the title)
+    full_title: str = ""  # as the paper itself has it
     authors: str = ""
     venue: str = ""
-    link: str = ""
-    letter: str = ""
-    order: int = 100
+    link: str = ""  # its address
+    letter: str = ""  # name in the column ``paper`` of claims and errata (default: the name)
+    order: int = 100  # place among the papers, the smallest first
     claims: tuple[Claim, ...] = ()
+    #: Name -> variants that stand for a method wherever it was run in one of them. The first judges the claims,
+    #: the others are shown beside it.
     configurations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"as registered": ()})
-    judge: str = ""
+    judge: str = ""  # why the first one judges
     errata: tuple[Erratum, ...] = ()
-    repository: str = ""
-    deviations: tuple[Deviation, ...] = ()
+    repository: str = ""  # public repository of the released code, ``owner/name``
+    deviations: tuple[Deviation, ...] = ()  # where the released code departs from the paper
+    #: Experiment -> its published cells: a CSV file or a function that returns a table, with columns among those
+    #: of :data:`lpbench.reporting.published.COLUMNS`.
     published: Mapping[str, Path | Callable[[], pd.DataFrame]] = field(default_factory=dict)
+    #: Experiment -> function that returns the printed rank sums, see
+    #: :func:`lpbench.reporting.published.published_rank_sums`.
     rank_sums: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
-    tables: Mapping[str, TableLayout] = field(default_factory=dict)
-    rule: Literal["star", "bold"] = "star"
-    methods: tuple[str, ...] = ()
-    proposed: tuple[str, ...] = ()
-    default_variant: str = "default"
-    causes: tuple[Cause, ...] = ()
-    interpretations: tuple[Candidates, ...] = ()
-    bounds: tuple[Bound, ...] = ()
+    tables: Mapping[str, TableLayout] = field(default_factory=dict)  # experiment -> how the paper lays out its table
+    rule: Literal["star", "bold"] = "star"  # which results the paper marks, see :mod:`lpbench.analysis.significance`
+    methods: tuple[str, ...] = ()  # their order in tables that no paper lays out
+    proposed: tuple[str, ...] = ()  # starts of the names of those that it proposes
+    default_variant: str = "default"  # printed name of what a method without a named variant is
+    causes: tuple[Cause, ...] = ()  # known causes of differences from the published numbers
+    interpretations: tuple[Candidates, ...] = ()  # of unspecified settings, the default first
+    bounds: tuple[Bound, ...] = ()  # printed numbers that cannot be
+    #: Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods
+    #: that use no private row.
     uncounted: tuple[str, ...] = ()
-    totals: tuple[Total, ...] = ()
+    totals: tuple[Total, ...] = ()  # numbers met, under one configuration for all of them
+    #: Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
+    #: Experiment -> its further tables and figures. Here and in ``advice`` and ``choices`` a name
+    #: ``settings.KEY`` stands for all experiments that have the setting (:func:`hook_for`).
     outputs: Mapping[str, Output] = field(default_factory=dict)
+    #: Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
+    #: experiments that are no tables of scores.
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
+    #: Experiment -> function(folder) that lays out what follows from it for a user, shown above its tables; None
+    #: where nothing does.
     advice: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
+    #: Experiment -> function(folder) that lays the same out for the page "What should I use?": what is public,
+    #: number of users, budget, method, loss, command; its legend heads the table.
     choices: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
-    baselines: tuple[str, ...] = ()
-    leaderboard: tuple[str, ...] = ()
+    baselines: tuple[str, ...] = ()  # experiments that ran the feature-free baselines beside everything else
+    leaderboard: tuple[str, ...] = ()  # whose scores enter it: the first that has one counts, and the later paper
+    #: Experiment -> function(folder) that lays its result out as a
+    #: :class:`lpbench.reporting.plain_table.RateGrid`, or returns None.
     grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)
-    pages: tuple[Page, ...] = ()
+    pages: tuple[Page, ...] = ()  # pages besides the paper's own
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "short", self.short or self.title)
@@ -278,13 +162,7 @@ class Paper:
 
 
 def papers() -> tuple[Paper, ...]:
-    """Return the registered papers in their order, those of a user's own folders among them.
-
-    Raises
-    ------
-    ConfigurationError
-        A package has no ``PAPER``, cannot be imported, or has the name of another paper.
-    """
+    """Return the registered papers in their order, those of a user's own folders among them."""
     return tuple(_modules(tuple(own_folders())).values())
 
 
@@ -317,7 +195,7 @@ def paper_of(experiment: str) -> Paper:
     return next((p for p in papers() if p.name == name), Paper(name, name))
 
 
-def asked(what: str, experiment: Experiment) -> Any:
+def hook_for(what: str, experiment: Experiment) -> Any:
     """The entry for an experiment in one of the papers' mappings, None without one.
 
     It stands under the experiment's name, or in any paper's mapping under ``settings.KEY`` where the experiment has
@@ -350,7 +228,7 @@ def sources(experiment: str) -> list[str]:
     """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
     name = experiment.partition("/")[0]
     own = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
-    return ["lpbench.reporting.artefact", "lpbench.reporting.drawings", *own]
+    return ["lpbench.reporting.artefact", *own]
 
 
 def errata() -> list[dict[str, str]]:

@@ -8,61 +8,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table whose entries are texts.
+    """A table whose entries are texts."""
 
-    Attributes
-    ----------
-    legend : str
-        What an entry says, shown above the table.
-    heads : tuple of str
-    rows : tuple of tuple of str
-    remark : str
-        Explanation of terms, shown below the table; in Markdown.
-    """
-
-    legend: str
+    legend: str  # what an entry says, shown above the table
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    remark: str = ""
+    remark: str = ""  # explanation of terms, shown below the table; in Markdown
 
 
 @dataclass(frozen=True)
 class RateEntry:
-    """One measured exponent beside that of the theory.
+    """One measured exponent beside that of the theory."""
 
-    Attributes
-    ----------
-    method : str
-        Printed name, with its budget.
-    expected : tuple of float
-        Ends of what the theory allows.
-    estimate, low, high : float
-        The measured exponent with its interval.
-    covers : bool
-        Whether the interval meets the theory.
-    """
-
-    method: str
-    expected: tuple[float, float]
-    estimate: float
+    method: str  # printed name, with its budget
+    expected: tuple[float, float]  # ends of what the theory allows
+    estimate: float  # with its interval
     low: float
     high: float
-    covers: bool
+    covers: bool  # whether the interval meets the theory
 
 
 @dataclass(frozen=True)
 class RateGrid:
-    """Exponents by task and privacy model.
-
-    Attributes
-    ----------
-    legend : str
-    rows, columns : tuple of str
-        Tasks and models.
-    entries : mapping of (row, column) to tuple of RateEntry
-    """
+    """Exponents by task and privacy model."""
 
     legend: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: tuple[str, ...]  # tasks
+    columns: tuple[str, ...]  # privacy models
     entries: Mapping[tuple[str, str], tuple[RateEntry, ...]]

@@ -31,20 +31,11 @@ from lpbench.reporting.paper import paper_of, papers
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written.
-
-    Attributes
-    ----------
-    folder : Path
-    names : list of str
-        Experiments with results that it shows.
-    kept : list of str
-        Experiments of which the committed report, which it therefore did not replace, shows more.
-    """
+    """A report that was written."""
 
     folder: Path
-    names: list[str]
-    kept: list[str] = field(default_factory=list)
+    names: list[str]  # experiments with results that it shows
+    kept: list[str] = field(default_factory=list)  # experiments of which the committed report shows more
 
 
 def publish(
@@ -53,21 +44,10 @@ def publish(
     """Write the reports that show some experiments, and their pages.
 
     The benchmark's own report is ``reproduced/``, as it is committed: all of it is made from committed scores. Those of
-    a paper are replaced where each of its experiments was run as registered and shows no less than what is there.
-    Other runs have a report beside the results; where experiments are asked for, it shows those too that found the
-    committed scores. The experiments of a user have a report in the folder of their paper.
-
-    Parameters
-    ----------
-    results_dir : Path
-    asked : sequence of str
-        Experiments whose reports are written (default: all that have results).
-    within : str
-        Folder in the results, of runs that deviate from the registered experiments.
-    judged : bool
-        Whether claims are decided: a few replications decide nothing.
-    overwrite : bool
-        Replace what is committed by whatever was run.
+    a paper are replaced where each of its experiments was run as registered and shows no less than what is there, or
+    with ``overwrite``. Other runs have a report beside the results; where experiments are asked for, it shows those too
+    that found the committed scores. The experiments of a user have a report in the folder of their paper. Without
+    ``judged`` no claim is decided: a few replications decide nothing.
     """
     with locked(lock_of(results_dir / "store")):
         results, own = Results(results_dir / within), set(catalogue.own_experiment_names())
@@ -227,19 +207,7 @@ def _cards(artefacts: Sequence[Artefact]) -> dict[str, Method]:
 
 
 def publish_experiment(results_dir: Path, name: str) -> Path:
-    """Write the page of one finished experiment, if it is older than its results; the report stays as it is.
-
-    Parameters
-    ----------
-    results_dir : Path
-        Results folder, or one of deviating runs in it.
-    name : str
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write the page of one finished experiment, if it is older than its results; the report stays as it is."""
     # takes a second to import
     from lpbench.reporting.pages.site import alone, write_experiment_page
 

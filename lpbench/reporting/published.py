@@ -28,24 +28,10 @@ RANK_SUM_COLUMNS = ["mask", "method", "epsilon", "rank_sum", "wins"]
 
 
 def published_cells(experiment: str) -> pd.DataFrame:
-    """Return the published cells of one of our experiments, in the order of the paper.
+    """Return the published cells of one of our experiments, in the order of the paper; empty without any.
 
-    Parameters
-    ----------
-    experiment : str
-        Name such as ``histoftree/table1``.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`; empty for an experiment without published numbers. ``published`` is NaN where the
-        paper prints ``-``, ``step`` the distance between neighbouring values of the print. ``starred`` is the paper's
-        mark, ``note`` says what is wrong with a printed number, which is never corrected.
-
-    Raises
-    ------
-    DataError
-        The paper's table lacks the column ``published``, or has one that is not known.
+    ``published`` is NaN where the paper prints ``-``, ``step`` the distance between neighbouring values of the print.
+    ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is never corrected.
     """
     source = paper_of(experiment).published.get(experiment)
     return pd.DataFrame(columns=COLUMNS) if source is None else _cells(source).copy()
@@ -67,7 +53,11 @@ def published_rank_sums(experiment: str) -> pd.DataFrame:
 
 
 def wide_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Published cells as data sets x methods, columns in the order of the paper."""
+    """Published cells as data sets x methods, columns in the order of the paper; empty without any.
+
+    ``published`` is NaN where the paper prints ``-``, ``step`` the distance between neighbouring values of the print.
+    ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is never corrected.
+    """
     order = list(dict.fromkeys(cells["method"]))
     return cells.pivot(index="dataset", columns="method", values="published")[order]
 

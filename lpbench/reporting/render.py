@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from lpbench.reporting.cards import in_print
+from lpbench.reporting.printed_names import in_print
 
 #: Words of the papers that have a symbol, or a name in full.
 _SYMBOLS = {"gamma": "γ", "lambda": "λ", "eta": "η", "mse": "mean squared error"}
@@ -39,11 +39,6 @@ def in_symbols(text: str) -> str:
     return text.replace("<=", "≤").replace(">=", "≥").replace("ε^2", "ε²")
 
 
-def _entry(text: Any) -> str:
-    """Text of an entry of a Markdown table."""
-    return str(text).replace("|", r"\|")
-
-
 @cache
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
@@ -54,5 +49,10 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"coded": coded, "entry": _entry, "in_symbols": in_symbols, "printed": in_print}
+    made.filters |= {
+        "coded": coded,
+        "entry": lambda text: str(text).replace("|", r"\|"),
+        "in_symbols": in_symbols,
+        "printed": in_print,
+    }
     return made

@@ -13,18 +13,18 @@ from lpbench.analysis import write_csv
 from lpbench.analysis.claims import BY_NEITHER, NOT_REPRODUCED, NOT_SUPPORTED, STATUSES
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
-from lpbench.reporting.cards import in_print, mask_name, method_title
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.headlines import headline_gains, headlines, in_groups, one_row_each, table_of
 from lpbench.reporting.paper import paper_of, papers
+from lpbench.reporting.printed_names import in_print, mask_name, method_title
 from lpbench.reporting.published import explain
 from lpbench.reporting.render import render
 
-#: Relative difference within which a number counts as met.
-TOLERANCE = 0.1
+#: Relative difference beyond which a cell is listed.
+LISTED = 0.1
 #: How many groups of differences of an artefact are listed, the largest first.
 LARGEST = 8
 #: Ratio to the printed number beyond which a difference is called a factor.
@@ -49,31 +49,11 @@ def write_report(
     alone: bool = False,
     within: str = "",
 ) -> Path:
-    """Write ``headlines.csv`` and ``report.md``.
+    """Write ``headlines.csv`` and ``report.md`` into a folder where :func:`write_claims` has been.
 
-    Parameters
-    ----------
-    results_dir : Path
-        Holds ``<experiment>/`` with ``scores.parquet`` and what the artefacts' writer wrote.
-    experiments : sequence of Experiment
-        All experiments, run or not.
-    missing : sequence of (data set, how to get it)
-    environment : mapping
-        Versions, system, commit.
-    folder : Path, optional
-        Where the files go (default ``results_dir``): :func:`write_claims` has been there. Links in the report are
-        relative to it, so it must have the artefacts under the same names.
-    judged : bool
-        Whether the run was large enough for claims to be decided.
-    alone : bool
-        Whether the report is about these experiments and nothing else.
-    within : str
-        Folder of the results in which the report is, if it is in one that holds artefacts too.
-
-    Returns
-    -------
-    Path
-        The report.
+    Links in the report are relative to the folder, so it must have the artefacts under the same names. ``judged``: the
+    run was large enough for claims to be decided; ``alone``: the report is about these experiments and nothing else;
+    ``within``: its folder in the results, if that holds artefacts too.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
@@ -108,17 +88,7 @@ def in_order(entry: Entry) -> list[tuple[int, str]]:
 
 
 def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
-    """Count claims by status and experiments that were run, and say how far our numbers are from the printed ones.
-
-    Returns
-    -------
-    dict
-        ``statuses``: count of claims for each status that occurs; ``groups``: those of
-        :func:`~lpbench.reporting.headlines.in_groups`; ``banner``: what keeps
-        the run from verdicts, if anything; ``claims``, ``experiments``, ``run``; ``in_part``: experiments that ran, but
-        not in every cell; ``deviating``: names of experiments that were not run as they are registered; ``near``: a
-        :class:`~lpbench.reporting.headlines.Headline` a paper, kind and unit.
-    """
+    """Count claims by status and experiments that were run, and say how far our numbers are from the printed ones."""
     return {
         "statuses": counted(claims),
         "groups": in_groups((c["status"], c["depends"]) for c in claims),
@@ -226,7 +196,7 @@ def _miss(rows: pd.DataFrame, apart: pd.Series, relative: bool) -> str:
 
 def _largest(rows: pd.DataFrame) -> list[str]:
     """Differences over 10 %: one line for the cells of a data set that share an explanation, the largest shown."""
-    rows = rows[rows["apart"] > TOLERANCE].sort_values("apart", ascending=False, kind="stable")
+    rows = rows[rows["apart"] > LISTED].sort_values("apart", ascending=False, kind="stable")
     groups: dict[tuple[str, str], list[dict]] = {}
     for row in rows.to_dict("records"):
         groups.setdefault((row["dataset"], explain(row) or "no explanation known"), []).append(row)
@@ -261,24 +231,14 @@ def not_run_in_short(entries: Sequence[Entry], missing: Sequence[tuple[str, str]
             if row.status == "skipped":
                 known[dataset] = None
             elif dataset not in known:
-                other.setdefault(row.status, {})[_cell(row.method, row.dataset)] = None
+                cell = f"{method_title(row.method, catalogue.methods())} on {in_print(row.dataset)}"
+                other.setdefault(row.status, {})[cell] = None
     lines = [f"data not at hand: {', '.join(known)}"] if known else []
     return lines + [f"{_STATUS.get(status, status)}: {', '.join(cells)}" for status, cells in other.items()]
 
 
-def _cell(method: str, dataset: str) -> str:
-    return f"{method_title(method, catalogue.methods())} on {in_print(dataset)}"
-
-
 def not_run(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> dict:
-    """Collect what has no number and why.
-
-    Returns
-    -------
-    dict
-        ``missing``: pairs of a data set and how to get it; ``absent``: experiments without results; ``cells``:
-        dictionaries of ``dataset``, ``methods`` (selectors, or their number), ``experiments``, ``status``, ``reason``.
-    """
+    """Collect what has no number and why."""
     known = {name for name, _ in missing}
     cells: dict[tuple[str, str, str], dict[str, dict]] = {}
     for entry in entries:

@@ -126,6 +126,6 @@ def test_a_read_only_results_folder_is_answered_with_the_option(tmp_path, capsys
 @pytest.mark.parametrize("name", ["lpct/figure1", "lpct/figure2", "lpct/figure9"])
 def test_our_own_drawings_leak_nothing(name, tmp_path):
     from lpbench.experiments import catalogue
-    from lpbench.reporting.drawings import write_drawing
+    from lpbench.reporting.artefact import write_drawing
 
     assert write_drawing(catalogue.experiment(name), tmp_path, 2025)

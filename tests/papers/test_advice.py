@@ -24,7 +24,7 @@ from lpbench.paths import ROOT
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.pages.site import USE, choices_of
-from lpbench.reporting.paper import asked
+from lpbench.reporting.paper import hook_for
 from lpbench.reporting.render import render
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
@@ -143,8 +143,8 @@ def test_the_page_says_who_wins_and_how_to_read_it(tmp_path):
 
 def test_every_experiment_that_asks_gets_advice():
     mine = replace(catalogue.experiment("field/regression"), name="mine/regression")
-    assert asked("advice", mine) is read_advice and asked("outputs", mine).write is not None
-    assert asked("advice", catalogue.experiment("histoftree/table1")) is None
+    assert hook_for("advice", mine) is read_advice and hook_for("outputs", mine).write is not None
+    assert hook_for("advice", catalogue.experiment("histoftree/table1")) is None
 
 
 @pytest.mark.parametrize(

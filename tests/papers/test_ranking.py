@@ -18,9 +18,9 @@ from lpbench.papers.comparison.ranking import (
     write_field,
 )
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import card, experiment, scores_of, typed
 

@@ -9,12 +9,18 @@ import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
-from lpbench.reporting.artefact import seconds_as_scores, stated_settings, summarise_experiment, write_artefact
+from lpbench.reporting.artefact import (
+    seconds_as_scores,
+    stated_settings,
+    summarise_experiment,
+    write_artefact,
+    write_drawing,
+)
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
-from lpbench.reporting.drawings import write_drawing
 from lpbench.reporting.figures.curves import labelled_curves, published_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title, draw_lines
-from lpbench.reporting.tables.grid import build, print_number
+from lpbench.reporting.numbers import print_number
+from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
 

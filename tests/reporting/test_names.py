@@ -10,7 +10,7 @@ import pytest
 from lpbench.datasets import list_datasets
 from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
-from lpbench.reporting.cards import dataset_title, in_print, mask_name, method_title
+from lpbench.reporting.printed_names import dataset_title, in_print, mask_name, method_title
 from tests.reporting.site import write_site
 
 

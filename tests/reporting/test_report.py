@@ -9,7 +9,7 @@ import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.papers.lpct.dataset_sizes import read_sizes
-from lpbench.reporting.drawings import write_drawing
+from lpbench.reporting.artefact import write_drawing
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.published import explain
 from lpbench.reporting.report import write_claims, write_report

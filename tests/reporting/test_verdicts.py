@@ -11,7 +11,7 @@ from lpbench.reporting.causes import CELLS
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.headlines import one_row_each
 from lpbench.reporting.pages.causes import explained
-from lpbench.reporting.pages.statuses import STATUSES
+from lpbench.reporting.pages.claims import SHOWN_STATUSES
 from lpbench.reporting.report import compared, verdict
 
 COMMITTED = ROOT / "results" / "reproduced"
@@ -24,7 +24,7 @@ def entry(name: str) -> Entry:
 def test_a_verdict_counts_the_numbers_met_and_the_claims_that_fail():
     made = entry("lpct/figure6a")
     rows = made.comparison.drop_duplicates(["dataset", "method", "x", "published"])
-    claims = [{"status": STATUSES[s]} for s in ("reproduced", "not supported by either")]
+    claims = [{"status": SHOWN_STATUSES[s]} for s in ("reproduced", "not supported by either")]
     words = verdict(made, claims)
     apart = 100 * rows["difference"].abs()
     count = len(rows)

@@ -25,9 +25,9 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artefact
 from lpbench.papers.comparison.ranking import best_constants, cost_table, costs_of
-from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.printed_names import method_title
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
 

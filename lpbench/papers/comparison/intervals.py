@@ -25,8 +25,8 @@ from lpbench.estimators import PrivateIntervals, PrivateSets
 from lpbench.estimators.intervals.coverage import SCORES
 from lpbench.experiments.experiment import Experiment
 from lpbench.problem import Problem
-from lpbench.reporting.cards import dataset_title
 from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.printed_names import dataset_title
 from lpbench.seeds import Streams
 
 FILE = "intervals.csv"

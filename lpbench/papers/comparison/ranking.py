@@ -18,8 +18,8 @@ from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import method_title
 from lpbench.reporting.development_sets import sets_by_kind
+from lpbench.reporting.printed_names import method_title
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
 

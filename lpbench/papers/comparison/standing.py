@@ -17,7 +17,7 @@ from lpbench.analysis.ranks import rank_intervals
 from lpbench.analysis.scores import LARGER_IS_BETTER, costs
 from lpbench.analysis.summary import BASELINE, CONSTANTS, Samples, best_without_privacy
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import method_title
+from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import parse_selector
 
 _CELL = ["dataset", "mask", "method", "epsilon"]

@@ -12,8 +12,8 @@ from lpbench.analysis import Summary, write_csv
 from lpbench.analysis.summary import CONSTANTS
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.printed_names import dataset_title, method_title
 from lpbench.selectors import parse_selector
 
 FILE = "attack.csv"

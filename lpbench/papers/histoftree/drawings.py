@@ -18,10 +18,10 @@ from lpbench.analysis.exponents import semi_feature_exponent
 from lpbench.datasets import make_problem
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import mask_name
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
+from lpbench.reporting.printed_names import mask_name
 from lpbench.selectors import parse_selector
 
 _DEFAULTS: dict[str, Any] = {

@@ -27,7 +27,7 @@ from lpbench.papers.label_dp.rates import (
 )
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE
+from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
 from lpbench.reporting.figures.loglog import draw_slope, finish
 
 #: Budgets that are drawn of each row of Table I (all of them are in the table): label and full LDP, then both CDP.
@@ -106,7 +106,7 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
         found = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
         for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
-            colours = style.budget_colours([line.epsilon for line in found], NON_PRIVATE)
+            colours = style.budget_colours([line.epsilon for line in found], NON_PRIVATE_EPSILON)
             for k, line in enumerate(sorted(found, key=lambda line: line.epsilon)):
                 look = {"color": colours[line.epsilon], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
                 ax.errorbar(line.x * line.epsilon**power, line.mean, 2 * line.se, **look)

@@ -23,7 +23,7 @@ from lpbench.papers.lpct.lines import (
     shared_places,
 )
 from lpbench.reporting.evidence import Evidence, Published
-from lpbench.reporting.figures.curves import NON_PRIVATE
+from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
 
 checks = Checks()
 
@@ -120,7 +120,7 @@ def best_depth_grows(results: Evidence) -> Iterator[Instance]:
 def inverted_u_in_weight(results: Evidence) -> Iterator[Instance]:
     """At ε = 2, 4, 8 the best accuracy at a weight inside the axis exceeds the accuracy at both ends."""
     for epsilon, curve in by_epsilon(results, "lpct/figure7c", LPCT).items():
-        if 1 < epsilon < NON_PRIVATE:
+        if 1 < epsilon < NON_PRIVATE_EPSILON:
             yield Instance(f"ε = {epsilon:g}", curve.cells(), "dip", {"sign": -1})
 
 
@@ -130,7 +130,7 @@ def monotone_at_the_extremes(results: Evidence) -> Iterator[Instance]:
     for epsilon, curve in by_epsilon(results, "lpct/figure7c", LPCT).items():
         if epsilon <= 1:
             yield difference(f"ε = {epsilon:g} rises", curve.cells([-1]), curve.cells([0]))
-        elif epsilon >= NON_PRIVATE:
+        elif epsilon >= NON_PRIVATE_EPSILON:
             yield difference(f"ε = {epsilon:g} falls", curve.cells([0]), curve.cells([-1]))
 
 

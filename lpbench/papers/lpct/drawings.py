@@ -25,7 +25,7 @@ from lpbench.partitions.tree import TreePartition
 from lpbench.problem import Problem
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE
+from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
 from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 from lpbench.selectors import parse_selector
 
@@ -245,7 +245,7 @@ def draw_public_data_rates(experiment: Experiment, summary: Summary, cards: Mapp
     exponent, _ = public_data_exponents(0.1, 2, 10.0, 0.5)
     with style.look():
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
-        colours = style.budget_colours([line.epsilon for line in lines], NON_PRIVATE)
+        colours = style.budget_colours([line.epsilon for line in lines], NON_PRIVATE_EPSILON)
         for k, line in enumerate(lines):
             colour = colours[line.epsilon]
             draw_excess(ax, k, line.x, bayes - line.mean, exponent, f"ε = {line.epsilon:g}", colour)

@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from lpbench.reporting.cards import CHOSEN, in_words
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, leading, printed, slug
+from lpbench.reporting.printed_names import CHOSEN, in_words
 from lpbench.reporting.tables.layouts import Column
 
 #: Half-width of the bands in standard errors.

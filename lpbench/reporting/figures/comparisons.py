@@ -14,8 +14,8 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import in_words
 from lpbench.reporting.figures.curves import looks_of, place_of
+from lpbench.reporting.printed_names import in_words
 from lpbench.reporting.tables.grid import Grid, build
 from lpbench.reporting.tables.layouts import Column
 from lpbench.selectors import parse_selector
@@ -26,33 +26,18 @@ FEW, COLOURED = 8, 5
 
 @dataclass(frozen=True)
 class Part:
-    """Methods that compete: one budget, one mask, one panel of an experiment.
-
-    Attributes
-    ----------
-    title : str
-    epsilon : float
-    group, panel : str
-        The group of columns (a mask where there are several) and the panel.
-    datasets : tuple of (label, selector)
-    columns : tuple of Column
-    metric : str
-    means, errors : ndarray of shape (datasets, columns)
-        Mean scores and their standard errors; NaN where there is none.
-    samples : dict of (data set, column) to ndarray of shape (R,)
-        The replications.
-    """
+    """Methods that compete: one budget, one mask, one panel of an experiment."""
 
     title: str
     epsilon: float
-    group: str
+    group: str  # of columns: a mask, where there are several
     panel: str
     datasets: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
     metric: str
-    means: np.ndarray
-    errors: np.ndarray
-    samples: Mapping[tuple[int, int], np.ndarray]
+    means: np.ndarray  # mean scores, shape (datasets, columns); NaN where there is none
+    errors: np.ndarray  # their standard errors
+    samples: Mapping[tuple[int, int], np.ndarray]  # (data set, column) -> the replications
 
     @property
     def larger_is_better(self) -> bool:
@@ -71,13 +56,9 @@ def parts(experiment: Experiment, summary: Summary, cards: Mapping[str, Method],
     """Split an experiment's tables into comparisons with one metric; data sets without any number are left out."""
     name = experiment.name
     table = summary.table[summary.table["selection"] == selection]
-    rows = {_key(r): r for r in table.to_dict("records")}
+    rows = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in table.to_dict("records")}
     samples = summary.samples(selection)
     return [part for grid in build(name, summary, cards, selection) for part in _parts(grid, rows, samples)]
-
-
-def _key(row: Mapping) -> tuple:
-    return row["panel"], row["dataset"], row["mask"], row["method"], row["epsilon"]
 
 
 def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
@@ -90,8 +71,9 @@ def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
         if not ran or len(metrics) != 1:
             continue
         found = [[rows.get(k, {}) for k in keys[d]] for d in ran]
+        budget = "" if math.isnan(layout.epsilon) else f"ε = {layout.epsilon:g}"
         yield Part(
-            title=", ".join(filter(None, [in_words(layout.panel), group, _budget(layout.epsilon)])),
+            title=", ".join(filter(None, [in_words(layout.panel), group, budget])),
             epsilon=layout.epsilon,
             group=group,
             panel=layout.panel,
@@ -102,10 +84,6 @@ def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
             errors=np.array([[r.get("se", math.nan) for r in line] for line in found], dtype=float),
             samples={(i, c): samples[k] for i, d in enumerate(ran) for c, k in enumerate(keys[d]) if k in samples},
         )
-
-
-def _budget(epsilon: float) -> str:
-    return "" if math.isnan(epsilon) else f"ε = {epsilon:g}"
 
 
 def is_constant(column: Column) -> bool:

@@ -12,14 +12,14 @@ from lpbench.analysis.curves import Curve, curves
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import dataset_title, mask_title, method_title
 from lpbench.reporting.figures import style
 from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import dataset_title, mask_title, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
 
 #: Budgets from here on are drawn apart and called non-private (1024 in HistOfTree's figures, 1000 in LPCT's).
-NON_PRIVATE = 512.0
+NON_PRIVATE_EPSILON = 512.0
 
 
 def axis_of(experiment: Experiment, panel: str) -> str:
@@ -33,17 +33,7 @@ def axis_of(experiment: Experiment, panel: str) -> str:
 def labelled_curves(
     experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], selection: str = "oracle"
 ) -> list[Curve]:
-    """Return the curves of an experiment with printed names, in a fixed order.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    table : DataFrame
-        Summary.
-    cards : mapping
-        Method selector -> printed name.
-    selection : str
-    """
+    """Return the curves of an experiment with printed names, in a fixed order."""
     found = curves(table, selection=selection)
     named = []
     for _, part in itertools.groupby(found, key=lambda c: c.panel):

@@ -18,10 +18,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLoc
 from lpbench.analysis.curves import Curve
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import CHOSEN, SYMBOLS
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE, axis_of, labelled_curves, looks_of, published_curves
+from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON, axis_of, labelled_curves, looks_of, published_curves
 from lpbench.reporting.paper import paper_of
+from lpbench.reporting.printed_names import CHOSEN, SYMBOLS
 from lpbench.selectors import format_selector, parse_selector
 
 #: Half-width of the bands in standard errors.
@@ -52,24 +52,7 @@ _SCALES = {"accuracy": 100.0}
 def draw_lines(
     experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], folder: Path, name: str, selection: str
 ) -> list[Path]:
-    """Draw all panels of an experiment side by side.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    table : DataFrame
-        Summary.
-    cards : mapping
-        Method selector -> printed name.
-    folder, name : Path, str
-        File ``name.svg`` is written there.
-    selection : {"oracle", "tuning_free", "private"}
-
-    Returns
-    -------
-    list of Path
-        Empty if there is no curve with two places.
-    """
+    """Draw all panels of an experiment side by side; nothing if no curve has two places."""
     default = paper_of(experiment.name).default_variant
     found = [_bare(c, default) for c in labelled_curves(experiment, table, cards, selection)]
     if not any(len(c.x) > 1 for c in found):
@@ -83,7 +66,10 @@ def draw_lines(
         looks = _looks(found)
         under = published_curves(experiment.name, found) if selection == "oracle" and not paper else []
         scale = _SCALES.get(metric, 1.0)
-        found, under = [[_scaled(c, scale) for c in part] for part in (found, under)]
+        found, under = (
+            [c if scale == 1 else replace(c, mean=scale * c.mean, se=scale * c.se) for c in part]
+            for part in (found, under)
+        )
         handles = _legend(found, looks, bool(under), default)
         # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
         across = 2 if max(len(str(h.get_label())) for h in handles) <= 34 else 1
@@ -117,17 +103,13 @@ def _bare(curve: Curve, default_variant: str) -> Curve:
     return replace(curve, method=format_selector(name, {k: v for k, v in params.items() if k != "variant"}))
 
 
-def _scaled(curve: Curve, scale: float) -> Curve:
-    return curve if scale == 1 else replace(curve, mean=scale * curve.mean, se=scale * curve.se)
-
-
 def _panel_title(panel: str, found: Sequence[Curve]) -> str:
     title = f"({panel})" if len(panel) == 1 else panel.replace("_", " ")
     budgets = {c.epsilon for c in found if c.panel == panel and not math.isnan(c.epsilon)}
     if len(budgets) != 1 or _budgets_vary(found):
         return title
     [budget] = budgets
-    return f"{title} ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE else "")
+    return f"{title} ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
 
 
 def _budgets_vary(found: Sequence[Curve]) -> bool:
@@ -147,7 +129,7 @@ def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     # beyond the colours, the same colour has another marker
     marker = {v: style.MARKERS[(k + k // len(style.COLOURS)) % len(style.MARKERS)] for k, v in enumerate(kinds)}
     if by_budget:
-        colour = style.budget_colours(budgets, NON_PRIVATE)
+        colour = style.budget_colours(budgets, NON_PRIVATE_EPSILON)
     bases = {c.label: c.base for c in found}
     if len(set(bases.values())) == len(kinds):
         # a curve a method: each looks the same in all figures
@@ -200,9 +182,9 @@ def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
     """Where a place is drawn: budgets by their logarithm, the non-private one a step after the last."""
     if axis != "epsilon" or places.min() <= 0:
         return {v: v for v in places}
-    private = places[places < NON_PRIVATE]
+    private = places[places < NON_PRIVATE_EPSILON]
     last = np.log2(private.max()) if private.size else 0.0
-    beyond = places[places >= NON_PRIVATE]
+    beyond = places[places >= NON_PRIVATE_EPSILON]
     return {v: float(np.log2(v)) for v in private} | {v: last + 1.5 + k for k, v in enumerate(beyond)}
 
 
@@ -211,9 +193,10 @@ def _x_axis(ax: Axes, axis: str, places: np.ndarray, position: Mapping, metric: 
     ax.set_xlabel(_AXIS_NAMES.get(name, SYMBOLS.get(name, name.replace("_", " "))))
     if axis == "epsilon":
         ax.set_xticks([position[v] for v in places])
-        ax.set_xticklabels([f"{v:g}\nnon-private" if v >= NON_PRIVATE else f"{v:g}" for v in places])
-        if places.max() >= NON_PRIVATE and places.min() < NON_PRIVATE:
-            middle = (position[places[places < NON_PRIVATE].max()] + position[places[places >= NON_PRIVATE].min()]) / 2
+        ax.set_xticklabels([f"{v:g}\nnon-private" if v >= NON_PRIVATE_EPSILON else f"{v:g}" for v in places])
+        if places.max() >= NON_PRIVATE_EPSILON and places.min() < NON_PRIVATE_EPSILON:
+            private, beyond = places[places < NON_PRIVATE_EPSILON], places[places >= NON_PRIVATE_EPSILON]
+            middle = (position[private.max()] + position[beyond.min()]) / 2
             ax.axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
         return
     if name in _LOG_AXES or metric == "excess_risk":
@@ -243,7 +226,7 @@ def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_var
         handles.append(Line2D([], [], label=kind, **look))
     if by_budget:
         for budget in sorted({c.epsilon for c in found}):
-            text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE else "")
+            text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
             text = "non-private" if math.isinf(budget) else text
             handles.append(Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
     if several_variants:

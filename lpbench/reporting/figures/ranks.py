@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from lpbench.analysis.critical import LEAST_DATASETS, LEAST_METHODS, CriticalDifference, critical_difference
-from lpbench.reporting.cards import CHOSEN
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, competing, is_constant, leading, printed
+from lpbench.reporting.printed_names import CHOSEN
 from lpbench.selectors import parse_selector
 
 #: Height of a line of names, what title and axis of a row of panels take, and width of a panel, in inches.
@@ -28,7 +28,10 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
             rows.setdefault((part.panel, part.group), []).append(part.only(competing(part)))
     if not rows:
         return []
-    found = {key: [_ranked(part) for part in mine] for key, mine in rows.items()}
+    found = {
+        key: [critical_difference(part.means, larger_is_better=part.larger_is_better) for part in mine]
+        for key, mine in rows.items()
+    }
     orders = {key: _order(rows[key], found[key]) for key in rows}
     beside = max(map(len, rows.values()))
     heights = [_AROUND + _LINE * len(orders[key]) for key in rows]
@@ -57,10 +60,6 @@ def _is_enough(part: Part) -> bool:
     """Enough methods, and enough data sets that are not variants of one another."""
     bases = {parse_selector(d)[0] for _, d in part.datasets}
     return len(competing(part)) >= LEAST_METHODS and len(bases) == len(part.datasets) >= LEAST_DATASETS
-
-
-def _ranked(part: Part) -> CriticalDifference:
-    return critical_difference(part.means, larger_is_better=part.larger_is_better)
 
 
 def _order(row: Sequence[Part], found: Sequence[CriticalDifference]) -> list[str]:

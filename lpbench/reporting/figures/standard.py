@@ -19,19 +19,7 @@ RANKS, BUDGETS = "_ranks", "_budgets"
 def draw_standard(
     experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str, selection: str
 ) -> list[Path]:
-    """Draw the plots of one experiment's tables and return their files.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    summary : Summary
-    cards : mapping
-        Method selector -> printed name.
-    folder, stem : Path, str
-        Files are called ``<stem>_ranks.svg`` and ``_budgets``. Scores of many methods on many data sets are left to
-        the explorer and to ``lpbench export``.
-    selection : {"oracle", "tuning_free", "private"}
-    """
+    """Draw ``<stem>_ranks.svg`` and ``_budgets``; many methods on many data sets are left to the explorer."""
     found = parts(experiment, summary, cards, selection)
     written = draw_ranks(found, folder, stem + RANKS, selection)
     sets = {dataset for part in found for dataset in part.datasets}

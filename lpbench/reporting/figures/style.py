@@ -114,14 +114,7 @@ def legend_columns(labels: Sequence[str], width: float) -> int:
 
 
 def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, str]:
-    """Colours of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out.
-
-    Parameters
-    ----------
-    budgets : sequence of float
-    non_private : float
-        From here on a budget is drawn in black.
-    """
+    """Colours of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out."""
     private = sorted(b for b in budgets if b < non_private)
     low, high = _BUDGETS
     if all(low <= b <= high for b in private):
@@ -141,25 +134,17 @@ def method_look(place: int | None) -> dict[str, str]:
 
 
 def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
-    """Colours and markers of the methods of one figure.
+    """Colours and markers of the methods of one figure, each by its place among those of its paper.
 
-    Parameters
-    ----------
-    places : mapping of str to int or None
-        Method -> its place among those of its paper, which gives it the same look in all figures. Those of no paper,
-        in the order given, get colours and markers that no other method of the figure has, as long as there are any.
+    Those of no paper, in the order given, get what no other method of the figure has, as long as there is any.
     """
     found = {name: method_look(place) for name, place in places.items() if place is not None}
-    colours = _unused_first((OWN, *COLOURS[:7]), [look["color"] for look in found.values()])
-    markers = _unused_first(("*", *MARKERS[:7]), [look["marker"] for look in found.values()])
+    taken = {value for look in found.values() for value in look.values()}
+    colours, markers = (sorted(known, key=taken.__contains__) for known in ((OWN, *COLOURS[:7]), ("*", *MARKERS[:7])))
     for name, place in places.items():
         if place is None:
             found[name] = next(look for look in _looks(colours, markers) if look not in found.values())
     return {name: found[name] for name in places}
-
-
-def _unused_first(known: Sequence[str], used: Sequence[str]) -> list[str]:
-    return sorted(known, key=lambda value: value in used)
 
 
 def _looks(colours: Sequence[str], markers: Sequence[str]) -> Iterator[dict[str, str]]:

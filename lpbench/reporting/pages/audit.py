@@ -10,9 +10,9 @@ from pathlib import Path
 
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
-from lpbench.reporting.cards import card_of, method_title
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import card_of, method_title
 from lpbench.reporting.render import render
 from lpbench.selectors import parse_selector
 

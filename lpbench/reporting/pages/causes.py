@@ -10,11 +10,12 @@ import pandas as pd
 
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import dataset_title, method_title
 from lpbench.reporting.causes import CELLS, FILE, best_interpretations, bounds, interpretations_tried, totals
 from lpbench.reporting.interpretations import SUPPORT
+from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import dataset_title, method_title
 
 TITLE = "Why the numbers differ"
 
@@ -79,8 +80,8 @@ def explained(report: Path) -> dict[str, str]:
 
 def _best(row: dict[str, Any]) -> dict[str, str]:
     places = ", ".join(map(label_of, row["artefact"].split()))
-    share = 100 * row["met"] / row["cells"]
-    return {"where": places, "numbers": f"{row['met']} of {row['cells']} ({share:.0f} %)"}
+    share = per_cent(row["met"] / row["cells"])
+    return {"where": places, "numbers": f"{row['met']} of {row['cells']} ({share})"}
 
 
 def _cells(table: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
@@ -116,7 +117,7 @@ def _step(row: dict[str, Any]) -> dict[str, Any]:
         "cells": f"{row['cells']:g}",
         "replications": f"{row['replications']:g}",
         "share": row["within"],
-        "within": f"{100 * row['within']:.0f} %",
+        "within": per_cent(row["within"]),
         "median": f"{100 * row['median']:+.1f} %" if relative else f"{100 * row['median']:+.2f} pp",
         "size": f"{100 * row['median_size']:.1f} %" if relative else f"{100 * row['median_size']:.2f} pp",
         "tolerance": _tolerance(row["tolerance"], relative),
@@ -132,7 +133,7 @@ def _total(row: dict[str, Any], cards: Mapping[str, Method]) -> dict[str, Any]:
         "absent": row["cells"] - row["compared"],
         "excluded": row["excluded"],
         "share": share,
-        "within": f"{100 * share:.0f} %",
+        "within": per_cent(share),
         "tolerance": _tolerance(row["tolerance"], row["relative"]),
         "outside": [
             {

@@ -155,15 +155,7 @@ class Bars:
 
 
 def bars(rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], width: int = WIDTH) -> Bars:
-    """Lay out bars.
-
-    Parameters
-    ----------
-    rows : sequence of (label, parts)
-        A part is (class, words, length, text on it).
-    width : int
-        Of the chart.
-    """
+    """Lay out bars; a part is (class, words, length, text on it)."""
     longest = max((sum(p[2] for p in parts) for _, parts in rows), default=1.0) or 1.0
     left, above = _room([label for label, _ in rows], width)
     step = _BAR + 8 + above

@@ -1,16 +1,17 @@
-"""Claims as pages show them: statement, status, and the evidence of every check as dots with intervals."""
+"""Claims as pages show them: statement, status as word, sign and colour, and each check as dots with intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lpbench.reporting.claim_files import read_claims
+from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.charts import Intervals, Value, intervals
 from lpbench.reporting.pages.names import label_of
-from lpbench.reporting.pages.statuses import STATUSES
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
 
@@ -18,16 +19,41 @@ from lpbench.reporting.render import in_symbols
 DRAWN = 14
 
 
-def shown_claims(folder: Path) -> list[dict[str, Any]]:
-    """Read a report's claims: one dictionary a claim, in the papers' order.
+@dataclass(frozen=True)
+class Status:
+    """A status of a claim."""
 
-    Returns
-    -------
-    list of dict
-        ``paper``, ``claim``, ``artefact``, ``statement``, ``reasons``, ``cause``; ``status``; ``checks``: what was
-        checked, its chart and its lines; ``changed``: rules that were changed after results were known; ``concerns``:
-        function(leaf) that says whether it is about an artefact.
-    """
+    label: str  # as in ``claims.csv``
+    tone: str  # class of the colour
+    sign: str  # for those who do not see the colour
+
+
+#: From the best news to none.
+SHOWN_STATUSES = {
+    s.label: s
+    for s in (
+        Status("reproduced", "good", "✓"),
+        Status("supported", "good", "✓"),
+        Status("holds here, not in the paper's numbers", "here", "◐"),
+        Status("not distinguishable here", "open", "≈"),
+        Status("not distinguishable", "open", "≈"),
+        Status("not reproduced", "bad", "✗"),
+        Status("not supported here", "bad", "✗"),
+        Status("not supported by either", "neither", "⊘"),
+        Status("no verdict", "none", "○"),
+    )
+}
+
+
+def counts(found: Iterable[Status]) -> list[tuple[Status, int]]:
+    """How often each status occurs, from the best news to none; those that do not occur are left out."""
+    labels = [s.label for s in found]
+    known = {**SHOWN_STATUSES, **{s: Status(s, "none", "○") for s in labels if s not in SHOWN_STATUSES}}
+    return [(status, labels.count(label)) for label, status in known.items() if label in labels]
+
+
+def shown_claims(folder: Path) -> list[dict[str, Any]]:
+    """Read a report's claims: one dictionary a claim, in the papers' order."""
     known = {claim.name: claim for paper in papers() for claim in paper.claims}
     found = []
     for row in read_claims(folder):
@@ -35,7 +61,7 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
         found.append({
             **{key: row[key] for key in ("paper", "claim", "reasons", "cause", "depends")},
             "artefact": label_of(row["artefact"]),
-            "statement": in_symbols(row["statement"]), "status": STATUSES[row["status"]],
+            "statement": in_symbols(row["statement"]), "status": SHOWN_STATUSES[row["status"]],
             "checks": [_check(check) for check in row["checks"]],
             "changed": [check["changed"] for check in row["checks"] if check["changed"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
@@ -49,9 +75,9 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     if row["half_margin"] and (row["half_margin"], row["double_margin"]) != (row["ours_outcome"],) * 2:
         outcomes += f" With half the margin: {row['half_margin']}, with twice the margin: {row['double_margin']}."
     if row["stability"] == row["stability"]:
-        outcomes += f" {100 * row['stability']:.0f} % of resamples of the replications keep ours."
+        outcomes += f" {per_cent(row['stability'])} of resamples of the replications keep ours."
     if row["power"] == row["power"]:
-        outcomes += f" If the sentence is true, the check says so in {100 * row['power']:.0f} % of runs like this one."
+        outcomes += f" If the sentence is true, the check says so in {per_cent(row['power'])} of runs like this one."
     if row["others"]:
         outcomes += f" Judged under “{row['configuration']}”; under other configurations: {row['others']}."
     changed = f"Changed after results were known: {row['changed']}." if row["changed"] else ""

@@ -21,11 +21,12 @@ from lpbench.analysis.summary import CONSTANTS, baseline_means, is_ranked
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
-from lpbench.reporting.cards import card_of, dataset_title, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.curves import axis_of
+from lpbench.reporting.numbers import for_script
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import paper_of
+from lpbench.reporting.printed_names import card_of, dataset_title, method_title
 from lpbench.reporting.published import published_cells
 
 #: Folder of the scripts beside the report.
@@ -45,11 +46,8 @@ _POINT = ["panel", "dataset", "mask", "method", "epsilon", "x", "published"]
 def write_explorer(entries: Sequence[Entry], cards: Mapping[str, Method], folder: Path) -> list[dict[str, str]]:
     """Write the library and a script an experiment; return what there is to explore.
 
-    Returns
-    -------
-    list of dict
-        ``name``, ``title``, ``script``, ``paper`` (in print). Papers come before what goes beyond them, figures that
-        the paper has too before everything else: the first is what the page shows first.
+    Papers come before what goes beyond them, figures that the paper has too before everything else: the first is what
+    the page shows first.
     """
     target = folder / EXPLORER
     shutil.rmtree(target, ignore_errors=True)
@@ -74,16 +72,7 @@ def write_explorer(entries: Sequence[Entry], cards: Mapping[str, Method], folder
 
 
 def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
-    """The chosen scores of an experiment: rows of :data:`COLUMNS`, texts by their number; None if it has none.
-
-    Returns
-    -------
-    dict
-        ``columns``; ``texts``: the words of each of the first columns; ``rows``; ``titles``: printed names of methods
-        and data sets; ``protects``: what each method protects; ``axis``, ``metric``; ``figure``: whether it is one;
-        ``first``: methods shown first; ``published``: printed numbers, rows of panel, dataset, mask, method, epsilon, x
-        and value.
-    """
+    """The chosen scores of an experiment: rows of :data:`COLUMNS`, texts by their number; None if it has none."""
     summary = entry.shown
     if summary is None or entry.kind == "timing" or summary.table["mean"].isna().all():
         return None
@@ -98,10 +87,11 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
     texts: dict[str, dict[str, int]] = {name: {} for name in _TEXTS}
     rows = []
     for r, one in zip(table.to_dict("records"), unit, strict=True):
-        shown = [_short(v / one) for v in ends.get(_plain(tuple(r[k] for k in keys)), ())]
+        shown = [for_script(v / one, ".4g") for v in ends.get(_plain(tuple(r[k] for k in keys)), ())]
         words = [texts[name].setdefault(str(r[name]), len(texts[name])) for name in _TEXTS]
-        scores = _short(r["mean"] / one, 6), _short(r["se"] / one, 3)
-        rows.append([*words, _short(r["epsilon"]), _short(r["x"]), *scores, int(r["n"]), shown])
+        scores = for_script(r["mean"] / one, ".6g"), for_script(r["se"] / one, ".3g")
+        place = (for_script(r[axis], ".4g") for axis in ("epsilon", "x"))
+        rows.append([*words, *place, *scores, int(r["n"]), shown])
     methods, datasets = list(texts["method"]), list(texts["dataset"])
     known = {m: card_of(m, cards) for m in methods}
     cells = published_cells(entry.name)
@@ -116,7 +106,10 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
         "metric": "ratio" if ratio else str(table["metric"].iloc[0]),
         "figure": entry.kind == "figure",
         "first": _first(table, entry.experiment.settings.get("compared", "")),
-        "published": [[*map(str, row[:4]), *map(_short, row[4:])] for row in cells[_POINT].itertuples(index=False)],
+        "published": [
+            [*map(str, row[:4]), *(for_script(float(v), ".4g") for v in row[4:])]
+            for row in cells[_POINT].itertuples(index=False)
+        ],
     }  # fmt: skip
 
 
@@ -150,12 +143,3 @@ def _quantiles(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple, np.ndarray]
 def _plain(key: tuple) -> tuple:
     """A key in which missing numbers are equal."""
     return tuple(None if isinstance(v, float) and math.isnan(v) else v for v in key)
-
-
-def _short(value: float, digits: int = 4) -> float | None:
-    """A number with few digits, as short as JSON can have it; None where there is none."""
-    value = float(value)
-    if not math.isfinite(value):
-        return None
-    number = float(f"{value:.{digits}g}")
-    return int(number) if number.is_integer() else number

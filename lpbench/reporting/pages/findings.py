@@ -12,13 +12,13 @@ from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import mask_title, method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.headlines import headline_gains
 from lpbench.reporting.pages.charts import WIDTH, Bars, Intervals, Value, bars, intervals
 from lpbench.reporting.pages.names import anchor_of
 from lpbench.reporting.pages.over_constant import sentence
 from lpbench.reporting.paper import page_of, paper_of
+from lpbench.reporting.printed_names import mask_title, method_title
 from lpbench.reporting.render import render
 
 #: Budgets up to which privacy is called strong.
@@ -31,40 +31,18 @@ PICTURE = 560
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding.
+    """One finding."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and the name of its picture.
-    sentence : str
-        The finding.
-    measured : str
-        What the chart shows.
-    kind : {"bars", "intervals", "picture"}
-    charts : tuple
-    source : str
-        Page with the numbers behind it.
-    """
-
-    name: str
+    name: str  # also its anchor and its picture
     sentence: str
-    measured: str
+    measured: str  # what the chart shows
     kind: str
     charts: tuple[Bars | Intervals, ...]
-    source: str
+    source: str  # page with the numbers behind it
 
 
 def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Finding | None:
-    """How many published wins a constant beats under strong privacy.
-
-    Parameters
-    ----------
-    wins : sequence of mapping
-        As in ``baselines.published_wins``.
-    width : int
-        Of the chart.
-    """
+    """How many published wins a constant beats under strong privacy."""
     rows = [w for w in wins if w["epsilon"] <= STRONG and w["wins"]]
     if not rows:
         return None
@@ -110,15 +88,7 @@ def as_picture(finding: Finding) -> str:
 
 
 def on_noisy_labels(table: pd.DataFrame, source: str) -> Finding | None:
-    """Where a standard learner on noisy labels beats the papers' methods, with the picture of all against the constant.
-
-    Parameters
-    ----------
-    table : DataFrame
-        See :func:`lpbench.reporting.pages.over_constant.over_constant`.
-    source : str
-        Page with the numbers behind it.
-    """
+    """Where a standard learner on noisy labels beats the papers' methods, with the picture of :mod:`.over_constant`."""
     said = sentence(table)
     if not said:
         return None

@@ -11,7 +11,6 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,10 @@ from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, b
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
-from lpbench.reporting.cards import card_of, dataset_title, in_words, method_title
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.numbers import print_value
 from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import card_of, dataset_title, in_words, method_title
 from lpbench.selectors import parse_selector
 
 #: Privacy model of a method -> what it protects, in the words of the badges.
@@ -47,7 +47,7 @@ FILTERS = {
     "selection": "Selection",
 }
 #: What a user without test rows can have comes first; the other is oracle selection.
-SELECTIONS = ("fair", "oracle")
+COMPARED_SELECTIONS = ("fair", "oracle")
 #: Badge of the methods of the package, whose scores `lpbench verify bitwise` runs again.
 PACKAGE = "in the package"
 #: The row of all data sets together.
@@ -58,32 +58,7 @@ DRAWS, SEED = 400, 20_250
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the leaderboard.
-
-    Attributes
-    ----------
-    task, mask, selection, dataset, method, title, protects : str
-    epsilon : float
-    score, se : float
-        Mean squared error or accuracy in per cent; over all data sets the geometric mean of the errors relative to the
-        non-private best, or the mean accuracy.
-    floor, best : float
-        Change against the best private constant and against the data set's best method without privacy at its best
-        setting: per cent of the error, or points of accuracy; positive is better.
-    rank, low, high : float
-        Average rank among the methods of the same privacy model, with its 95 % interval: over replications on one data
-        set, over data sets where there are several.
-    work, bits : float
-        Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's small sample, what is
-        shown in the clear left out); of a submission as its verification found them; NaN where they are not known.
-    sets : int
-        Data sets behind the row.
-    experiment : str
-    mask_key, dataset_key : str
-        Selectors, as the command line takes them; no data set for all of them together.
-    badge, paper : str
-        Whether and when somebody else ran it again, and whose method it is.
-    """
+    """One row of the leaderboard."""
 
     task: str
     mask: str
@@ -93,21 +68,31 @@ class Line:
     method: str
     title: str
     protects: str
+    #: Mean squared error or accuracy in per cent; over all data sets the geometric mean of the errors
+    #: relative to the non-private best, or the mean accuracy.
     score: float
     se: float
+    #: Change against the best private constant and against the data set's best method without
+    #: privacy at its best setting: per cent of the error, or points of accuracy; positive is better.
     floor: float
     best: float
+    #: Average rank among the methods of the same privacy model, with its 95 % interval: over
+    #: replications on one data set, over data sets where there are several.
     rank: float
     low: float
     high: float
+    #: Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's
+    #: small sample, what is shown in the clear left out); of a submission as its verification found them; NaN
+    #: where they are not known.
     work: float
     bits: float
-    sets: int
+    sets: int  # data sets behind the row
     experiment: str
+    #: Selectors, as the command line takes them; no data set for all of them together.
     mask_key: str
     dataset_key: str
-    badge: str
-    paper: str
+    badge: str  # whether and when somebody else ran it again
+    paper: str  # whose method it is
 
     @property
     def command(self) -> str:
@@ -146,15 +131,11 @@ def board(
             continue
         competing = competitors(set(table["method"])) | {*CONSTANTS, *REFERENCES}
         metrics = table.set_index(["method", "dataset"])["metric"].to_dict()
-        for selection in SELECTIONS:
+        for selection in COMPARED_SELECTIONS:
             for (panel, dataset, mask, method, epsilon), values in _samples(by_name[name], selection).items():
                 metric = metrics.get((method, dataset), "")
-                if (
-                    panel != NON_PRIVATE_PANEL
-                    and method in competing
-                    and metric in LARGER_IS_BETTER
-                    and metric != "seconds"
-                ):
+                scored = metric in LARGER_IS_BETTER and metric != "seconds"
+                if panel != NON_PRIVATE_PANEL and method in competing and scored:
                     task = "classification" if LARGER_IS_BETTER[metric] else "regression"
                     group = groups.setdefault((task, mask, epsilon, selection), {})
                     # later papers are our own experiments, which hold the columns of the papers' tables too
@@ -210,7 +191,8 @@ def _lines(
     datasets = sorted({d for d, _ in cells})
     methods = sorted({m for _, m in cells if m not in REFERENCES})
     floor = {d: _best_constant(cells, d, larger) for d in datasets}
-    whole = _widest(cells)
+    # data sets of the experiment with the most cells are taken together: others may have them under another selector
+    whole = Counter(cell.experiment for cell in cells.values()).most_common(1)[0][0]
     models = _models(methods, cards)
     refuted = {m for m, words in badges.items() if words.startswith("refuted")}
     for model, members in models.items():
@@ -257,14 +239,6 @@ def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str, larger:
     """Replications of the best private constant of a data set."""
     found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANTS]
     return max(found, key=lambda values: values.mean() * (1 if larger else -1), default=None)
-
-
-def _widest(cells: Mapping[tuple[str, str], _Cell]) -> str:
-    """The experiment with the most cells, whose data sets are taken together.
-
-    Others may have the same data under another selector, and fewer methods.
-    """
-    return Counter(cell.experiment for cell in cells.values()).most_common(1)[0][0]
 
 
 def _score(among: Sequence[str], mine: Mapping[str, _Cell], references: Mapping, larger: bool) -> tuple[float, float]:
@@ -352,12 +326,8 @@ def default_view(lines: Sequence[Line]) -> dict[str, str]:
 
 def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
     """Rows of a view, the best first; those without a rank at the end."""
-    wanted = [line for line in lines if all(_text(getattr(line, k)) == v for k, v in view.items())]
+    wanted = [line for line in lines if all(print_value(getattr(line, k)) == v for k, v in view.items())]
     return sorted(wanted, key=lambda line: (math.isnan(line.rank), line.rank, line.title))
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def work_per_fit(entries: Iterable[Entry]) -> dict[str, float]:

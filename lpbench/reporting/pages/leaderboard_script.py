@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from lpbench.reporting.numbers import for_script
 from lpbench.reporting.pages.leaderboard import Line
 
 #: Name of the script beside the page.
@@ -24,7 +23,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
     groups: dict[tuple, list[list]] = {}
     for line in lines:
         dataset = (line.dataset_key, line.dataset)
-        method = (line.method, line.title, line.protects, _printed(line.work, ".5g"), line.badge, line.paper)
+        method = (line.method, line.title, line.protects, for_script(line.work, ".5g"), line.badge, line.paper)
         group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
         groups.setdefault(group, []).append(
             [
@@ -32,12 +31,12 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
                 methods.setdefault(method, len(methods)),
                 experiments.setdefault(line.experiment, len(experiments)),
                 line.sets,
-                _printed(line.score, ".4g"),
-                _printed(line.se, ".2g"),
-                *(_printed(v, ".2f") for v in (line.floor, line.best)),
-                _printed(line.rank, ".3f"),
-                *(_printed(v, ".1f") for v in (line.low, line.high)),
-                _printed(line.bits, ".5g"),
+                for_script(line.score, ".4g"),
+                for_script(line.se, ".2g"),
+                *(for_script(v, ".2f") for v in (line.floor, line.best)),
+                for_script(line.rank, ".3f"),
+                *(for_script(v, ".1f") for v in (line.low, line.high)),
+                for_script(line.bits, ".5g"),
             ]
         )
     board = {
@@ -48,11 +47,3 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
         "groups": [[*group, rows] for group, rows in groups.items()],
     }
     return f"const BOARD = {json.dumps(board, ensure_ascii=False, separators=(',', ':'))};\n"
-
-
-def _printed(value: float, form: str) -> Any:
-    """Number with the digits of a format, a whole one without a point; none where there is no number."""
-    if math.isnan(value):
-        return None
-    number = float(format(value, form))
-    return int(number) if number.is_integer() else number

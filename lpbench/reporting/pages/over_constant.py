@@ -16,11 +16,11 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import method_title
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures import style
 from lpbench.reporting.headlines import published_methods
 from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import parse_selector
 
 #: Name of the table and of the figure, in the folder of the report.
@@ -40,12 +40,7 @@ def over_constant(entries: Sequence[Entry]) -> pd.DataFrame:
 
     Of the published methods, and of the Gaussian processes, the best by this mean at each budget stands for all;
     published ones at the grid point that is best on the test rows, ours at one setting fixed without them. Accuracies
-    are compared as error rates.
-
-    Returns
-    -------
-    DataFrame
-        ``low``, ``high``: Student's 95 % interval over data sets, of the logarithms; ``worst``: the largest ratio.
+    are compared as error rates. ``low``, ``high`` are Student's 95 % interval over data sets, of the logarithms.
     """
     rows: list[dict] = []
     for task in ("regression", "classification"):

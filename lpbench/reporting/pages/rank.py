@@ -12,9 +12,9 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
-from lpbench.reporting.cards import CHOSEN, dataset_title, mask_name, method_title
 from lpbench.reporting.figures.comparisons import parts
 from lpbench.reporting.figures.ranks import draw_ranks
+from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
 from lpbench.reporting.render import render
 
 
@@ -22,26 +22,7 @@ def write_rank(
     experiment: Experiment, summary: Summary, method: Method, ranks: pd.DataFrame, places: pd.DataFrame,
     selection: str, cards: Mapping[str, Method], folder: Path,
 ) -> Path:  # fmt: skip
-    """Write ``index.html`` and the diagram of critical differences.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        With the method among its methods.
-    summary : Summary
-        Of all methods, under one selection.
-    method : Method
-    ranks, places : DataFrame
-        See :mod:`lpbench.papers.comparison.standing`.
-    selection : str
-    cards : mapping
-    folder : Path
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write ``index.html`` and the diagram of critical differences, of all methods under one selection."""
     drawn = draw_ranks(parts(experiment, summary, cards, selection), folder, "ranks", selection)
     boards = [
         {"mask": mask_name(mask), "epsilon": epsilon, "rows": rows.to_dict("records")}

@@ -15,7 +15,6 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
 from lpbench.reporting.baselines import collect_baselines, published_wins
-from lpbench.reporting.cards import mask_name
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import Entry
@@ -24,7 +23,7 @@ from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import TITLE as CAUSES
 from lpbench.reporting.pages.causes import causes_page, explained
 from lpbench.reporting.pages.checks import checks
-from lpbench.reporting.pages.claims import shown_claims
+from lpbench.reporting.pages.claims import counts, shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_constant, findings
 from lpbench.reporting.pages.leaderboard import (
@@ -38,10 +37,10 @@ from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script
 from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
 from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
-from lpbench.reporting.pages.statuses import counts
-from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTIONS
-from lpbench.reporting.pages.units import Place, links, set_apart, unit
-from lpbench.reporting.paper import Page, Paper, asked, errata, page_of, papers, trial_experiments
+from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTION_WORDS
+from lpbench.reporting.pages.units import Place, defer_long_tables, links, unit
+from lpbench.reporting.paper import Page, Paper, errata, hook_for, page_of, papers, trial_experiments
+from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import render
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 
@@ -57,32 +56,13 @@ def write_pages(
     folder: Path,
     cards: Mapping[str, Method],
     *,
-    study: str = "",
+    study: str = "",  # title of pages that show these experiments alone; empty for those of the whole benchmark
     within: str = "",
 ) -> list[Path]:
     """Write ``index.html``, a page a paper, ``checks.html`` (About) and ``audit.html`` (if ``audit.json`` is there).
 
-    Those of a study lie next to the scores and link to every replication; where it has one page, that is its
-    ``index.html``.
-
-    Parameters
-    ----------
-    results_dir : Path
-        Holds ``<experiment>/`` with its scores.
-    experiments, missing, environment
-        As for :func:`lpbench.reporting.report.write_report`, which must have written ``claims.csv`` into the folder.
-    folder : Path
-        Where the pages go; it holds the artefacts under the experiments' names.
-    cards : mapping of str to mapping
-        Method selector -> printed name, grid, stated setting.
-    study : str
-        Title of pages that show these experiments alone; empty for those of the whole benchmark.
-    within : str
-        As for :func:`lpbench.reporting.report.write_report`.
-
-    Returns
-    -------
-    list of Path
+    The folder holds the artefacts and the report. Pages of a study lie next to the scores and link to every
+    replication; where it has one page, that is its ``index.html``.
     """
     results_dir, folder = Path(results_dir), Path(folder)
     entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
@@ -94,15 +74,7 @@ def write_pages(
 def write_experiment_page(
     results_dir: Path, experiment: Experiment, environment: Mapping, cards: Mapping[str, Method]
 ) -> Path:
-    """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it.
-
-    Parameters
-    ----------
-    results_dir : Path
-        Holds ``<experiment>/`` with its scores.
-    experiment, environment, cards
-        See :func:`write_pages`.
-    """
+    """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it."""
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
         site = Site([Entry(experiment, results_dir)], Path(folder), [], environment, cards)
@@ -148,7 +120,7 @@ class Site:
         mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
         shown = unit(entry, self.cards, baselines, *mine)
         shown["explained"] = self.explained.get(entry.name, "")
-        return shown | set_apart(shown)
+        return shown | defer_long_tables(shown)
 
     def write(self, place: Place) -> list[Path]:
         """Write all pages."""
@@ -166,11 +138,12 @@ class Site:
         ]
         shared = {
             "pages": [(file, label) for file, label, there in menu if there],
-            "selections": SELECTIONS,
+            "selections": SELECTION_WORDS,
             "stored": place.stored,
             "audited": place.audited and audit_verdict(place.folder),
         }
-        contents = [("paper", self._file(p), self._paper_page(p, place)) for p in self.papers]
+        own = {p: "index.html" if self._is_one_page else f"{p}.html" for p in self.papers}
+        contents = [("paper", own[p], self._paper_page(p, place)) for p in self.papers]
         if place.audited:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
             content = audit_page(place.folder) | {"files": names}
@@ -182,7 +155,9 @@ class Site:
             write_text(as_picture(pictured), place.folder / "finding-floor.svg")
         if self.lines:
             write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
-            contents.append(("leaderboard", "leaderboard.html", self._leaderboard()))
+            choices = {key: list(dict.fromkeys(getattr(line, key) for line in self.lines)) for key in FILTERS}
+            content = {"title": "Leaderboard", "view": self.view, "choices": choices, "filters": FILTERS}
+            contents.append(("leaderboard", "leaderboard.html", content | {"rows": in_view(self.lines, self.view)}))
         if self.choices:
             contents.append(("use", "use.html", {"title": USE, "choices": self.choices}))
         if self.explored:
@@ -202,15 +177,16 @@ class Site:
         """Whether the page of a study's experiments is its front page."""
         return bool(self.study) and len(self.papers) == 1
 
-    def _file(self, page: str) -> str:
-        return "index.html" if self._is_one_page else f"{page}.html"
-
     def write_alone(self, place: Place) -> Path:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""
         (entry,) = self.entries
         file = alone(entry.name)
         whole = [("index.html", "Results")] if (place.folder / "index.html").is_file() else []
-        shared = {"pages": [*whole, (file, label_of(entry.name))], "selections": SELECTIONS, "stored": place.stored}
+        shared = {
+            "pages": [*whole, (file, label_of(entry.name))],
+            "selections": SELECTION_WORDS,
+            "stored": place.stored,
+        }
         content = self._paper_page(page_of(entry.name), place)
         rest: dict[str, object] = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "not_run": {}}
         return self._write("paper", place.folder / file, shared | content | rest | {"title": entry.title})
@@ -291,11 +267,6 @@ class Site:
             "not_run_in_short": not_run_in_short(self.entries, self.missing),
         }
 
-    def _leaderboard(self) -> dict:
-        choices = {key: list(dict.fromkeys(getattr(line, key) for line in self.lines)) for key in FILTERS}
-        rows = in_view(self.lines, self.view)
-        return {"title": "Leaderboard", "rows": rows, "view": self.view, "choices": choices, "filters": FILTERS}
-
     def _card(self, page: str) -> dict:
         paper, mine = self._paper(page), [e for e in self.entries if page_of(e.name) == page]
         claims = [c for c in self.claims if c["paper"] == paper.letter]
@@ -314,7 +285,7 @@ def choices_of(entries: Iterable[Entry]) -> dict[str, list[tuple[str, ...]]]:
     """Answers to "What should I use?", by the headings of their tables; empty where no experiment gives any."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for entry in entries:
-        read = asked("choices", entry.experiment)
+        read = hook_for("choices", entry.experiment)
         table = read(entry.folder) if read and entry.was_run else None
         if table is not None:
             found.setdefault(table.legend, []).extend(table.rows)

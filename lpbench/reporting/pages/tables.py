@@ -17,10 +17,11 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Baseline, Baselines, baseline_of, baselines_within
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.comparisons import is_constant
-from lpbench.reporting.paper import asked, mark_words
+from lpbench.reporting.numbers import print_number, print_value
+from lpbench.reporting.paper import hook_for, mark_words
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
-from lpbench.reporting.tables.grid import Cell, Grid, build, print_number
+from lpbench.reporting.tables.grid import Cell, Grid, build
 from lpbench.reporting.tables.layouts import Column, Layout
 from lpbench.selectors import parse_selector
 
@@ -28,7 +29,7 @@ from lpbench.selectors import parse_selector
 AGREE, CLOSE = 1.0, 3.0
 #: Standard errors beyond which a difference is not counted any more.
 MOST = 30.0
-SELECTIONS = {
+SELECTION_WORDS = {
     "oracle": "best grid point on the test rows, as in the papers",
     "tuning_free": "one setting fixed without test rows; published numbers are the best of a grid",
     "private": "setting chosen by privatised reports, or the only one that there is",
@@ -37,24 +38,13 @@ SELECTIONS = {
 
 @dataclass(frozen=True)
 class ShownCell:
-    """One cell: the laid-out content, its distance from the published number, and where it comes from.
-
-    Attributes
-    ----------
-    cell : Cell
-    level, cue : str
-        Distance from the published number: class for the colour, words for everybody.
-    info : str
-        Metric, mean, standard error, replications and setting, as ``page.js`` reads them.
-    below : bool
-        Whether the score is no better than the constant baseline.
-    """
+    """One cell: the laid-out content, its distance from the published number, and where it comes from."""
 
     cell: Cell
-    level: str = ""
-    cue: str = ""
-    info: str = ""
-    below: bool = False
+    level: str = ""  # distance from the published number: class of the colour
+    cue: str = ""  # and in words
+    info: str = ""  # metric, mean, standard error, replications and setting, as ``page.js`` reads them
+    below: bool = False  # whether the score is no better than the constant baseline
 
 
 @dataclass(frozen=True)
@@ -88,14 +78,14 @@ class ShownTable:
 
 def shown_tables(entry: Entry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
     """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
-    further, summary = asked("outputs", entry.experiment), entry.shown
+    further, summary = hook_for("outputs", entry.experiment), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = differences(entry.comparison)
     baselines = baselines_within(summary) or baselines
     found = []
     distinct = distinct_selections(summary.table)
-    for selection in SELECTIONS:
+    for selection in SELECTION_WORDS:
         if selection in distinct:
             rows = summary.table[summary.table["selection"] == selection].to_dict("records")
             ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
@@ -254,12 +244,9 @@ def csv_table(path) -> tuple[list[str], list[list[str]]] | None:
     if not path.is_file():
         return None
     table = read_csv(path)
-    rows = [[_short(v) for v in row] for row in table.itertuples(index=False)]
+    # numbers of files that are not ours to type end in .0
+    rows = [
+        ["" if v != v else re.sub(r"^(-?\d+)\.0$", r"\1", print_value(v, ".4g")) for v in row]
+        for row in table.itertuples(index=False)
+    ]
     return [str(c).replace("_", " ") for c in table.columns], rows
-
-
-def _short(value) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.4g}"
-    # numbers of files that are not ours to type
-    return re.sub(r"^(-?\d+)\.0$", r"\1", str(value))

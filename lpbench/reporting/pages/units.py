@@ -14,15 +14,14 @@ from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.baselines import Baselines, baselines_within, by_selection, print_cost
-from lpbench.reporting.cards import in_words, mask_name
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import Entry
 from lpbench.reporting.figures.standard import BUDGETS, RANKS
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
-from lpbench.reporting.pages.tables import SELECTIONS as SELECTION_WORDS
-from lpbench.reporting.pages.tables import points, shown_tables
-from lpbench.reporting.paper import asked, paper_of
+from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables
+from lpbench.reporting.paper import hook_for, paper_of
+from lpbench.reporting.printed_names import in_words, mask_name
 from lpbench.reporting.render import render
 from lpbench.reporting.report import compared, verdict
 
@@ -44,18 +43,10 @@ _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 @dataclass(frozen=True)
 class Place:
-    """Where pages are written.
+    """Where pages are written."""
 
-    Attributes
-    ----------
-    folder : Path
-        Holds ``claims.csv``, ``report.md``, ``timing.csv`` and so on, and the artefacts under their entries' addresses.
-    stored : bool
-        Whether the scores lie next to the artefacts.
-    """
-
-    folder: Path
-    stored: bool = False
+    folder: Path  # of the report's files, and of the artefacts under their entries' addresses
+    stored: bool = False  # whether the scores lie next to the artefacts
 
     @property
     def audited(self) -> bool:
@@ -66,21 +57,12 @@ class Place:
 def unit(
     entry: Entry, cards: Mapping[str, Method], baselines: Baselines, claims: Sequence[Mapping], errata: Sequence
 ) -> dict:
-    """Collect what the page shows of one experiment.
-
-    Parameters
-    ----------
-    entry : Entry
-    cards, baselines
-        Printed names; the score of the method that uses no feature.
-    claims, errata : sequence of mapping
-        Of the experiment's paper; those that concern it stand beside it.
-    """
+    """Collect what the page shows of one experiment."""
     # seconds differ from run to run: they stand on the checks page
     shown = shown_tables(entry, cards, baselines) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
-    advice = asked("advice", entry.experiment)
+    advice = hook_for("advice", entry.experiment)
     oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
@@ -126,19 +108,8 @@ def unit(
     }  # fmt: skip
 
 
-def set_apart(unit: Mapping) -> dict[str, object]:
-    """What a unit shows of its folded tables: nothing new if they are short, else the script that holds them.
-
-    Parameters
-    ----------
-    unit : mapping
-        See :func:`unit`.
-
-    Returns
-    -------
-    dict
-        ``late``: address of the script, empty without one; ``late_script``: its text.
-    """
+def defer_long_tables(unit: Mapping) -> dict[str, object]:
+    """What a unit shows of its folded tables: nothing new if they are short, else the script that holds them."""
     folded = [*(unit["tables"][1:] if unit["first_table"] else unit["tables"]), *unit["free_tables"]]
     tables = [render("late_table.html.j2", table=table, selections=SELECTION_WORDS) for table in folded]
     if unit["points"]:

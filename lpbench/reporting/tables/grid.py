@@ -13,6 +13,7 @@ from lpbench.analysis import Summary, rank_sums, wins
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
+from lpbench.reporting.numbers import print_number
 from lpbench.reporting.published import published_cells, published_rank_sums
 from lpbench.reporting.tables.layouts import Column, Layout, layouts
 
@@ -37,20 +38,6 @@ class Grid:
     cells: tuple[tuple[Cell, ...], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]
     reasons: tuple[str, ...]
-
-
-def print_number(value: float, style: str) -> str:
-    """A number with the digits of a table: four significant ones, three (one from 10,000 on), or per cent."""
-    if math.isnan(value):
-        return ""
-    if style == "per_cent":
-        return f"{100 * value:.2f}"
-    if style == "three_digits":
-        if abs(value) >= 10_000:
-            return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
-        return f"{value:.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f}"
-    # four digits, but no exponent up to a million: 255500, not 2.555e+05
-    return f"{float(format(value, '.4g')):g}"
 
 
 def build(experiment: str, summary: Summary, cards: Mapping[str, Method], selection: str = "oracle") -> list[Grid]:

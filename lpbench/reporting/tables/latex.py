@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from lpbench.reporting.cards import CHOSEN
+from lpbench.reporting.printed_names import CHOSEN
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import Cell, Grid
 
@@ -32,22 +32,7 @@ def to_latex(
     ranks: bool = False,
     published: bool = False,
 ) -> str:
-    """Render tables as LaTeX.
-
-    Parameters
-    ----------
-    title, label : str
-        Beginning of the captions and of the labels.
-    grids : sequence of Grid
-    selection : {"oracle", "tuning_free", "private"}
-    marks : str
-        What a mark means.
-    replications : int
-    ranks : bool
-        Add rank sums (ties averaged).
-    published : bool
-        Show published numbers before ours.
-    """
+    """Render tables as LaTeX."""
     parts = [HEAD]
     for k, grid in enumerate(grids):
         note = (

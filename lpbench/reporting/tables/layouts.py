@@ -12,72 +12,40 @@ from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.cards import dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.paper import TableLayout, paper_of, papers
+from lpbench.reporting.printed_names import dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: a method under a mask.
+    """One column: a method under a mask."""
 
-    Attributes
-    ----------
-    group, label : str
-        The two header lines.
-    mask, method : str
-        As in the summary; ``paper_mask`` and ``paper_method`` are the keys of the published cells.
-    ranked : bool
-        Whether the column takes part in rank sums.
-    """
-
-    group: str
+    group: str  # the line above the label
     label: str
-    mask: str
+    mask: str  # as in the summary
     method: str
-    paper_mask: str = ""
+    paper_mask: str = ""  # as among the published cells
     paper_method: str = ""
-    ranked: bool = True
+    ranked: bool = True  # whether the column takes part in rank sums
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table: rows are data sets, columns methods, one value a cell.
-
-    Attributes
-    ----------
-    caption : str
-    datasets : tuple of (label, selector)
-    columns : tuple of Column
-    panel : str
-    epsilon : float
-    value : {"ratio", "mean", "seconds"}
-        What a cell shows: the ratio to the non-private tree, the mean score, or seconds as a multiple of CT-W.
-    style : {"general", "three_digits", "per_cent"}
-        How numbers are printed.
-    """
+    """A table: rows are data sets, columns methods, one value a cell."""
 
     caption: str
     datasets: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
     panel: str
     epsilon: float
-    value: str
+    value: str  # as in TableLayout
     style: str
 
 
 def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Method]) -> list[Layout]:
-    """Return the tables of an experiment, one a panel and budget.
-
-    Parameters
-    ----------
-    experiment : str
-    table : DataFrame
-        Summary rows of one selection.
-    cards : mapping
-        Method selector -> printed name and so on.
-    """
+    """Return the tables of an experiment, one a panel and budget."""
     spec = paper_of(experiment).tables.get(experiment)
     if spec is not None:
         return [_paper_layout(spec, table, cards, epsilon) for epsilon in spec.epsilons]

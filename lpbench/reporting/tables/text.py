@@ -9,6 +9,7 @@ import pandas as pd
 from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import StoreError
 from lpbench.experiments.results import Artefact
+from lpbench.reporting.numbers import print_score, print_value
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 
@@ -38,16 +39,7 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
 
 
 def summary_tables(table: pd.DataFrame, rule: str = "star", value: str = "mean") -> list[PlainTable]:
-    """Lay out a summary: methods below each other; data sets, or the places of a figure's axis, side by side.
-
-    Parameters
-    ----------
-    table : DataFrame
-    rule : {"star", "bold"}
-        By which methods are marked.
-    value : {"mean", "ratio"}
-        What an entry shows: the mean score, or its ratio to the non-private tree's.
-    """
+    """Lay out a summary: methods below each other; data sets, or the places of a figure's axis, side by side."""
     table = table[table["selection"] == "oracle"].copy()
     if value == "ratio":
         table = table.assign(mean=table["ratio"], se=math.nan)
@@ -66,16 +58,6 @@ def summary_tables(table: pd.DataFrame, rule: str = "star", value: str = "mean")
     for key, part in table.groupby(keys, sort=False, dropna=False):
         place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
         wide = part.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
-        body = tuple(tuple(map(_text, row)) for row in wide.itertuples(index=False))
-        parts.append(PlainTable(place, tuple(map(_text, wide.columns)), body, "" if parts else legend))
+        body = tuple(tuple(map(print_value, row)) for row in wide.itertuples(index=False))
+        parts.append(PlainTable(place, tuple(map(print_value, wide.columns)), body, "" if parts else legend))
     return parts
-
-
-def print_score(mean: float, se: float) -> str:
-    """Print a mean with its standard error, where there is one, without exponents where they can do without."""
-    shown, spread = (f"{float(format(value, digits)):g}" for value, digits in ((mean, ".4g"), (se, ".2g")))
-    return shown if pd.isna(se) else f"{shown} ±{spread}"
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

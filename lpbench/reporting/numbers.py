@@ -1,0 +1,43 @@
+"""Numbers as tables, pages and scripts print them."""
+
+from __future__ import annotations
+
+import math
+
+
+def print_number(value: float, style: str) -> str:
+    """A number with the digits of a table: four significant ones, three (one from 10,000 on), or per cent."""
+    if math.isnan(value):
+        return ""
+    if style == "per_cent":
+        return f"{100 * value:.2f}"
+    if style == "three_digits":
+        if abs(value) >= 10_000:
+            return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+        return f"{value:.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f}"
+    # four digits, but no exponent up to a million: 255500, not 2.555e+05
+    return f"{float(format(value, '.4g')):g}"
+
+
+def print_score(mean: float, se: float) -> str:
+    """A mean with its standard error, where there is one, without exponents where they can do without."""
+    shown, spread = (f"{float(format(value, digits)):g}" for value, digits in ((mean, ".4g"), (se, ".2g")))
+    return shown if math.isnan(se) else f"{shown} ±{spread}"
+
+
+def print_value(value: object, form: str = "g") -> str:
+    """A value of any type as text, numbers in a format."""
+    return format(value, form) if isinstance(value, float) else str(value)
+
+
+def per_cent(share: float) -> str:
+    """A share in whole per cent."""
+    return f"{100 * share:.0f} %"
+
+
+def for_script(value: float, form: str) -> float | None:
+    """A number with the digits of a format, as short as JSON can have it; None where there is none."""
+    if not math.isfinite(value):
+        return None
+    number = float(format(value, form))
+    return int(number) if number.is_integer() else number
