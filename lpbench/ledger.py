@@ -39,9 +39,8 @@ class Payment:
 class PrivacyLedger:
     """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
-    The users of a DataFrame are known by its index, those of a wire by their numbers at enrolment. The rows of an array
-    have no names, so that its fits count for every user. Grid searches run in threads inside the block: fits in other
-    processes could not be entered.
+    The users of a DataFrame are known by its index. The rows of an array have no names, so that its fits count for
+    every user. Grid searches run in threads inside the block: fits in other processes could not be entered.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def accounted(model: Any, users: Any, table: Any = None) -> Iterator[None]:
     if not _OPEN or _ENTERED.get():
         yield
         return
-    ledgers, labels = list(_OPEN), list(table.index) if hasattr(table, "columns") else users.enrolled
+    ledgers, labels = list(_OPEN), list(table.index) if hasattr(table, "columns") else None
     for ledger in ledgers:
         with ledger._lock:
             ledger._admit(model, labels)

@@ -101,7 +101,7 @@ class Randomizer:
 
     @property
     def bits_up(self) -> float:
-        """Bits of the payload of all rounds, as the wire format packs them, without padding to whole bytes."""
+        """Bits of the payload of all rounds, without padding to whole bytes."""
         return sum(payload_bits(message.fields) for message in self.messages)
 
     def sample(self, value: int, n: int, streams: Streams) -> np.ndarray:

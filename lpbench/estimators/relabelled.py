@@ -133,7 +133,7 @@ class RelabelledUsers(Users):
 
     @property
     def public_features(self) -> np.ndarray:
-        return self._users.shown
+        return self._users.public_features
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         return self._users.ask(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), who)

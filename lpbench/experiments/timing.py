@@ -16,7 +16,7 @@ from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
 
 #: Files of a report that hold seconds, memory or facts of the machine; ``*seconds*`` are those of timing experiments.
-MEASURED = ("*seconds*", "timing.csv", "checks.html", "bench.csv", "bench_*.svg", "streaming.*")
+MEASURED = ("*seconds*", "timing.csv", "checks.html", "bench.csv", "bench_*.svg")
 #: Summary, comparison and table of a timing experiment.
 SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
 COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]

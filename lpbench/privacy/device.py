@@ -1,7 +1,7 @@
 """Device: what runs on the users' side in one round of a method; it answers a question that the curator broadcast.
 
 There is one device for a method and round. The simulation asks it for all users, the audit for users with planted
-values, the wire for its owner, a stream chunk by chunk: the client's code exists once.
+values: the client's code exists once.
 """
 
 from __future__ import annotations
@@ -108,10 +108,6 @@ class Device(ABC, Generic[Q]):
             If the question is impossible or has no budget.
         """
         check_number("budget", self.budget(question), least=0, infinite=True)
-
-    def possible(self, reports: np.ndarray, records: Records, question: Q) -> np.ndarray:
-        """Tell which reports these users can have sent, boolean (n,); only the public part of records is read."""
-        return np.ones(len(reports), dtype=bool)
 
     def addends(self, reports: np.ndarray, question: Q) -> np.ndarray:
         """Return what the curator adds up of each report, shape (n, k); by default the reports."""

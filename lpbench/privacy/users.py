@@ -349,9 +349,6 @@ class SimulatedUsers(Users):
             shown = 0 if shared.mask is None else int((~shared.mask).sum(axis=1).max(initial=0))
         return shared.spending.guarantee(shared.mask, REAL_BITS * shown)
 
-    #: The rows of an array have no names.
-    enrolled = None
-
     @property
     def spent_by_user(self) -> np.ndarray:
         """Epsilon that every user of the whole sample has spent, shape (n,); inf if records were revealed."""

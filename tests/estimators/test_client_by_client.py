@@ -1,74 +1,200 @@
-"""Methods learn from users who are asked one at a time: shown features, mask and reports are all that they need."""
+"""Users who answer one at a time, in bits, give the model of the simulation to the last bit."""
 
-from __future__ import annotations
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from jinja2 import Environment
 
+import lpbench
 from lpbench import estimators as models
+from lpbench.estimators import (
+    LPCT,
+    AdHistOfTree,
+    HistOfTree,
+    PrivateLabelsClassifier,
+    PrivateLabelsRegressor,
+    ResidualGP,
+    ResidualScore,
+)
 from lpbench.estimators.relabelled import Indicator, RelabelledDevice, RelabelledQuestion, RelabelledUsers
-from lpbench.estimators.tuning_free.ablations import RecordScore
+from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomisedResponse, RecordScore
 from lpbench.estimators.tuning_free.level_reports import LevelReport
 from lpbench.estimators.tuning_free.rounds import RESIDUAL, Question
-from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
-from lpbench.privacy.device import question_of
+from lpbench.privacy import PublicSample, Records, SimulatedUsers
 from lpbench.privacy.spending import numeric_bits
-from lpbench.privacy.users import taken
 from lpbench.seeds import Streams
-from tests.deployment.devices import one_of
+from tests.client_by_client import ClientByClient, ReportByReport
 
 Y_RANGE = (-1.0, 2.0)
 
 
-class Apart(Users):
-    """Users each of whom holds one record and no other, with the draws that are theirs in the simulation."""
+def template():
+    """The classification method of the template, as a user's own module."""
+    source = (Path(lpbench.__file__).parent / "cli" / "templates" / "classification.py.j2").read_text(encoding="utf-8")
+    module = type(sys)("template_of_a_method")
+    sys.modules[module.__name__] = module
+    code = Environment(autoescape=False).from_string(source).render(title="Mine", class_name="Mine")
+    exec(compile(code, module.__name__, "exec"), vars(module))
+    return module
 
-    def __init__(self, records, streams, public, y_range=None, classes=None):
-        self._shown = records.public_features
-        self._mask = np.ones(records.X.shape, dtype=bool) if records.mask is None else records.mask
-        self._alone = [Records(records.X[[i]], records.y[[i]], self._mask[[i]]) for i in range(len(records))]
-        self._streams, self.public, self.y_range, self.classes = streams, public, y_range, classes
-        self.n, self.n_features = records.X.shape
-        self.reports = 0
 
-    @property
-    def mask(self):
-        return self._mask
+TEMPLATE = template()
 
-    @property
-    def public_features(self):
-        return self._shown
 
-    def ask(self, device, question, who=None):
-        device.check(question)
-        who = np.arange(self.n) if who is None else who
-        draws = device.draws(self._streams, self.n, question)
-        answers = []
-        for place, user in enumerate(who):
-            if isinstance(draws, np.random.Generator):
-                own = one_of(device.draws(self._streams, self.n, question), self.n, user)
-            else:
-                own = taken(draws, [user]) if device.draws_for_all else (taken(draws[0], [user]), draws[1])
-            answers.append(device.report(self._alone[user], question_of(question, [place]), own))
-        self.reports += len(who)
-        return np.concatenate(answers)
+def regression(n, personal=True, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.clip(X @ np.linspace(0.2, 1.0, d) - 0.5 + 0.1 * rng.standard_normal(n), *Y_RANGE)
+    mask = np.zeros((n, d), dtype=bool)
+    mask[:, 0] = True
+    if personal:
+        mask[:, 1] = rng.random(n) < 0.3
+    return {"X": X, "y": y, "mask": mask}
 
-    def sums(self, device, question, by=None):
-        raise NotImplementedError
 
-    def take(self, who, purpose=None, /, **axes):
-        twin = object.__new__(Apart)
-        vars(twin).update(vars(self))
-        twin._shown, twin._mask, twin._alone = self._shown[who], self._mask[who], [self._alone[i] for i in who]
-        twin.n, twin._streams = len(who), self._streams.child(purpose, **axes)
-        return twin
+def classification(n, classes, seed=0, public=80, shows=False):
+    """Features and classes of n users and of public rows, all classes among both."""
+    rng = np.random.default_rng(seed)
+    X, X_public = rng.random((n, 3)), rng.random((public, 3))
+    labels = [np.asarray(classes)[(len(classes) * Z[:, 0] ** 1.5).astype(int)] for Z in (X, X_public)]
+    for label in labels if public else labels[:1]:
+        label[: len(classes)] = classes
+    data = {"X": X, "y": labels[0]}
+    if public:
+        data |= {"X_public": X_public, "y_public": labels[1]}
+    return data | ({"mask": np.zeros((n, 3), dtype=bool)} if shows else {})
 
-    @property
-    def spent(self):
-        return None
 
-    def note(self, text):
-        """Facts about the public sample, which are known here."""
+def tree_model(kind=HistOfTree, epsilon=2.0, **options):
+    return kind(epsilon, noise="discrete", y_range=Y_RANGE, **options)
+
+
+METHODS = {
+    "HistOfTree, aligned grr": (tree_model(bins=2, depth=2), lambda: regression(150, personal=False)),
+    "HistOfTree, personal grr": (tree_model(bins=3, depth=2), lambda: regression(150)),
+    "HistOfTree, personal rr": (tree_model(bins=2, depth=2, mechanism="rr"), lambda: regression(150)),
+    "HistOfTree, cart": (tree_model(epsilon=1.0, bins=2, depth=3, rule="cart"), lambda: regression(150)),
+    "HistOfTree, aligned cart rr": (
+        tree_model(epsilon=1.0, bins=2, depth=2, rule="cart", mechanism="rr"),
+        lambda: regression(150, personal=False),
+    ),
+    "HistOfTree, random": (tree_model(epsilon=1.0, bins=2, depth=2, rule="random"), lambda: regression(150)),
+    "HistOfTree, no grid": (tree_model(n_grid_features=0, bins=2, depth=2), lambda: regression(150)),
+    "HistOfTree, label only": (
+        tree_model(epsilon=1.0, bins=1, depth=2, label_share=1.0),
+        lambda: regression(150, personal=False),
+    ),
+    "HistOfTree, tight": (
+        tree_model(epsilon=1.0, bins=1, depth=2, constants="tight"),
+        lambda: regression(150, personal=False),
+    ),
+    "HistOfTree, adaptive": (tree_model(AdHistOfTree), lambda: regression(150)),
+    "LPCT, discrete": (
+        LPCT(2.0, depth=2, public_weight=1.0, min_samples_leaf=0, noise="discrete", classes=[0, 1]),
+        lambda: classification(120, [0, 1], public=30),
+    ),
+    "LPCT, rr": (
+        LPCT(2.0, depth=2, public_weight=1.0, min_samples_leaf=0, mechanism="rr", classes=[0, 1]),
+        lambda: classification(120, [0, 1], public=30),
+    ),
+    "LPCT, per user": (
+        LPCT(1.0, 2, 2.0, mechanism="rr", noise="per_user", min_samples_leaf=0, classes=["a", "b", "c"]),
+        lambda: classification(80, ["a", "b", "c"], public=30),
+    ),
+    "LPCT, depth of the sample": (LPCT(2.0, mechanism="rr", classes=[0, 1]), lambda: classification(120, [0, 1])),
+    "ResidualGP, small budget": (ResidualGP(1.0, y_range=Y_RANGE), lambda: regression(260)),
+    "ResidualGP, joint reports": (ResidualGP(8.0, y_range=Y_RANGE), lambda: regression(260)),
+    "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
+    "ResidualScore, subsets": (
+        ResidualScore(0.5, classes=list("abcde")),
+        lambda: classification(240, list("abcde")),
+    ),
+    "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
+    "ResidualScore, three classes, grr": (
+        RandomisedResponse(3.0, classes=[1, 2, 5]),
+        lambda: classification(240, [1, 2, 5]),
+    ),
+    "ResidualScore, labels alone": (
+        LabelsAlone(1.0, classes=[False, True]),
+        lambda: classification(240, [False, True]),
+    ),
+    "ResidualScore, features": (
+        ResidualScore(1.0, classes=[0, 1]),
+        lambda: classification(120, [0, 1], public=0, shows=True),
+    ),
+    "ResidualScore, features and sample, three classes": (
+        ResidualScore(2.0, classes=[0, 1, 2]),
+        lambda: classification(120, [0, 1, 2], shows=True),
+    ),
+    "PrivateLabelsRegressor, levels": (
+        PrivateLabelsRegressor(2.0, randomizer="levels", y_range=Y_RANGE),
+        lambda: regression(120),
+    ),
+    "PrivateLabelsRegressor, piecewise": (
+        PrivateLabelsRegressor(2.0, randomizer="piecewise", y_range=Y_RANGE),
+        lambda: regression(120),
+    ),
+    "PrivateLabelsClassifier, rr": (
+        PrivateLabelsClassifier(2.0, classes=[0, 1, 2]),
+        lambda: classification(120, [0, 1, 2], public=0, shows=True),
+    ),
+    "PrivateLabelsClassifier, subsets": (
+        PrivateLabelsClassifier(0.5, randomizer="subset_selection", classes=list("abcde")),
+        lambda: classification(120, list("abcde"), public=0, shows=True),
+    ),
+    "PrivateLabelsClassifier, bits": (
+        PrivateLabelsClassifier(1.0, randomizer="vector_approximation", classes=[0, 1, 2]),
+        lambda: classification(120, [0, 1, 2], public=0, shows=True),
+    ),
+    "of the template": (
+        TEMPLATE.Mine(1.0, classes=[0, 1]),
+        lambda: classification(120, [0, 1], public=0, shows=True),
+    ),
+}
+
+
+def users_of(model, X, y, mask=None, X_public=None, y_public=None):
+    """Simulated users, as ``fit`` seals them, and the same users apart from one another."""
+    together = model._users(X, y, mask, X_public, y_public, model._streams())
+    known = {name: getattr(together, name) for name in ("public", "y_range", "classes")}
+    together.__class__ = ReportByReport
+    return together, ClientByClient(together._records, together._streams, **known)
+
+
+def predicted(model, d=3):
+    queries = np.random.default_rng(1).random((300, d))
+    return model.predict_proba(queries) if hasattr(model, "predict_proba") else model.predict(queries)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_bits_of_users_apart_give_the_model_of_the_simulation_to_the_last_bit(name):
+    model, make = METHODS[name]
+    model.set_params(random_state=Streams(11))
+    expected, received = (
+        type(model)(**model.get_params(deep=False)).learn_from(users) for users in users_of(model, **make())
+    )
+    np.testing.assert_array_equal(predicted(received), predicted(expected))
+    assert received.guarantee_ == expected.guarantee_
+    assert (name == "ResidualGP, joint reports") <= bool(getattr(getattr(received, "fitted_", None), "effects", None))
+    assert (name == "ResidualScore, many cells") <= (getattr(getattr(received, "models_", None), "n_cells", 0) > 4)
+
+
+def test_fit_with_reports_per_user_is_what_their_bits_add_up_to():
+    """``noise="per_user"`` and users apart, from the same randomised responses: the same bits."""
+    model, make = METHODS["LPCT, per user"]
+    model, data = model.set_params(random_state=Streams(9)), make()
+    received = type(model)(**model.get_params(deep=False)).learn_from(users_of(model, **data)[1])
+    np.testing.assert_array_equal(predicted(received), predicted(model.fit(**data)))
+
+
+def test_reports_have_the_length_that_the_paper_counts():
+    """HistOfTree A.2: at most d reals up in round 1, t^s 2^p bits in round 2 (log2 of that many with GRR)."""
+    for mechanism, bits in (("rr", 2 * 4), ("grr", 3)):
+        model = tree_model(epsilon=1.0, bins=2, depth=2, mechanism=mechanism, random_state=0)
+        # The label takes 18 bits: (the range and 42 scales of noise) / step, either way.
+        assert model.fit(**regression(50, personal=False)).guarantee_.bits_up == 64 * 2 + 18 + bits
 
 
 def sample(n=150, q=40, d=3, classes=0):
@@ -83,7 +209,7 @@ def sample(n=150, q=40, d=3, classes=0):
     return Records(X, labels(X), mask), PublicSample(rows, labels(rows))
 
 
-METHODS = [
+CONTINUOUS = [
     (models.ResidualGP(4.0), 0),
     (models.PublicForestRegressor(), 0),
     (models.LPDTRegressor(4.0, mechanism="grr"), 0),
@@ -96,7 +222,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize(("model", "classes"), METHODS, ids=repr)
+@pytest.mark.parametrize(("model", "classes"), CONTINUOUS, ids=repr)
 @pytest.mark.parametrize("with_public", [False, True])
 def test_users_asked_one_at_a_time_teach_what_the_simulation_teaches(model, classes, with_public):
     records, rows = sample(classes=classes)
@@ -104,7 +230,7 @@ def test_users_asked_one_at_a_time_teach_what_the_simulation_teaches(model, clas
     known["classes"] = np.arange(classes) if classes else None
     streams, X_test = Streams(5), np.random.default_rng(2).random((60, 3))
     together = SimulatedUsers(records, streams, public=public, **known)
-    apart = Apart(records, streams, public, **known)
+    apart = ClientByClient(records, streams, public=public, **known)
     first, second = (type(model)(**model.get_params()).set_params(random_state=streams) for _ in range(2))
     found = [m.learn_from(users) for m, users in ((first, together), (second, apart))]
     answers = [m.predict_proba(X_test) if classes else m.predict(X_test) for m in found]

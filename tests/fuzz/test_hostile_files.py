@@ -28,8 +28,6 @@ from lpbench.datasets import describe, load_table, make_problem
 from lpbench.datasets.archives import read_members
 from lpbench.datasets.download import Settings, download
 from lpbench.datasets.manifest import load_manifest
-from lpbench.deployment.broadcast import Broadcast
-from lpbench.deployment.collector import ProtocolError
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import RECORD, Artefact
@@ -37,7 +35,6 @@ from lpbench.paths import own_folders
 from lpbench.reporting import publish
 from lpbench.selectors import Selector
 from tests.datasets.conftest import CSV, MANIFEST, Workshop
-from tests.deployment.devices import DEVICES, ready
 from tests.fuzz.sandbox import only_inside
 
 #: Cases of each of the ten fuzzers: 200 in all while developing, 2,000 and more in `make test-all`.
@@ -305,28 +302,6 @@ def test_plug_in_folders(place, mutate):
 
 
 @fuzz
-def test_questions(place, mutate):
-    """Broadcasts with garbled bytes, and with settings changed, to devices of all protocols."""
-    name = mutate.rng.choice(list(DEVICES))
-    contents = DEVICES[name].broadcasts()
-    number = mutate.rng.randint(1, len(contents))
-    content = contents[number - 1]
-    if mutate.rng.random() < 0.5:
-        honest = Broadcast.decode(content)
-        changed = mutate.content(honest.settings)
-        try:
-            content = Broadcast(changed).encode()
-        except (ValueError, TypeError):  # not JSON: no curator could send it
-            return
-    else:
-        content = mutate.raw(content)
-    client = ready(DEVICES[name], 0, 1, number)
-    spent = client.spent
-    if not attempt(place, lambda: client.answer(content)):
-        assert client.spent == spent
-
-
-@fuzz
 def test_records_of_results(place, mutate):
     """``run.json`` of somebody else's results, whose files are copied."""
     folder, target = place.home / "results", place.shop.cache / "reproduced"
@@ -342,22 +317,6 @@ def test_records_of_results(place, mutate):
 
 
 @fuzz
-def test_ledgers(place, mutate):
-    from lpbench.deployment.ledger import Ledger
-
-    path = place.shop.cache / "ledger.json"
-    honest = {"spent": 0.5, "progress": {"p": {"round": 1, "campaign": "ab"}}}
-    path.write_bytes(mutate.raw(json.dumps(mutate.content(honest)).encode()))
-
-    def spend():
-        ledger = Ledger(path)
-        ledger.spend("p", 0.25, limit=1.0, after=ledger.progress("p"), round=2)
-        assert 0.25 <= ledger.spent <= 1.0
-
-    attempt(place, spend)
-
-
-@fuzz
 def test_selectors(place, mutate):
     text = mutate.raw(b"histoftree[bins=2,depth=3,mechanism=grr]").decode("utf-8", "replace")
 
@@ -366,4 +325,3 @@ def test_selectors(place, mutate):
         assert Selector.parse(str(found)) == found
 
     attempt(place, parse)
-    assert issubclass(ProtocolError, LpbenchError)

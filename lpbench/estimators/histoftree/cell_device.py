@@ -147,17 +147,6 @@ class CellDevice(Device[CellQuestion]):
             return reports[:, cells] if cells.size > 1 else np.zeros(len(reports), dtype=np.int64)
         return np.searchsorted(cells, _numbers(reports, question))
 
-    def possible(self, reports: np.ndarray, records: Records, question: CellQuestion) -> np.ndarray:
-        """A report names cells that the user's public features allow."""
-        cells = _compatible(records, question)
-        if question.mechanism == "rr":
-            return np.asarray(((reports == 0) | cells.possible()).all(axis=1))
-        grid, leaves = question.grid_columns, cells.leaves
-        shown = grid_digits(records.X[:, grid], question.bins)
-        fits = ((reports[:, :-1] == shown) | _mask(records)[:, grid]).all(axis=1)
-        pairs = leaves.users * leaves.n_leaves + leaves.leaves
-        return np.asarray(fits & np.isin(np.arange(len(reports)) * leaves.n_leaves + reports[:, -1], pairs))
-
     def columns(self, question: CellQuestion) -> int:
         """One for each grid feature and one for the leaf, or one for each cell."""
         return len(question.grid_columns) + 1 if question.mechanism == "grr" else question.n_cells

@@ -16,7 +16,7 @@ from lpbench.estimators.tuning_free.drift_posterior import (
 )
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, PublicScore
 from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affordable_cells
-from lpbench.estimators.tuning_free.subset_device import SUBSET, ScoreRecipe, SubsetQuestion
+from lpbench.estimators.tuning_free.subset_device import SUBSET, SubsetQuestion
 from lpbench.privacy import PublicSample, SubsetSelection, Users, check_epsilon
 
 
@@ -51,17 +51,16 @@ class Calibration:
         given = score is not None
         X, codes = users.public if given and users.public is not None else _nobody(users)
         score = PublicScore(X, codes, n_classes, seed, ()) if score is None else score
-        recipe = None
+        cells = None
         if given and design.in_cells:
             bins, leaves = affordable_cells(users.n, n_classes, check_epsilon(epsilon))
             leaves = leaves if design.leaves else 1
-            recipe = ScoreRecipe(X, codes, seed, design.leaf_sizes, bins, leaves, design.spread)
-        cells = None if recipe is None else recipe.cells(score)
+            cells = ScoreCells(score.out_of_bag, X, codes, bins, leaves, seed, design.spread)
         found = cls(score, cells)
         n_categories = found.n_cells * n_classes
         kind = SubsetSelection.least_variance if design.subsets else SubsetSelection
         mechanism = kind(check_epsilon(epsilon), n_categories)
-        question = SubsetQuestion(None if cells is None else score, cells, n_classes, mechanism, recipe)
+        question = SubsetQuestion(None if cells is None else score, cells, n_classes, mechanism)
         _, reports = users.ask_present(SUBSET, question)
         counts = np.bincount(reports.ravel(), minlength=n_categories).reshape(-1, n_classes).astype(np.float64)
         scores = score.out_of_bag if given else score.predict_proba(np.zeros((1, X.shape[1])))

@@ -1,4 +1,4 @@
-"""Content of the page About: environment, streams, time, benchmarks, and the audit while it has no page."""
+"""Content of the page About: environment, time, benchmarks, and the audit while it has no page."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from lpbench.reporting.report import described
 TABLES = {
     "audit": ("Privacy audit", "What each method promises to spend, what it spends exactly, and what can be proved "
               "from its reports alone."),
-    "streaming": ("Streams", "Simulated users report and are forgotten; the curator keeps exact sums. Seconds are "
-                  "of one processor, for data, reports and aggregation; memory is the whole process's."),
     "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
               "thread; a ratio is within one process. Ratio to memory: the time over that of moving input and output "
               "once at the bandwidth of a copy in the same run."),
 }  # fmt: skip
 #: The command that makes each of them again.
-COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "streaming": "lpbench stream", "timing": "lpbench report"}
+COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "timing": "lpbench report"}
 
 
 def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: Mapping[str, Method]) -> dict:

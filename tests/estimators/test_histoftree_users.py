@@ -11,10 +11,10 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators import AdHistOfTree, HistOfTree, LPDTRegressor
 from lpbench.estimators.histoftree import cell_device, histoftree, sweep
 from lpbench.estimators.private_labels import LabelDevice
-from lpbench.privacy import Records, SimulatedUsers, Users
-from lpbench.privacy.users import taken
+from lpbench.privacy import Records, SimulatedUsers
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+from tests.client_by_client import ClientByClient
 
 N, RANGE = 83, (-4.0, 8.0)
 MODELS = [
@@ -35,49 +35,13 @@ def sample(mask="power_law"):
     return X, y, make_mask(mask, N, 5, rng, {"gamma": 1.0} if mask == "power_law" else {})
 
 
-class OneByOne(Users):
-    """Users who answer each for herself; nothing but reports and what they show is within reach."""
-
-    y_range, classes, public = RANGE, None, None
-
-    def __init__(self, X, y, mask, seed):
-        self._devices = [Records(X[[i]], y[[i]], mask[[i]]) for i in range(len(y))]
-        self._mask, self._seed, (self.n, self.n_features) = mask, seed, X.shape
-
-    @property
-    def mask(self):
-        return self._mask
-
-    @property
-    def public_features(self):
-        return np.concatenate([device.public_features for device in self._devices])
-
-    def ask(self, device, question, who=None):
-        device.check(question)
-        draws = device.draws(Streams(self._seed), self.n, question)
-        who = range(self.n) if who is None else who
-        return np.concatenate([device.report(self._devices[i], question, taken(draws, [i])) for i in who])
-
-    def sums(self, device, question, by=None):
-        raise AssertionError("sums are a shortcut of the simulation")
-
-    def take(self, who, purpose=None, /, **axes):
-        raise AssertionError("everybody is asked")
-
-    @property
-    def spent(self):
-        return None
-
-    def note(self, text):
-        raise AssertionError("there is nothing to note")
-
-
 @pytest.mark.parametrize("mask", ["power_law", "label_only", "all_private"])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_it_learns_from_users_who_answer_one_by_one(model, mask):
     X, y, mask = sample(mask)
     model = clone(model).set_params(y_range=RANGE, random_state=5)
-    fitted, learned = model.fit(X, y, mask=mask), clone(model).learn_from(OneByOne(X, y, mask, 5))
+    apart = ClientByClient(Records(X, y, mask), Streams(5), y_range=RANGE)
+    fitted, learned = model.fit(X, y, mask=mask), clone(model).learn_from(apart)
     np.testing.assert_array_equal(learned.predict(X), fitted.predict(X))
     np.testing.assert_array_equal(learned.tree_.threshold, fitted.tree_.threshold)
 

@@ -1,1 +1,0 @@
-"""The methods as protocols: clients that serialise reports, curators that collect them from anywhere in any order."""
