@@ -36,12 +36,8 @@ if TYPE_CHECKING:
     from lpbench.estimators.private_selection import PrivateSelectionClassifier, PrivateSelectionRegressor
     from lpbench.estimators.privatised_labels import PrivateLabelsClassifier, PrivateLabelsRegressor
     from lpbench.estimators.psgd import PSGD
-    from lpbench.estimators.public_sample import (
-        LPDTRegressor,
-        PublicForestRegressor,
-        PublicTreeClassifier,
-    )
-    from lpbench.estimators.tuning_free import PublicForest, ResidualGP, ResidualScore
+    from lpbench.estimators.public_sample import LPDTRegressor, PublicTreeClassifier
+    from lpbench.estimators.tuning_free import PublicForest, PublicForestRegressor, ResidualGP, ResidualScore
 
 __all__ = [
     "CT",
@@ -96,8 +92,8 @@ _FAMILIES = {
     "lpct": "LPCT LPCTPrune",
     "private_selection": "PrivateSelectionClassifier PrivateSelectionRegressor",
     "psgd": "PSGD",
-    "public_sample": "LPDTRegressor PublicForestRegressor PublicTreeClassifier",
-    "tuning_free": "PublicForest ResidualGP ResidualScore",
+    "public_sample": "LPDTRegressor PublicTreeClassifier",
+    "tuning_free": "PublicForest PublicForestRegressor ResidualGP ResidualScore",
 }
 
 

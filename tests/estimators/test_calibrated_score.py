@@ -12,7 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from lpbench.estimators import PrivateMajority, PublicForest
 from lpbench.estimators.tuning_free.ablations import ClassShares, RecordScore
 from lpbench.estimators.tuning_free.drift_posterior import cell_shares, drifted_means, fit_drift
-from lpbench.estimators.tuning_free.public_score import PublicScore, mixture_weights
+from lpbench.estimators.tuning_free.public_score import PublicScore, likelihood_weights
 from lpbench.estimators.tuning_free.score_cells import ScoreCells, affordable_cells, principal_axes
 from lpbench.privacy import SubsetSelection, grr_probabilities
 
@@ -28,9 +28,9 @@ def sample(n, seed, shift=0.0, classes=2):
 
 def test_mixture_weights_find_the_learner_that_is_right():
     wrong, right, vague = np.full(200, 0.2), np.full(200, 0.9), np.full(200, 0.5)
-    weights = mixture_weights(np.array([wrong, right, vague]))
+    weights = likelihood_weights(np.array([wrong, right, vague]))
     assert weights[1] > 0.95 and weights.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(mixture_weights(np.empty((4, 0))), 0.25)
+    np.testing.assert_allclose(likelihood_weights(np.empty((4, 0))), 0.25)
 
 
 def test_without_signal_the_public_score_is_the_class_share():

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from sklearn.base import clone
+
 from lpbench.errors import unknown_name
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.baselines import CT, KRR, PHIST, Hist, ParDT
@@ -48,10 +50,6 @@ _WEIGHTS = tuple({"depth": None, "public_weight": w, "min_samples_leaf": 1} for 
 _PUBLIC_WEIGHT = frozenset({"public_weight"})
 
 
-def _stated_first(stated: Point, grid: Mapping[str, Sequence]) -> tuple[Point, ...]:
-    return (stated, *(point for point in expand_grid(grid) if point != stated))
-
-
 #: Name of a registered method -> what is compared.
 CANDIDATES: Mapping[str, Candidates] = {
     "histoftree_max_edge": Candidates(partial(HistOfTree, rule="max_edge"), _CELLS),
@@ -59,8 +57,9 @@ CANDIDATES: Mapping[str, Candidates] = {
     # the grid but for leaves of a single noisy label: a tree of any size is grown from the same reports
     "par_dt": Candidates(
         ParDT,
-        _stated_first(
-            {"max_depth": 4, "min_samples_leaf": 10}, {"max_depth": [1, 2, 4, 6, 8], "min_samples_leaf": [10, 100]}
+        sorted(
+            expand_grid({"max_depth": [1, 2, 4, 6, 8], "min_samples_leaf": [10, 100]}),
+            key=lambda point: point != {"max_depth": 4, "min_samples_leaf": 10},
         ),
         _SIZES,
     ),
@@ -85,7 +84,5 @@ def candidates_of(estimator: str | LocalEstimator, points: Sequence[Point] | Non
             raise unknown_name("estimator of private selection", estimator, CANDIDATES)
         known = CANDIDATES[estimator]
     else:
-        from sklearn.base import clone
-
         known = Candidates(partial(clone, estimator), ({},))
     return Candidates(known.build, list(points or known.points), known.shared | set(shared))

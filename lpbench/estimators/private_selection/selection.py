@@ -67,12 +67,6 @@ class DifferenceDevice(Device[DifferenceQuestion]):
 DIFFERENCE = DifferenceDevice()
 
 
-def check_public(candidates: Candidates, estimator: str | LocalEstimator, users: Users) -> None:
-    """Refuse a method that asks no private user where there is no public sample either."""
-    if not candidates.groups() and users.public is None:
-        raise ConfigurationError(f"estimator={estimator!r} reads the public sample alone: pass X_public and y_public")
-
-
 def divide(n: int, n_groups: int, share: float, streams: Streams) -> Division:
     """Divide n users at random; without groups to train all of them validate."""
     order = streams.generator("users").permutation(n)
@@ -162,21 +156,6 @@ def squared_reach(model: Any, first: Any, y_range: tuple[float, float], n_featur
     return float((np.abs(mine - other) * farthest).max())
 
 
-def reads_what_is_shown(fitted: Sequence[Any], hidden: np.ndarray) -> bool:
-    """Whether the models read features alone that none of the validating users protects."""
-    everything = np.arange(hidden.shape[1])
-    return all(not hidden[:, getattr(model, "features_", everything)].any() for model in fitted)
-
-
-def note_of(fitted: Sequence[Any], division: Division) -> str:
-    """How many users trained and validated."""
-    users = f"{division.validating.size} users validate {len(fitted) - 1} settings beside the first"
-    if division.training:
-        least, groups = min(map(len, division.training)), len(division.training)
-        users = f"{least} users train each of {groups} groups of settings; {users}"
-    return users
-
-
 @dataclass(eq=False, repr=False)
 class PrivateSelection(LocalEstimator):
     """Base of the two estimators that fit candidate settings on some users and choose by the reports of others.
@@ -200,13 +179,20 @@ class PrivateSelection(LocalEstimator):
         epsilon = check_epsilon(self.epsilon)
         share = check_number("validation_share", self.validation_share, least=0, below=1)
         candidates, streams = candidates_of(self.estimator, self.candidates, self.shared), self._streams()
-        check_public(candidates, self.estimator, users)
+        if not candidates.groups() and users.public is None:
+            raise ConfigurationError(
+                f"estimator={self.estimator!r} reads the public sample alone: pass X_public and y_public"
+            )
         division = divide(users.n, len(candidates.groups()), share, streams)
         fitted = fit_candidates(candidates, users, division, {"epsilon": epsilon, **self._known()}, streams)
         self.differences_ = self._differences(fitted, users, division.validating, epsilon)
         best = int(np.argmin(self.differences_))
         self.estimator_, self.point_ = fitted[best], dict(candidates.points[best])
-        users.note(note_of(fitted, division))
+        note = f"{division.validating.size} users validate {len(fitted) - 1} settings beside the first"
+        if division.training:
+            least, groups = min(map(len, division.training)), len(division.training)
+            note = f"{least} users train each of {groups} groups of settings; {note}"
+        users.note(note)
         return self
 
     @abstractmethod
@@ -236,7 +222,8 @@ class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
         return {"y_range": self.y_range_, "domain": (0.0, 1.0)}
 
     def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
-        if reads_what_is_shown(fitted, users.mask[validating]):
+        hidden, everything = users.mask[validating], np.arange(users.n_features)
+        if all(not hidden[:, getattr(model, "features_", everything)].any() for model in fitted):
             return compare_by_labels(fitted, users, validating, self.y_range_, epsilon)
         reach = partial(squared_reach, y_range=self.y_range_, n_features=users.n_features)
         return compare_by_differences(fitted, users, validating, epsilon, "squared", reach)

@@ -28,17 +28,13 @@ LEAF_SHARE = 0.02
 LANDMARKS = 100
 
 
-def _process() -> Pipeline:
-    """Gaussian-process regression on landmarks; its variances are fitted to the reports by marginal likelihood."""
-    return make_pipeline(Nystroem(n_components=LANDMARKS), BayesianRidge())
-
-
 #: Name -> function that builds a regressor.
 REGRESSORS: Mapping[str, Callable[[], BaseEstimator]] = {
     "ridge": lambda: RidgeCV(alphas=np.logspace(-3, 4, 15)),
     "extra_trees": lambda: ExtraTreesRegressor(n_estimators=50, min_samples_leaf=LEAF_SHARE),
     "hist_gradient_boosting": lambda: HistGradientBoostingRegressor(max_iter=50, learning_rate=0.1, max_leaf_nodes=8),
-    "gaussian_process": _process,
+    # on landmarks; its variances are fitted to the reports by marginal likelihood
+    "gaussian_process": lambda: make_pipeline(Nystroem(n_components=LANDMARKS), BayesianRidge()),
 }
 #: Name -> function that builds a classifier with ``predict_proba``.
 CLASSIFIERS: Mapping[str, Callable[[], BaseEstimator]] = {

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lpbench.estimators.tuning_free.calibration import Design
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES
 from lpbench.estimators.tuning_free.residual_gp import ResidualGP
 from lpbench.estimators.tuning_free.residual_score import ResidualScore
 from lpbench.privacy import Users
-
-_DESIGN = Design()
 
 
 class ShownAlone(ResidualGP):
@@ -64,40 +60,40 @@ class RecordScore(ResidualScore):
 class OneLeafSize(RecordScore):
     """Forests of the smallest leaf size alone."""
 
-    _design = replace(_DESIGN, leaf_sizes=LEAF_SIZES[:1])
+    _design = Design(leaf_sizes=LEAF_SIZES[:1])
 
 
 class ClassShares(RecordScore):
     """No forest: the class shares of the public sample are the score."""
 
-    _design = replace(_DESIGN, leaf_sizes=())
+    _design = Design(leaf_sizes=())
 
 
 class WithoutSpread(RecordScore):
     """The tree cuts by the public labels alone, not by the spread of the features."""
 
-    _design = replace(_DESIGN, spread=0.0)
+    _design = Design(spread=0.0)
 
 
 class WithoutTree(RecordScore):
     """Bins of the score, and no tree."""
 
-    _design = replace(_DESIGN, leaves=False)
+    _design = Design(leaves=False)
 
 
 class LabelsAlone(RecordScore):
     """Labels alone are reported."""
 
-    _design = replace(_DESIGN, in_cells=False)
+    _design = Design(in_cells=False)
 
 
 class RandomisedResponse(RecordScore):
     """Randomised response in place of subsets, whatever the number of cells."""
 
-    _design = replace(_DESIGN, subsets=False)
+    _design = Design(subsets=False)
 
 
 class Distrust(RecordScore):
     """Drift is taken for granted."""
 
-    _design = replace(_DESIGN, trust=0.0)
+    _design = Design(trust=0.0)

@@ -49,7 +49,8 @@ class Calibration:
         Without a score, labels alone are reported, and the estimated class shares are predicted.
         """
         given = score is not None
-        X, codes = users.public if given and users.public is not None else _nobody(users)
+        nobody = PublicSample(np.empty((0, users.n_features)), np.empty(0, dtype=np.int64))
+        X, codes = users.public if given and users.public is not None else nobody
         score = PublicScore(X, codes, n_classes, seed, ()) if score is None else score
         cells = None
         if given and design.in_cells:
@@ -100,7 +101,3 @@ class Calibration:
             return np.column_stack([1.0 - second, second])
         scores = [p.predict(bounded_logit(public[:, k]), cells) for k, p in enumerate(self.drifts)]
         return np.column_stack(scores) / np.sum(scores, axis=0)[:, None]
-
-
-def _nobody(users: Users) -> PublicSample:
-    return PublicSample(np.empty((0, users.n_features)), np.empty(0, dtype=np.int64))

@@ -53,7 +53,11 @@ class KernelFeatures:
         some = Z[order[:_N_PAIRS]]
         squared = cdist(some, some, "sqeuclidean")[np.triu_indices(len(some), 1)]
         self._scale = max(float(np.median(squared)) if squared.size else 1.0, 1e-12)
-        self._maps = [_inverse_root(gram) for gram in self._grams(self._landmarks)]
+        self._maps = []  # A with A A^T = gram^-1 on the directions that carry weight
+        for gram in self._grams(self._landmarks):
+            values, vectors = np.linalg.eigh(gram)
+            kept = values > 1e-9 * max(values[-1], 1e-300)
+            self._maps.append(vectors[:, kept] / np.sqrt(values[kept]))
         self._centres, self._norms = [], []
         for F in self._raw(Z[order[:_N_ROWS]]):
             centre = F.mean(axis=0)
@@ -77,10 +81,3 @@ class KernelFeatures:
         parts = zip(self._raw(Z), self._centres, self._norms, strict=True)
         linear, gaussian, laplacian = ((F - centre) / norm for F, centre, norm in parts)
         return [linear, gaussian, np.hstack([laplacian, linear]) / np.sqrt(2.0)]
-
-
-def _inverse_root(gram: np.ndarray) -> np.ndarray:
-    """Matrix A with A A^T = gram^-1 on the directions that carry weight."""
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > 1e-9 * max(values[-1], 1e-300)
-    return vectors[:, kept] / np.sqrt(values[kept])

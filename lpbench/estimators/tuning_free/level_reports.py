@@ -174,15 +174,10 @@ def total_variance(budget: float, width: float, bins: int = 1) -> float:
 def _cost(budget: float, n: int, width: float, bins: int) -> float:
     """Error of the mean of a group at a half-width, in variances of the residual.
 
-    The variance of a mean over n / 8 users and the squared :func:`bias_of_clipping`: a narrow interval costs little
-    noise and biases the mean of a skewed residual.
+    The variance of a mean over n / 8 users and the squared bias of a standardised exponential variable that is clipped:
+    a narrow interval costs little noise and biases the mean of a skewed residual.
     """
-    return total_variance(budget, width, bins) * _FREEDOM / n + bias_of_clipping(width) ** 2
-
-
-def bias_of_clipping(width: float) -> float:
-    """Bias of the mean of a standardised exponential variable that is clipped at ``width`` standard deviations."""
-    return math.exp(-1.0 - width)
+    return total_variance(budget, width, bins) * _FREEDOM / n + math.exp(-1.0 - width) ** 2
 
 
 @lru_cache(maxsize=4096)

@@ -1,14 +1,105 @@
-"""Mixture of predictions, weighted by reports that they have not seen."""
+"""Mixture of constants, Gaussian processes and a forest, weighted by reports that they have not seen."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from lpbench.estimators.stable import settled
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
+from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
+from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled, effects_at
+
 #: Steps of a weight on [0, 1].
 _STEPS = 20
+#: Smallest share of the label's variance that the forest is built to find.
+_LEAST_SIGNAL = 0.03
+#: Fewer users than this make no forest.
+_FEWEST_FOR_FOREST = 20
+#: Most reports that the weights of the mixture are read from.
+_MOST_COMPARED = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features."""
+
+    shown: ShownFeatures
+    kernels: KernelFeatures
+    model: GaussianAverage
+    forest: HalfForest | None
+    weights: np.ndarray  # of constant, processes, forest and the constant without the public model; they sum to one
+    effects: Mapping[int, np.ndarray]
+    alone: float = 0.0  # the constant that is predicted without the public model
+
+    @classmethod
+    def to(
+        cls,
+        enrolled: Enrolled,
+        model: GaussianAverage,
+        targets: np.ndarray,
+        noise: np.ndarray,
+        seen: np.ndarray,
+        effects: Mapping[int, np.ndarray],
+        parts: Sequence[str] = ("gp", "forest"),
+        known: np.ndarray | None = None,  # part of a public score that is subtracted from the targets
+    ) -> Fitted:
+        """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
+        # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
+        spread = model.residual_variance + model.report_variance
+        signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
+        leaf, forest = math.ceil(settled(2.0 * spread / signal)), None
+        weight = 1.0 / (model.residual_variance + noise[seen])
+        weight /= weight.mean()
+        enough = seen.size >= max(2 * leaf, _FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
+        if "forest" in parts and enough:
+            leaf = min(leaf, seen.size // 8)
+            forest = HalfForest(enrolled.Z[seen], targets[seen], weight, leaf, enrolled.streams.generator("tree"))
+        some = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
+        left_out, reports, weight = [], targets[seen[some]], weight[some]
+        for users, features in enrolled.blocks(seen[some]):
+            left_out.append(np.column_stack(model.leave_one_out(features, targets[users], noise[users])))
+        columns, alone = list(np.concatenate(left_out).T), 0.0
+        kept = [0, 1] if "gp" in parts else [0]
+        if forest is not None:
+            columns.append(forest.left_out[some])
+            kept.append(2)
+        if known is not None:
+            # The constant of an indicator, with one more report of a half: the other reports may be none.
+            public = known[seen[some]]
+            labels = weight * (reports + public)
+            total, size = labels.sum() + 0.5, weight.sum() + 1.0
+            alone = float(total / size)
+            columns.append((total - labels) / (size - weight) - public)
+            kept.append(3)
+        weights, predictions = np.zeros(4), np.column_stack([columns[min(k, len(columns) - 1)] for k in kept])
+        weights[kept] = mixture_weights(predictions, reports, weight, float(spread))
+        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, alone)
+
+    def at(self, X: np.ndarray, public: np.ndarray | float | None = None) -> np.ndarray:
+        """Predict rows X (m, d) in the unit cube, of which the public model predicts ``public``, shape (m,)."""
+        Z, result = self.shown.transform(X), np.empty(len(X))
+        constant, process, forest, alone = self.weights
+        for start in range(0, len(X), BLOCK):
+            rows = slice(start, start + BLOCK)
+            result[rows] = process * self.model.predict(self.kernels.transform(Z[rows]))
+        result += constant * self.model.mean
+        if self.forest is not None:
+            result += forest * self.forest.predict(Z)
+        if public is not None:
+            result += (1.0 - alone) * public + alone * self.alone
+        return result + effects_at(X, self.effects)
+
+    def deviation(self, X: np.ndarray) -> np.ndarray:
+        """Standard deviation of a label about its prediction, as the processes state it, shape (m,)."""
+        features = self.kernels.transform(self.shown.transform(X))
+        return np.sqrt(self.model.variance(features) + self.model.residual_variance)
 
 
 @cache

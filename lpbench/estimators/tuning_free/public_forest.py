@@ -1,4 +1,4 @@
-"""PublicForest: the public learner alone, without any private user."""
+"""Public learners alone, for classes and for numbers: no private user is asked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from lpbench.estimators.base import LocalClassifier
+from lpbench.estimators.base import LocalClassifier, LocalRegressor
+from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.privacy import PublicSample, Users
 
@@ -52,3 +53,50 @@ class PublicForest(LocalClassifier):
         """Return class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         return self._score.predict_proba(X)
+
+
+@dataclass(eq=False, repr=False)
+class PublicForestRegressor(LocalRegressor):
+    """Forests on the public sample; see :class:`PublicMean`.
+
+    The predictions from which :class:`lpbench.estimators.ResidualGP` starts where there is a public sample, and the
+    baseline that asking private users has to beat.
+
+    Parameters
+    ----------
+    y_range, clip, domain, random_state
+        See :class:`~lpbench.estimators.base.LocalRegressor`; without a range nothing is clipped, and no private label
+        is read for one.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        ``ldp`` with epsilon = 0: private users are not asked.
+
+    Notes
+    -----
+    Without a public sample the middle of the range is predicted.
+    """
+
+    costs = (110000, 1, 0)
+    rounding = "linear algebra of the BLAS"
+    uses_epsilon = False
+    uses_public = True
+
+    def learn(self, users: Users) -> Self:
+        """Fit on the public sample; nobody is asked."""
+        self.model_ = PublicMean.of(users, self._streams())
+        users.note("reads the public sample alone")
+        return self
+
+    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
+        # Private labels are not read: without a public range nothing is clipped.
+        return ((-np.inf, np.inf), []) if self.y_range is None else super()._public_range(y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
+        X = self._check_predict(X)
+        if self.model_ is not None:
+            return self._finish(self.model_.predict(X))
+        lo, hi = self.y_range_
+        return np.full(len(X), (lo + hi) / 2.0 if np.isfinite(lo) else 0.0)

@@ -65,12 +65,7 @@ class PublicMean:
     @property
     def broadcast_bits(self) -> float:
         """Bits of the broadcast: feature and threshold of each cut, and the mean of each leaf."""
-        used = [f for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
-        return REAL_BITS + sum(forest_bits(forest) for forest in used)
-
-
-def forest_bits(forest: HalfForest) -> float:
-    """Bits of a forest's trees."""
-    cuts = sum(tree.node_count // 2 for tree in forest.trees)
-    feature = math.ceil(math.log2(max(forest.trees[0].n_features, 2)))
-    return cuts * (REAL_BITS + feature) + (cuts + len(forest.trees)) * REAL_BITS
+        trees = [tree for w, f in zip(self.weights, self._forests, strict=True) if w > 0 for tree in f.trees]
+        cuts = sum(tree.node_count // 2 for tree in trees)
+        feature = math.ceil(math.log2(max(trees[0].n_features, 2))) if trees else 0
+        return REAL_BITS + cuts * (REAL_BITS + feature) + (cuts + len(trees)) * REAL_BITS

@@ -51,7 +51,7 @@ class PublicScore:
             self._forests = [_Forest(kind, s, rows, compact, bags) for s in sizes for kind in _KINDS]
         unseen = [self._spread(forest.out_of_bag) for forest in self._forests]
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *unseen])
-        self.weights = mixture_weights(learners[:, np.arange(codes.size), codes])
+        self.weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
         self.out_of_bag = np.tensordot(self.weights, learners, axes=1)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
@@ -121,7 +121,7 @@ class _Forest:
         return reduce(np.add, (self._predict(*tree, X) for tree in self.trees)) / len(self.trees)
 
 
-def mixture_weights(probabilities: np.ndarray) -> np.ndarray:
+def likelihood_weights(probabilities: np.ndarray) -> np.ndarray:
     """Weights that maximise the likelihood of probabilities (n_learners, q), by expectation and maximisation."""
     weights = np.full(len(probabilities), 1.0 / len(probabilities))
     if probabilities.shape[1] == 0:

@@ -150,9 +150,6 @@ class Curator:
     noise: np.ndarray  # (n,), their noise variances
     seen: np.ndarray  # users who have answered
 
-    #: What a public model predicts from the features shown alone, where it is known.
-    known = None
-
     def __init__(
         self,
         enrolled: Enrolled,
