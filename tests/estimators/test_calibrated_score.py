@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from lpbench.estimators import PrivateMajority, PublicForest
 from lpbench.estimators.tuning_free.ablations import ClassShares, RecordScore
@@ -48,16 +47,6 @@ def test_the_public_score_is_of_rows_not_seen():
     assert abs((unseen.argmax(axis=1) == noise).mean() - 0.5) < 0.12  # seen rows would be right nearly always
     probabilities = PublicScore(X, codes, 2, seed=0).predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
-def test_the_forests_are_those_of_scikit_learn(kind):
-    X, codes = sample(60, 5, classes=4)  # few rows of a class, so that some bags have none
-    score = PublicScore(X, codes, int(codes.max()) + 1, seed=7)
-    own = score._forests[0 if kind is RandomForestClassifier else 1]
-    theirs = kind(50, min_samples_leaf=2, bootstrap=True, oob_score=True, random_state=7).fit(X, codes)
-    np.testing.assert_array_equal(own.out_of_bag, theirs.oob_decision_function_)
-    np.testing.assert_array_equal(own.predict_proba(X.astype(np.float32)), theirs.predict_proba(X))
 
 
 def test_without_forests_the_public_score_is_one_number_for_all():
