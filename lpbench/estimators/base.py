@@ -366,11 +366,11 @@ def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> S
 def grouped(points: Sequence[Mapping[str, Any]], cheap: Iterable[str]) -> list[tuple[dict[str, Any], list[int]]]:
     """Group grid points that differ in ``cheap`` parameters alone: shared parameters and indices of the points."""
     cheap = set(cheap)
-    groups: dict[tuple, list[int]] = {}
+    groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
     for g, point in enumerate(points):
-        rest = tuple(sorted(((k, v) for k, v in point.items() if k not in cheap), key=lambda pair: pair[0]))
-        groups.setdefault(rest, []).append(g)
-    return [(dict(rest), members) for rest, members in groups.items()]
+        rest = {name: point[name] for name in sorted(point) if name not in cheap}
+        groups.setdefault(repr(rest), (rest, []))[1].append(g)
+    return list(groups.values())
 
 
 @dataclass(eq=False, repr=False)

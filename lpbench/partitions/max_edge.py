@@ -150,23 +150,30 @@ def grow_max_edge_forest(
     if rule not in ("max_edge", "random"):
         raise ValueError(f"rule={rule!r} must be 'max_edge' or 'random'")
     # Only the midpoints of the unit cube have the same binary digits in every cell.
-    rows_of = [_Rows.of(sample, max_depth if bounds is None else None) for sample in samples]
+    grouped = [_grouped(sample, max_depth if bounds is None else None) for sample in samples]
+    # From here on a row is a group of samples in one of the trees.
+    rows_of = [groups.size for _, _, groups in grouped]
+    X = np.concatenate([groups.one_of_each(X) for X, _, groups in grouped])
+    count = np.concatenate([groups.counts for *_, groups in grouped])
+    mask = None
+    if any(own is not None for _, own, _ in grouped):
+        mask = np.concatenate(
+            [np.zeros((g.size, d), bool) if own is None else g.one_of_each(own) for _, own, g in grouped]
+        )
     choice: _Random | _Best
     if rule == "random":
-        choice = _Random.of([sample.rng for sample in samples])
+        choice = _Random([sample.rng for sample in samples])
     else:
-        choice = _Best.of(samples, rows_of, criterion, n_classes, score)
-    # From here on a row is a group of samples in one of the trees.
-    X, count, mask = _joined(rows_of)
+        choice = _Best(samples, [groups for *_, groups in grouped], criterion, n_classes, score)
     n_trees = len(samples)
-    empty = np.array([r.count.size == 0 for r in rows_of])
+    empty = np.array(rows_of) == 0
 
     frontier = _Frontier(np.tile(lower, (n_trees, 1)), np.tile(upper, (n_trees, 1)))
-    rows, node = np.arange(X.shape[0]), np.repeat(np.arange(n_trees), [r.count.size for r in rows_of])
+    rows, node = np.arange(X.shape[0]), np.repeat(np.arange(n_trees), rows_of)
     tree, trees, features, thresholds, sizes = np.arange(n_trees), [], [], [], []
     for _ in range(max_depth if d else 0):
         size = np.bincount(node, weights=count[rows], minlength=frontier.size)
-        cut = choice.of_nodes(_Level(X, mask, rows, node, frontier), tree)
+        cut = choice.of_nodes(frontier, tree, X, mask, rows, node)
         at = frontier.middle[np.arange(frontier.size), cut]
 
         place = rows * d + cut[node]
@@ -203,117 +210,82 @@ def grow_max_edge_forest(
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The groups of one sample: features (size, d), number of samples (size,), mask (size, d) or None."""
-
-    X: np.ndarray
-    count: np.ndarray
-    mask: np.ndarray | None
-    groups: SampleGroups
-
-    @classmethod
-    def of(cls, sample: Sample, max_depth: int | None) -> _Rows:
-        """Group the sample, for trees of the given depth where it is not None."""
-        X = np.ascontiguousarray(sample.X, dtype=np.float64)
-        given = sample.mask
-        mask = None if given is None or not np.any(given) else np.ascontiguousarray(given, dtype=bool)
-        groups = sample.groups
-        if groups is None:
-            groups = (
-                SampleGroups.singletons(len(X)) if max_depth is None else SampleGroups.for_depth(max_depth, X, mask)
-            )
-        return cls(groups.one_of_each(X), groups.counts, None if mask is None else groups.one_of_each(mask), groups)
+def _grouped(sample: Sample, max_depth: int | None) -> tuple[np.ndarray, np.ndarray | None, SampleGroups]:
+    """Features, mask (None: nothing is protected) and groups, for trees of the given depth where it is not None."""
+    X = np.ascontiguousarray(sample.X, dtype=np.float64)
+    mask = None if sample.mask is None or not np.any(sample.mask) else np.ascontiguousarray(sample.mask, dtype=bool)
+    if sample.groups is not None:
+        return X, mask, sample.groups
+    groups = SampleGroups.singletons(len(X)) if max_depth is None else SampleGroups.for_depth(max_depth, X, mask)
+    return X, mask, groups
 
 
-def _joined(rows_of: Sequence[_Rows]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Rows, counts and masks of all samples, one after the other."""
-    X, count = np.concatenate([r.X for r in rows_of]), np.concatenate([r.count for r in rows_of])
-    if all(r.mask is None for r in rows_of):
-        return X, count, None
-    return X, count, np.concatenate([np.zeros(r.X.shape, dtype=bool) if r.mask is None else r.mask for r in rows_of])
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """The nodes of one depth, and the rows (groups of samples) that reached them."""
-
-    X: np.ndarray
-    mask: np.ndarray | None
-    rows: np.ndarray
-    node: np.ndarray
-    frontier: _Frontier
-
-
-@dataclass(frozen=True)
 class _Random:
     """Chooses uniformly among the longest edges."""
 
-    seeds: list[int]
-
-    @classmethod
-    def of(cls, generators: Sequence[np.random.Generator | None]) -> _Random:
+    def __init__(self, generators: Sequence[np.random.Generator | None]) -> None:
         given = [rng for rng in generators if rng is not None]
         if len(given) < len(generators):
             raise ValueError("rule='random' needs rng, a numpy Generator")
-        return cls([int(rng.integers(2**63)) for rng in given])
+        self.seeds = [int(rng.integers(2**63)) for rng in given]
 
-    def of_nodes(self, level: _Level, tree: np.ndarray) -> np.ndarray:
+    def of_nodes(self, frontier: _Frontier, tree: np.ndarray, *_: Any) -> np.ndarray:
         """Return the chosen dimension of every node."""
         end = np.searchsorted(tree, np.arange(len(self.seeds) + 1))
         parts = zip(self.seeds, end, end[1:], strict=False)
         # the draw belongs to the tree and the node's path, not to its position
-        u = [hashed_uniforms(seed, level.frontier.path[a:b])[0] for seed, a, b in parts]
-        return level.frontier.random_choice(np.concatenate(u))
+        u = np.concatenate([hashed_uniforms(seed, frontier.path[a:b])[0] for seed, a, b in parts])
+        longest = frontier.candidates()
+        rank = np.floor(u * longest.sum(axis=1))[:, None]
+        return (np.cumsum(longest, axis=1) > rank).argmax(axis=1)
 
 
-@dataclass(frozen=True, eq=False)
 class _Best:
     """Chooses the candidate with the best score in every node; without ``statistics`` all are ties."""
 
-    statistics: SplitStatistics | None
-    tolerance: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         samples: Sequence[Sample],
-        rows_of: Sequence[_Rows],
+        groups: Sequence[SampleGroups],
         criterion: str,
         n_classes: int | None,
         score: str,
-    ) -> _Best:
-        if all(r.count.size == 0 for r in rows_of):
-            return cls(None, np.zeros(len(samples)))
+    ) -> None:
+        self.statistics: SplitStatistics | None = None
+        if all(own.size == 0 for own in groups):
+            return
         if n_classes is None and criterion != "variance":
             n_classes = 1 + max(int(np.max(s.y, initial=0)) for s in samples)
-        pairs = zip(samples, rows_of, strict=True)
-        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, r.groups) for s, r in pairs]
-        return cls(SplitStatistics.join(parts), np.array([part.tolerance for part in parts]))
+        pairs = zip(samples, groups, strict=True)
+        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, own) for s, own in pairs]
+        self.statistics, self.tolerance = SplitStatistics.join(parts), np.array([part.tolerance for part in parts])
 
-    def of_nodes(self, level: _Level, tree: np.ndarray) -> np.ndarray:
+    def of_nodes(
+        self,
+        frontier: _Frontier,
+        tree: np.ndarray,  # of every node
+        X: np.ndarray,  # features of all rows (size, d)
+        mask: np.ndarray | None,
+        rows: np.ndarray,  # those that reached the level,
+        node: np.ndarray,  # and their nodes
+    ) -> np.ndarray:
         """Return the chosen dimension of every node."""
-        longest = level.frontier.candidates()
+        longest, middle = frontier.candidates(), frontier.middle
         if self.statistics is None or longest.sum(axis=1).max() == 1:
             return longest.argmax(axis=1)
-        scores = self.statistics.score(_collect(level, self.statistics))
-        return choose(scores, longest, self.tolerance[tree][:, None])
-
-
-def _collect(level: _Level, statistics: SplitStatistics) -> np.ndarray:
-    """Sum the statistics over (node, dimension, side): ndarray of shape (n_nodes, d, 2, n_statistics)."""
-    rows, middle = level.rows, level.frontier.middle
-    n_nodes, d = middle.shape
-    n_cells = 2 * n_nodes * d
-    total = np.zeros((statistics.width, n_cells + 1))
-    step = max(_CHUNK, n_cells) // d + 1
-    for start in range(0, rows.size, step):
-        here, part = level.node[start : start + step], rows[start : start + step]
-        key = (2 * d * here)[:, None] + 2 * np.arange(d) + (level.X[part] >= middle[here])
-        if level.mask is not None:
-            np.putmask(key, level.mask[part], n_cells)
-        statistics.add(total, key, part)
-    return np.moveaxis(total[:, :-1].reshape(-1, n_nodes, d, 2), 0, -1)
+        # sums of the statistics over (node, dimension, side)
+        n_nodes, d = middle.shape
+        n_cells = 2 * n_nodes * d
+        total = np.zeros((self.statistics.width, n_cells + 1))
+        step = max(_CHUNK, n_cells) // d + 1
+        for start in range(0, rows.size, step):
+            here, part = node[start : start + step], rows[start : start + step]
+            key = (2 * d * here)[:, None] + 2 * np.arange(d) + (X[part] >= middle[here])
+            if mask is not None:
+                np.putmask(key, mask[part], n_cells)
+            self.statistics.add(total, key, part)
+        sums = np.moveaxis(total[:, :-1].reshape(-1, n_nodes, d, 2), 0, -1)
+        return choose(self.statistics.score(sums), longest, self.tolerance[tree][:, None])
 
 
 class _Frontier:
@@ -337,12 +309,6 @@ class _Frontier:
     def middle(self) -> np.ndarray:
         """Midpoints of the edges, shape (size, d)."""
         return self.lower + (self.upper - self.lower) / 2
-
-    def random_choice(self, u: np.ndarray) -> np.ndarray:
-        """Choose uniformly among the candidates by a uniform number for each cell."""
-        candidates = self.candidates()
-        rank = np.floor(u * candidates.sum(axis=1))[:, None]
-        return (np.cumsum(candidates, axis=1) > rank).argmax(axis=1)
 
     def children(self, split: np.ndarray, cut: np.ndarray, at: np.ndarray) -> _Frontier:
         """The two halves of every cell that is split, siblings adjacent."""

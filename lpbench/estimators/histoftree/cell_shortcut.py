@@ -51,7 +51,7 @@ def answer_family(records: Records, family: CellFamily, streams: Streams) -> lis
     for grid, query, mechanism in family.grids:
         cells, own = UserCells(grid, leaves), _true_bins(records, family.grid_columns, grid.bins, streams)
         cells.check_budget(budget)
-        asked = own.numbered(query)
+        asked = replace(query, codes=own.index.find(query.codes))
         if mechanism == "rr":
             seed = streams.child("report", draw="bits").seed
             answers.append(_BitSums(seed, cells, own.truth, truth, labels, budget).estimate(asked, family.query_leaves))
@@ -74,11 +74,15 @@ def _uniforms(records: Records, streams: Streams, **axes: str | int) -> np.ndarr
 def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
     """Index of every user's leaf."""
     tree, columns, deepest = family.tree, family.tree_columns, family.deepest
-    X = kept_last(records, "tree features", columns.tobytes(), lambda: records.X[:, columns])
-    places = SampleGroups.singletons(len(X))
-    if family.midpoints:
-        places = records.remembered(("places", columns.tobytes(), deepest), lambda: SampleGroups.for_depth(deepest, X))
-    nodes = kept_last(records, "nodes", (tree, deepest), lambda: tree.apply_levels(places.one_of_each(X), deepest))
+
+    def walk() -> tuple[SampleGroups, np.ndarray]:
+        X, key = records.X[:, columns], ("places", columns.tobytes(), deepest)
+        places = SampleGroups.singletons(len(X))
+        if family.midpoints:
+            places = records.remembered(key, lambda: SampleGroups.for_depth(deepest, X))
+        return places, tree.apply_levels(places.one_of_each(X), deepest)
+
+    places, nodes = kept_last(records, "nodes", (tree, deepest), walk)
     return places.to_samples(family.leaves.index[nodes[family.depth]])
 
 
@@ -100,13 +104,6 @@ class _TrueBins:
         truth_key, blind_key = cell_keys(digits, bins), cell_keys(blind, bins)
         self.index = KeyIndex(np.concatenate([truth_key, blind_key]), bins ** X.shape[1])
         self.truth, self.blind = self.index.find(truth_key), self.index.find(blind_key)
-        self._last: tuple[Query, Query] | None = None
-
-    def numbered(self, query: Query) -> Query:
-        """Number the cells of a query."""
-        if self._last is None or self._last[0] is not query:
-            self._last = query, replace(query, codes=self.index.find(query.codes))
-        return self._last[1]
 
 
 def _true_bins(records: Records, columns: np.ndarray, bins: int, streams: Streams) -> _TrueBins:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 
 from lpbench.estimators.histoftree.cell_device import CELL, CellQuestion
 from lpbench.estimators.histoftree.cell_reports import CategorySums, WrittenSums, bit_indicators
-from lpbench.estimators.histoftree.user_cells import Query, UserCells, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import (
     SampleGroups,
     TreePartition,
@@ -60,12 +59,6 @@ class Split:
             self._views[depth] = SampleGroups.for_depth(depth, self._X, mask)
         return self._views[depth]
 
-    def trees(
-        self, rule: str, score: str, labels: np.ndarray, depths: Sequence[int], least: int = 1
-    ) -> list[tuple[TreePartition, list[int]]]:
-        """Grow the partition of the tree features from one vector of labels, see :meth:`forests`."""
-        return self.forests(rule, score, [labels], depths, least)[0]
-
     def forests(
         self, rule: str, score: str, labels: Sequence[np.ndarray], depths: Sequence[int], least: int = 1
     ) -> list[list[tuple[TreePartition, list[int]]]]:
@@ -111,15 +104,9 @@ class Split:
         return UserLeaves.at_depths(tree, depths, self._X, self._mask, views)
 
 
-class Sums(Protocol):
-    """Estimated number of users and sum of their privatised labels in each cell (query, leaf)."""
-
-    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
-
-
 def ask_cells(
     users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray
-) -> tuple[Sums, UserCells, np.ndarray]:
+) -> tuple[CategorySums | WrittenSums, UserCells, np.ndarray]:
     """Round 2: ask all users for their cells and add the reports up; those who have left since round 1 are left out.
 
     With the sums come the compatible cells and the labels of the users who answered.

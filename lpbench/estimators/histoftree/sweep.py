@@ -57,7 +57,9 @@ def sweep_cells(
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
         split = Split(X, mask.array, mask.order, n_grid_features, task.streams)
         second_rounds = _SecondRounds(task.users, split, X_test)
-        for (rule, score, least), in_forest in _group(in_split, _grown):
+        for (rule, score, least), in_forest in _group(
+            in_split, lambda j: (j.setting.rule, j.setting.split_score, j.setting.min_samples_leaf)
+        ):
             sources, depths = _sources(in_forest), sorted({j.setting.depth for j in in_forest})
             if rule == "cart" and (n_grid_features, least) in carts:
                 forests = [[(tree, depths)] for tree in carts[n_grid_features, least]]
@@ -116,8 +118,10 @@ class _SecondRounds:
             return
         nodes, rule = tree.apply_levels(self._X_tree, depths[-1]), jobs[0].setting.rule
         columns = self._split.grid_columns, self._split.tree_columns
+        # a grid on no feature is one cell, whatever the number of bins
+        one_cell = not self._split.grid_columns.size
         for depth, leaves in zip(depths, self._split.leaves(tree, depths, rule), strict=True):
-            alike = _group(at_depth[depth], lambda j: (_bins(j.setting), j.setting.mechanism))
+            alike = _group(at_depth[depth], lambda j: (1 if one_cell else j.setting.bins, j.setting.mechanism))
             grids = [(*self._grid(bins), mechanism) for (bins, mechanism), _ in alike]
             test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
             levels = depth, depths[-1], rule != "cart"
@@ -129,16 +133,6 @@ class _SecondRounds:
 def _sources(jobs: Sequence[Job]) -> list[tuple[tuple[int, float], list[Job]]]:
     """Jobs by the labels that they use: budget and label share."""
     return _group(jobs, lambda j: (j.budget, j.setting.label_share))
-
-
-def _grown(job: Job) -> tuple[str, str, int]:
-    """What jobs whose trees are grown together share."""
-    return job.setting.rule, job.setting.split_score, job.setting.min_samples_leaf
-
-
-def _bins(setting: Setting) -> int:
-    """Bins per grid feature; a grid on no feature is one cell, whatever their number."""
-    return setting.bins if setting.n_grid_features else 1
 
 
 def _group(items: Sequence[V], key: Callable[[V], K]) -> list[tuple[K, list[V]]]:

@@ -29,25 +29,27 @@ class Cubes(GridCells):
             )
 
 
-def _smoothness(model: CubeClassifier | BoundedRegressor) -> dict[str, float]:
-    check_number("beta", model.beta, above=0, most=1)
-    check_number("holder", model.holder, above=0)
-    return {"beta": model.beta, "holder": model.holder}
-
-
 @dataclass(eq=False, repr=False)
-class CubeClassifier(LocalClassifier):
-    """Base of the label-DP classifiers, which decide once for each cube."""
+class SmoothRule:
+    """Public smoothness of the regression function or class probabilities, from which the rules take their widths."""
 
-    domain: Any = field(default=(0.0, 1.0), kw_only=True)
-    beta: float = field(default=1.0, kw_only=True)  # Hölder exponent of the class probabilities, in (0, 1]; public
-    #: L: the gap between the best two classes varies by about L h^beta in a cube of side h; public.
+    beta: float = field(default=1.0, kw_only=True)  # Hölder exponent, in (0, 1]
+    #: L: the function, or the gap between the best two classes, varies by about L h^beta at distance h.
     holder: float = field(default=1.0, kw_only=True)
-    bins: int | None = field(default=None, kw_only=True)  # per axis; None: the rule of each method
 
     @property
     def _rule(self) -> dict[str, float]:
-        return _smoothness(self)
+        check_number("beta", self.beta, above=0, most=1)
+        check_number("holder", self.holder, above=0)
+        return {"beta": self.beta, "holder": self.holder}
+
+
+@dataclass(eq=False, repr=False)
+class CubeClassifier(SmoothRule, LocalClassifier):
+    """Base of the label-DP classifiers, which decide once for each cube."""
+
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
+    bins: int | None = field(default=None, kw_only=True)  # per axis; None: the rule of each method
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of shape (m, K), by post-processing of what was released."""
@@ -56,15 +58,13 @@ class CubeClassifier(LocalClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class BoundedRegressor(LocalRegressor):
+class BoundedRegressor(SmoothRule, LocalRegressor):
     """Base of the label-DP regressors: labels bounded by ``y_range``, or with a bounded p-th moment around zero.
 
     ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
     """
 
-    beta: float = field(default=1.0, kw_only=True)  # Hölder exponent of the regression function, in (0, 1]; public
-    holder: float = field(default=1.0, kw_only=True)  # L: it varies by about L h^beta at distance h; public
     moment: float | None = field(default=None, kw_only=True)  # p >= 2
     label_bound: float = field(default=1.0, kw_only=True)  # in units of the label; read only if ``moment`` is given
 
@@ -82,7 +82,3 @@ class BoundedRegressor(LocalRegressor):
         lo, hi = self.y_range_
         # A constant sample without a declared range has nothing to hide and needs some positive scale.
         return (lo + hi) / 2, (hi - lo) / 2 or 1.0
-
-    @property
-    def _rule(self) -> dict[str, float]:
-        return _smoothness(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -22,8 +23,7 @@ OUTSIDE = ("zero", "route")
 
 def with_parameters(model: Any, **parameters: Any) -> Any:
     """Copy an estimator that was not fitted, with other parameters; much cheaper than scikit-learn's ``clone``."""
-    twin = object.__new__(type(model))
-    vars(twin).update(vars(model))
+    twin = copy(model)
     for name, value in parameters.items():
         if not hasattr(twin, name):
             raise ConfigurationError(f"{type(model).__name__} has no parameter {name!r}")
@@ -70,7 +70,7 @@ class LPCTBase(LocalClassifier):
     @abstractmethod
     def _sweeps(
         self, points: Sequence[dict], budgets: Sequence[float]
-    ) -> Iterator[tuple[np.ndarray, Callable[[Task], Any] | None]]:
+    ) -> Iterator[tuple[Sequence[int], Callable[[Task], Any] | None]]:
         """Group grid points: (their indices, what sweeps them on a task), None where fits must do it."""
 
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:

@@ -11,10 +11,10 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Task, check_epsilon
+from lpbench.estimators.base import Task, check_epsilon, grouped
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
-from lpbench.estimators.lpct.sweep import GridAxes, Sweep, by_shared_parameters
+from lpbench.estimators.lpct.sweep import GridAxes, Sweep
 from lpbench.estimators.lpct.tables import Tables, n_rows
 from lpbench.estimators.lpct.votes import (
     MECHANISMS,
@@ -179,9 +179,9 @@ class LPCT(LPCTBase):
 
     def _sweeps(
         self, points: Sequence[dict], budgets: Sequence[float]
-    ) -> Iterator[tuple[np.ndarray, Callable[[Task], Sweep] | None]]:
+    ) -> Iterator[tuple[Sequence[int], Callable[[Task], Sweep] | None]]:
         """All depths, leaf sizes, weights and budgets in one pass, unless ``noise="per_user"``."""
-        for members, shared in by_shared_parameters(points, GridAxes.CHEAP):
+        for shared, members in grouped(points, GridAxes.CHEAP):
             if shared.get("noise", self.noise) == "per_user":
                 yield members, None
             else:

@@ -11,11 +11,10 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.errors import DataError
-from lpbench.estimators.base import Task, check_epsilon
+from lpbench.estimators.base import Task, check_epsilon, grouped
 from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.statistics import CONSTANTS
-from lpbench.estimators.lpct.sweep import by_shared_parameters
 from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of, n_rows
 from lpbench.estimators.lpct.votes import decide
 from lpbench.privacy import Users
@@ -123,9 +122,9 @@ class LPCTPrune(LPCTBase):
 
     def _sweeps(
         self, points: Sequence[dict], budgets: Sequence[float]
-    ) -> Iterator[tuple[np.ndarray, Callable[[Task], _Sweep]]]:
+    ) -> Iterator[tuple[Sequence[int], Callable[[Task], _Sweep]]]:
         """Depths, least depths and leaf sizes share partitions; each budget and point prunes anew."""
-        for members, _ in by_shared_parameters(points, ("depth", "min_depth", "min_samples_leaf")):
+        for _, members in grouped(points, ("depth", "min_depth", "min_samples_leaf")):
             part = [points[g] for g in members]
             settings = [[with_parameters(self, **{**point, "epsilon": e}) for point in part] for e in budgets]
             for model in (model for row in settings for model in row):

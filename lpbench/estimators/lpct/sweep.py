@@ -6,7 +6,7 @@ whole grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from lpbench.estimators.lpct.family import VoteFamily
 from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of
 from lpbench.estimators.lpct.votes import VOTE, decide, regression_function
 
-_ABSENT = object()
-
 
 class GridAxes:
     """The points of a grid that share everything but depth, weight and leaf size."""
@@ -26,10 +24,10 @@ class GridAxes:
     CHEAP = ("depth", "public_weight", "min_samples_leaf")
 
     def __init__(self, points: Sequence[Mapping], model: Any) -> None:
-        depths, weights, sizes = (column(points, name, getattr(model, name)) for name in self.CHEAP)
+        depths, weights, sizes = ([p.get(name, getattr(model, name)) for p in points] for name in self.CHEAP)
         # distinct weights, pairs (depth, min_samples_leaf), and which of them each point has
-        self.weights, self.weight_index = distinct(weights)
-        self.settings, self.setting_index = distinct(list(zip(depths, sizes, strict=True)))
+        self.weights, self.weight_index = _distinct(weights)
+        self.settings, self.setting_index = _distinct(list(zip(depths, sizes, strict=True)))
 
 
 class Sweep:
@@ -87,28 +85,7 @@ class Sweep:
         return decide(regression_function(private[:, None], public, np.repeat(weights, sizes, axis=-1)))
 
 
-def by_shared_parameters(points: Sequence[Mapping], cheap: Sequence[str]) -> Iterator[tuple[np.ndarray, dict]]:
-    """Group grid points that differ in the ``cheap`` parameters only: (indices, the other parameters)."""
-    others = sorted({name for point in points for name in point}.difference(cheap))
-    # Most grids fix the others: comparing a column with its first entry is much faster than a key for each point.
-    columns = [column(points, name, _ABSENT) for name in others]
-    groups: dict[tuple, list[int]] = {}
-    if all(entries.count(entries[0]) == len(entries) for entries in columns):
-        groups = {(): list(range(len(points)))}
-    else:
-        for index, key in enumerate(zip(*[map(repr, entries) for entries in columns], strict=True)):
-            groups.setdefault(key, []).append(index)
-    for members in groups.values():
-        first = points[members[0]]
-        yield np.array(members), {k: first[k] for k in others if k in first}
-
-
-def column(points: Sequence[Mapping], name: str, default: Any) -> list:
-    """Values of one parameter over the points."""
-    return [point.get(name, default) for point in points]
-
-
-def distinct(values: Sequence) -> tuple[list, np.ndarray]:
+def _distinct(values: Sequence) -> tuple[list, np.ndarray]:
     """Return the distinct values in order of appearance and the position of each entry among them."""
     position = {value: k for k, value in enumerate(dict.fromkeys(values))}
     return list(position), np.array(list(map(position.__getitem__, values)))

@@ -84,9 +84,9 @@ class Tables:
         streams: Streams,
         deepest: int,  # greatest depth and smallest min_samples_leaf that will be asked for
         smallest: int,
-        rows: ScoredRows | None = None,
     ) -> None:
-        self.model, self.public, self.streams, self.rows = model, public, streams, rows
+        self.model, self.public, self.streams = model, public, streams
+        self.rows: ScoredRows | None = None  # test rows, in a sweep
         self.widest = (deepest, smallest)
         self._trees: dict[tuple[int, int], PublicTree] = {}
         self._tables: dict[tuple[int, int], NodeTable] = {}
