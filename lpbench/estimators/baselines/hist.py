@@ -48,7 +48,6 @@ class CellDevice(GridDevice):
     """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
 
     def mechanism(self, question: CellQuestion) -> Laplace | DiscreteLaplace:
-        """Independent noise on every entry."""
         return question.mechanism
 
     def inputs(self, records: Records, question: CellQuestion) -> np.ndarray:
@@ -63,7 +62,6 @@ class CellDevice(GridDevice):
         return streams.generator("counts", bins=int(question.cells.bins), statistic=statistic)
 
     def columns(self, question: CellQuestion) -> int:
-        """One entry for each cell."""
         return question.cells.size
 
     def fields(self, question: CellQuestion) -> tuple[Field, ...]:
@@ -75,7 +73,6 @@ class CellDevice(GridDevice):
         return mechanism.fields(size, (hi - lo) / 2 + mechanism.step)
 
     def budget(self, question: CellQuestion) -> float:
-        """Exact epsilon of the vector."""
         return 0.0 if question.is_constant else question.mechanism.epsilon
 
     def statistics(self, question: CellQuestion) -> tuple[int, list[Laplace | DiscreteLaplace]]:

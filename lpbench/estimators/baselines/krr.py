@@ -100,7 +100,6 @@ class FeatureDevice(Device[FeatureQuestion]):
         return reports
 
     def columns(self, question: FeatureQuestion) -> int:
-        """One bin for each feature."""
         return question.n_features
 
     def fields(self, question: FeatureQuestion) -> tuple[Field, ...]:

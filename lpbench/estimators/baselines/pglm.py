@@ -85,7 +85,6 @@ class MomentDevice(Device[MomentQuestion]):
     purpose = "moments"
 
     def mechanism(self, question: MomentQuestion) -> Gaussian:
-        """Gaussian noise at the joint sensitivity of all entries."""
         return question.mechanism
 
     def inputs(self, records: Records, question: MomentQuestion) -> np.ndarray:
@@ -94,7 +93,6 @@ class MomentDevice(Device[MomentQuestion]):
         return np.hstack([X[:, rows] * X[:, columns], X * _signs(records)[:, None]]) * question.units
 
     def columns(self, question: MomentQuestion) -> int:
-        """D (D + 1) / 2 + D for D = d + 1."""
         width = question.n_features + 1
         return width * (width + 1) // 2 + width
 

@@ -138,20 +138,17 @@ class PHIST(LocalClassifier):
                 model = clone(self).set_params(**point)
                 model._meet(task.users)
                 if self.version == "released":
-                    values.append(model._scores_of_released(task, budgets, test))
+                    scores = np.full(len(budgets), np.nan)  # where there are too many cells
+                    if model.bins**task.users.n_features <= MOST_CELLS:
+                        shares = model._released(task.users).shares(test, list(budgets))
+                        scores = task.score(model.classes_[(shares > 0.5).astype(int)])
+                    values.append(scores)
                     continue
                 asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
                 votes = task.users.sums_of_many(VOTE, NamedCells(asked, test))
                 values.append(task.score(model.classes_[decide(_shares(votes))]))
             results.append(SweepResult(np.column_stack(values)))
         return results
-
-    def _scores_of_released(self, task: Task, budgets: Sequence[float], test: np.ndarray) -> np.ndarray:
-        """Scores of all budgets; NaN where there are too many cells."""
-        if self.bins**task.users.n_features > MOST_CELLS:
-            return np.full(len(budgets), np.nan)
-        shares = self._released(task.users).shares(test, list(budgets))
-        return task.score(self.classes_[(shares > 0.5).astype(int)])
 
 
 def _shares(votes: np.ndarray) -> np.ndarray:

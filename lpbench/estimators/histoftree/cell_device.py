@@ -158,7 +158,6 @@ class CellDevice(Device[CellQuestion]):
         return Integers(question.bins, len(question.grid_columns)), Integers(question.n_leaves)
 
     def budget(self, question: CellQuestion) -> float:
-        """Epsilon of a user whose cell is randomised."""
         return question.budget
 
     def budgets(self, records: Records, question: CellQuestion) -> np.ndarray:

@@ -38,7 +38,6 @@ class ClassRelease(Release[ClassQuestion]):
     """Draw the class of each cube by the exponential mechanism on the class counts."""
 
     def mechanism(self, question: ClassQuestion) -> Exponential:
-        """The exponential mechanism of one cube."""
         return question.mechanism
 
     def statistic(self, records: Records, question: ClassQuestion) -> np.ndarray:
@@ -119,7 +118,6 @@ class MeanRelease(Release[MeanQuestion]):
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
 
     def budget(self, question: MeanQuestion) -> float:
-        """Exact epsilon of a label or record."""
         if question.cells is not None:
             return question.epsilon
         return question.epsilon * mean_sensitivity(question.least) / question.unit_scale

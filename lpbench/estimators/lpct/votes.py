@@ -118,7 +118,6 @@ class VoteDevice(Device[VoteQuestion]):
     """Locate the own record in the public partition, and hide the one-hot table of (class, cell)."""
 
     def mechanism(self, question: VoteQuestion) -> Mechanism:
-        """Independent noise on every entry of the table."""
         return question.mechanism.of_table(question.cells.size, question.n_classes)
 
     def inputs(self, records: Records, question: VoteQuestion) -> np.ndarray:
@@ -131,11 +130,9 @@ class VoteDevice(Device[VoteQuestion]):
         return streams.generator("counts", **question.axes)
 
     def columns(self, question: VoteQuestion) -> int:
-        """Entries of a table."""
         return question.n_classes * question.cells.size
 
     def budget(self, question: VoteQuestion) -> float:
-        """Exact epsilon of one table."""
         return question.mechanism.spent(question.cells.size, question.n_classes)
 
     def check(self, question: VoteQuestion) -> None:
@@ -144,7 +141,6 @@ class VoteDevice(Device[VoteQuestion]):
         check_epsilon(question.mechanism.budget)
 
     def estimate(self, sums: np.ndarray, question: VoteQuestion, n: Any) -> np.ndarray:
-        """Unbiased votes from sums of the tables."""
         return question.mechanism.estimate(sums, n)
 
     def draw_sums(

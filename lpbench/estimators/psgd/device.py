@@ -105,7 +105,6 @@ class GradientDevice(Device[GradientQuestion]):
     """Clip the own gradient to length 1, turn it into a unit vector with the right mean, and send it by PrivUnitG."""
 
     def mechanism(self, question: GradientQuestion) -> SignedPrivUnitG:
-        """Signed PrivUnitG."""
         return question.mechanism
 
     def inputs(self, records: Records, question: GradientQuestion) -> np.ndarray:
@@ -117,7 +116,6 @@ class GradientDevice(Device[GradientQuestion]):
         return streams.generator("report", step=question.step)
 
     def columns(self, question: GradientQuestion) -> int:
-        """One number for each weight."""
         return question.mechanism.dimension
 
     def draw_chain(self, records: Records, question: GradientQuestion, streams: Streams) -> GradientQuestion:

@@ -155,16 +155,14 @@ class NeuralPass:
         outer = self.users.draw(X.shape[1], h + 1)
         rates, spread = self.runs.rates[:, None], self.runs.spread[:, None]
         shape, flat = before.shape, _flat(factors)
-        # numpy takes the maximum of two arrays several times faster than that of an array and a number
-        zeros = np.zeros_like(before[:, 0])
         for t in range(X.shape[1]):
             recent = t - t % _STEPS
             if t == recent > 0:
                 new = np.s_[:, recent - _STEPS : recent]
                 before[:, t:] -= rates * (gram[new].swapaxes(1, 2)[:, t:] @ flat[new]).reshape(shape[0], -1, *shape[2:])
             signal = (gram[:, t, None, recent:t] @ flat[:, recent:t]).reshape(shape[0], *shape[2:])
-            hidden = np.maximum(before[:, t] - rates * signal, zeros)
-            a = np.where(hidden > 0, self.output[..., :h], zeros)
+            hidden = np.maximum(before[:, t] - rates * signal, 0.0)
+            a = np.where(hidden > 0, self.output[..., :h], 0.0)
             # v = (a x^T, hidden, 1): the gradient divided by its slope.
             user = members.start + t
             score = np.einsum("rbh,rbh->rb", hidden, self.output[..., :h]) + self.output[..., h]

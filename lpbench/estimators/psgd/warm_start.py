@@ -63,23 +63,16 @@ def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: floa
     that stay in the cache with their hidden units: tens of thousands of public rows wait for the memory otherwise.
     """
     hidden, output, constant = layers.hidden.T.copy(), layers.output[:-1].copy(), layers.output[-1]
-    active, sloped = np.empty((_ROWS, output.size)), np.empty((_ROWS, X.shape[1]))
-    # numpy takes the maximum of two arrays several times faster than that of an array and a number
-    zeros = np.zeros_like(active)
     rate, counts = rate / counts.sum(), counts.astype(float)
     for _ in range(STEPS):
         hidden_step, output_step, constant_step = np.zeros_like(hidden), np.zeros_like(output), np.zeros_like(constant)
         for first in range(0, len(X), _ROWS):
             block = slice(first, first + _ROWS)
-            rows = X[block]
-            units = np.matmul(rows, hidden, out=active[: len(rows)])
-            np.maximum(units, zeros[: len(rows)], out=units)
+            units = np.maximum(X[block] @ hidden, 0.0)
             slope = counts[block] * expit(units @ output + constant) - positive[block]
             output_step += slope @ units
             constant_step += slope.sum()
-            # from here on the units only tell whether they are active
-            np.greater(units, 0.0, out=units)
-            hidden_step += np.multiply(rows, slope[:, None], out=sloped[: len(rows)]).T @ units
+            hidden_step += (X[block] * slope[:, None]).T @ (units > 0.0)
         hidden -= rate * (output * hidden_step)
         output -= rate * output_step
         constant -= rate * constant_step
