@@ -173,36 +173,22 @@ def test_projection_on_the_simplex_keeps_order_and_fixes_the_simplex():
     assert (residual.max(axis=1) <= (residual * projected).sum(axis=1) + 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (LabelLDPVote(mechanism="laplace"), "mechanism"),
-        (LabelLDPVote(epsilon=0.0), "epsilon"),
-        (LabelLDPVote(bins=0), "bins"),
-        (LabelCDPVote(bins=10**9), "cubes"),
-        (CDPVote(constants="loose"), "constants"),
-    ],
-)
-def test_impossible_settings_of_votes_are_refused(model, message):
-    with pytest.raises(ValueError, match=message):
-        model.fit(np.linspace(0, 1, 9)[:, None], np.arange(9) % 2)
+IMPOSSIBLE = {
+    LabelLDPVote: [{"mechanism": "laplace"}, {"epsilon": 0.0}, {"bins": 0}],
+    LabelCDPVote: [{"bins": 10**9}],
+    CDPVote: [{"constants": "loose"}],
+    LabelLDPKNN: [{"beta": 2.0}, {"holder": 0.0}, {"k": 0}, {"moment": 1.0}],
+    LabelCDPMean: [{"label_bound": 0.0, "moment": 2}],
+    CDPMean: [{"constants": "loose"}, {"density": 2.0}],
+}
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (LabelLDPKNN(beta=2.0), "beta"),
-        (LabelLDPKNN(holder=0.0), "holder"),
-        (LabelLDPKNN(k=0), "k="),
-        (LabelLDPKNN(moment=1.0), "moment"),
-        (LabelCDPMean(moment=2, label_bound=0.0), "label_bound"),
-        (CDPMean(constants="loose"), "constants"),
-        (CDPMean(density=2.0), "density"),
-    ],
-)
-def test_impossible_settings_of_means_are_refused(model, message):
-    with pytest.raises(ValueError, match=message):
-        model.set_params(y_range=(0.0, 1.0)).fit(np.linspace(0, 1, 9)[:, None], np.linspace(0, 1, 9))
+@pytest.mark.parametrize(("method", "params"), [(method, each) for method, own in IMPOSSIBLE.items() for each in own])
+def test_impossible_settings_are_refused(method, params):
+    y = np.arange(9) % 2 if hasattr(method, "predict_proba") else np.linspace(0, 1, 9)
+    known = {} if hasattr(method, "predict_proba") else {"y_range": (0.0, 1.0)}
+    with pytest.raises(ValueError, match=next(iter(params))):
+        method(**params, **known).fit(np.linspace(0, 1, 9)[:, None], y)
 
 
 @pytest.mark.parametrize(

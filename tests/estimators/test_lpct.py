@@ -12,7 +12,6 @@ from lpbench.estimators.base import expand_grid
 from lpbench.estimators.lpct import partition as lpct_partition
 from lpbench.estimators.lpct.partition import PublicTree, rate_depth
 from lpbench.estimators.lpct.votes import VoteMechanism
-from lpbench.experiments import catalogue as registry
 from lpbench.partitions.candidates import CandidateCuts
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -223,15 +222,6 @@ def test_guarantee():
     assert (unasked.epsilon, unasked.rounds, unasked.bits_up) == (0.0, 0, 0.0)
 
 
-def test_public_source_does_not_look_at_private_labels():
-    problem = drift()
-    flipped = Problem(**{**vars(problem), "y_train": 1 - problem.y_train})
-    for p in (problem, flipped):
-        p.y_train[:2] = [0, 1]
-    a, b = (fitted(LPCT(depth=3, source="public"), p).predict(problem.X_test) for p in (problem, flipped))
-    assert np.array_equal(a, b)
-
-
 def test_settings_from_sizes_and_budget():
     problem = drift()
     model = fitted(LPCT(epsilon=2.0, random_state=0), problem)
@@ -248,34 +238,19 @@ def test_settings_from_sizes_and_budget():
     assert rate_depth(5, 0, 2, 0.01) == 1
 
 
-@pytest.mark.parametrize(
-    "params, message",
-    [
-        ({"epsilon": 0}, "epsilon=0 must be a number > 0"),
-        ({"epsilon": float("nan")}, "must be a number > 0"),
-        ({"depth": 1.5}, "depth=1.5 must be a whole number >= 0"),
-        ({"depth": -1}, "depth=-1 must be"),
-        ({"public_weight": -1}, "public_weight=-1 must be a finite number >= 0"),
-        ({"public_weight": math.inf}, "public_weight=inf must be"),
-        ({"min_samples_leaf": 0.5}, "min_samples_leaf=0.5 must be"),
-        ({"rule": "best"}, "rule='best' must be one of"),
-        ({"criterion": "variance"}, "criterion='variance' must be one of"),
-        ({"search": "some"}, "search='some' must be one of"),
-        ({"search": "released", "rule": "random"}, "rule='random' draws them: leave search='all'"),
-        ({"source": "all"}, "source='all' must be one of"),
-        ({"mechanism": "gauss"}, "mechanism='gauss' must be one of"),
-        ({"noise": "none"}, "noise='none' must be one of"),
-        ({"outside": "nan"}, "outside='nan' must be one of"),
-        ({"domain": (1, 0)}, "domain=.* must be a pair"),
-    ],
-)
-def test_bad_parameters(params, message):
+BAD = {"epsilon": (0, math.nan), "depth": (1.5, -1), "public_weight": (-1, math.inf), "min_samples_leaf": (0.5,)}
+BAD |= {"rule": ("best",), "criterion": ("variance",), "search": ("some",), "source": ("all",), "mechanism": ("gauss",)}
+BAD |= {"noise": ("none",), "outside": ("nan",), "domain": ((1, 0),)}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_bad_parameters(name, value):
     problem = drift()
-    with pytest.raises(ValueError, match=message):
-        fitted(LPCT(**params), problem)
-    if "epsilon" not in params:
-        with pytest.raises(ValueError, match=message):
-            LPCT().sweep(problem, [1.0], {k: [v] for k, v in params.items()}, Streams(0))
+    with pytest.raises(ValueError, match=f"{name}=.* must be"):
+        fitted(LPCT(**{name: value}), problem)
+    if name != "epsilon":
+        with pytest.raises(ValueError, match=f"{name}=.* must be"):
+            LPCT().sweep(problem, [1.0], {name: [value]}, Streams(0))
 
 
 def test_bad_data():
@@ -286,6 +261,8 @@ def test_bad_data():
         LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public)
     with pytest.raises(ValueError, match="y_public has shape"):
         LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public[:-1])
+    with pytest.raises(ValueError, match="rule='random' draws them: leave search='all'"):
+        fitted(LPCT(search="released", rule="random"), problem)
     with pytest.raises(ValueError, match="no parameter 'lamda'"):
         LPCT().sweep(problem, [1.0], {"lamda": [1.0]}, Streams(0))
 
@@ -298,16 +275,6 @@ def test_accuracy_grows_with_the_budget():
     ]
     low, high = np.mean(scores, axis=0)
     assert high > low + 0.1
-
-
-@pytest.mark.parametrize("name", ["lpct_max_edge", "lpct_cart", "lpct_random", "lpct_p", "lpct_q", "lpdt"])
-def test_method_files(name):
-    for selector in (name, f"{name}[variant=text]", f"{name}[variant=published_code]"):
-        spec = registry.method(selector)
-        model = spec.build()
-        assert isinstance(model, LPCT)
-        points = [*expand_grid(spec.grid)[:3], spec.tuning_free]
-        assert np.isfinite(model.sweep(drift(), [1.0], points, Streams(0)).values).all()
 
 
 @pytest.mark.parametrize(

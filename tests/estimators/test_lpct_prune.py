@@ -7,14 +7,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from lpbench.datasets import make_problem
-from lpbench.errors import ConfigurationError
 from lpbench.estimators import LPCTPrune
-from lpbench.estimators.base import expand_grid
 from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
-from lpbench.experiments import catalogue as registry
 from lpbench.seeds import Streams
 from tests.estimators.loops import loop_of_fits
 
@@ -291,24 +288,17 @@ def test_without_public_data_it_is_a_private_tree_that_prunes(constants):
     assert np.mean(model.predict(problem.X_test) == problem.y_test) > 0.6
 
 
-@pytest.mark.parametrize(
-    "params, message",
-    [
-        ({"epsilon": -1}, "epsilon=-1 must be a number > 0"),
-        ({"depth": 0}, "depth=0 must be a whole number >= 1"),
-        ({"min_depth": 0}, "min_depth=0 must be a whole number >= 1"),
-        ({"constants": "loose"}, "constants='loose' must be one of"),
-        ({"terminate": "yes"}, "terminate='yes' must be True or False"),
-        ({"min_samples_leaf": -1}, "min_samples_leaf=-1 must be"),
-    ],
-)
-def test_bad_parameters(params, message):
+BAD = [("epsilon", -1), ("depth", 0), ("min_depth", 0), ("constants", "loose"), ("terminate", "yes")]
+
+
+@pytest.mark.parametrize(("name", "value"), [*BAD, ("min_samples_leaf", -1)])
+def test_bad_parameters(name, value):
     problem = drift()
-    with pytest.raises(ValueError, match=message):
-        fitted(LPCTPrune(**params), problem)
-    if "epsilon" not in params:
-        with pytest.raises(ValueError, match=message):
-            LPCTPrune().sweep(problem, [1.0], {k: [v] for k, v in params.items()}, Streams(0))
+    with pytest.raises(ValueError, match=f"{name}={value!r} must be"):
+        fitted(LPCTPrune(**{name: value}), problem)
+    if name != "epsilon":
+        with pytest.raises(ValueError, match=f"{name}={value!r} must be"):
+            LPCTPrune().sweep(problem, [1.0], {name: [value]}, Streams(0))
 
 
 def test_two_classes_only():
@@ -317,13 +307,3 @@ def test_two_classes_only():
         LPCTPrune().fit(X, np.arange(30) % 3)
     with pytest.raises(ValueError, match="got 1 class;"):
         LPCTPrune().fit(X, np.zeros(30))
-
-
-@pytest.mark.parametrize("name", ["lpct_prune_max_edge", "lpct_prune_cart"])
-def test_method_files(name):
-    for selector in (name, f"{name}[variant=text]", f"{name}[variant=published_tables]", f"{name}[constants=exact]"):
-        spec = registry.method(selector)
-        values = spec.build().sweep(drift(), [1.0], [*expand_grid(spec.grid), spec.tuning_free], Streams(0)).values
-        assert np.isfinite(values).all()
-    with pytest.raises(ConfigurationError, match="variant"):
-        registry.method(f"{name}[variant=none]")

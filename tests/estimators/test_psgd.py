@@ -15,7 +15,6 @@ from lpbench.estimators.psgd.device import GRADIENT, GradientQuestion
 from lpbench.estimators.psgd.neural import Layers, NeuralPass, OuterSums
 from lpbench.estimators.psgd.noise import HiddenNoise, product_root
 from lpbench.estimators.psgd.passes import Linear, LinearPass, Runs, Visits
-from lpbench.estimators.psgd.psgd import WARM_RATES
 from lpbench.estimators.psgd.warm_start import curvature_rate, initial_layers, linear_start, neural_start
 from lpbench.privacy import (
     PrivUnitG,
@@ -27,9 +26,7 @@ from lpbench.privacy import (
     report_coefficients,
     unit_vectors,
 )
-from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from tests.estimators.loops import loop_of_fits
 
 
 def setting(n=40, D=5, replications=2, parameters=5, seed=0):
@@ -322,12 +319,3 @@ def test_the_device_sends_the_gradient_of_the_logistic_loss(model):
         up, down = (question.after(sign * step).model.scores(rows) for sign in (1, -1))
         losses = [np.logaddexp(0, -(2 * Y[:5] - 1) * scores) for scores in (up, down)]
         np.testing.assert_allclose(found[:, k], (losses[0] - losses[1]) / 2e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("hidden_ratio", [0, 1])
-def test_sweep_is_the_loop_over_fits(hidden_ratio):
-    model, grid = PSGD(hidden_ratio=hidden_ratio), {"learning_rate": [0.01, 0.1], "warm_rate": list(WARM_RATES)}
-    train, test, public = (np.s_[:200], np.s_[200:400], np.s_[400:450])
-    problem = Problem(X[train], Y[train], X[test], Y[test], X_public=X[public], y_public=Y[public], metric="accuracy")
-    swept = model.sweep(problem, [1.0, math.inf], grid, Streams(4)).values
-    np.testing.assert_array_equal(swept, loop_of_fits(model, problem, [1.0, math.inf], grid, Streams(4)))

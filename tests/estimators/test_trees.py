@@ -61,13 +61,6 @@ def test_infinite_budgets_add_nothing():
     np.testing.assert_array_equal(shown.predict(TEST), expected)
 
 
-@pytest.mark.parametrize("mask", [MASK, np.ones_like(MASK)])
-def test_par_dt_never_reads_protected_entries(mask):
-    model = fit(ParDT, mask=mask, epsilon=2.0, max_depth=4)
-    other = fit(ParDT, mask=mask, X=np.where(mask, 1.0 - X, X), epsilon=2.0, max_depth=4)
-    np.testing.assert_array_equal(model.predict(TEST), other.predict(TEST))
-
-
 def test_par_dt_drops_what_everybody_protects():
     model = fit(ParDT, epsilon=2.0, max_depth=4)
     np.testing.assert_array_equal(model.features_, [1, 2, 3])
