@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, better
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import LARGER_IS_BETTER, costs
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
@@ -96,12 +96,11 @@ def published_wins(name: str, baselines: Baselines) -> list[dict]:
             for name, factor in (("below", 1.0), ("least", 1 + MOVED), ("most", 1 - MOVED))
         }
         part = part.assign(**found).dropna(subset=["below"])
-        if part.empty:
+        known = None if part.empty else baseline_of(baselines, part["dataset"].iloc[0], mask, epsilon)
+        if known is None:
             continue
-        known = baseline_of(baselines, part["dataset"].iloc[0], mask, epsilon)
-        larger = known is not None and LARGER_IS_BETTER[known.metric]
-        signed = part["published"] * (1 if larger else -1)
-        wins = part[signed == signed.groupby(part["dataset"]).transform("max")]
+        cost = costs(part["published"], known.metric)
+        wins = part[cost == cost.groupby(part["dataset"]).transform("min")]
         proposed = wins[wins["method"].str.startswith(paper.proposed)]
         rows.append(
             {"artefact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}

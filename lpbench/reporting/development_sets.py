@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import ALPHA, Summary, holm, is_ranked, rank_sums
+from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.significance import two_sided
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.figures.comparisons import Part, parts
+from lpbench.reporting.figures.comparisons import Part, gain, parts
 from lpbench.selectors import parse_selector
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def compare_by_kind(experiment: Experiment, summary: Summary, cards: Mapping[str
             tests = _two_sided(gains)
             for kind, names in kinds.items():
                 kept = [d for d, (_, s) in enumerate(part.datasets) if parse_selector(s)[0] in names]
-                rows += _rows(part, own[0], gains[kept], tests[kept], part.means[kept], kind) if kept else []
+                rows += _rows(part, own[0], gains[kept], tests[kept], part.costs[kept], kind) if kept else []
     return pd.DataFrame(rows)
 
 
@@ -75,7 +76,7 @@ def _gains(part: Part, own: int) -> np.ndarray:
     for (d, c), theirs in part.samples.items():
         mine = part.samples.get((d, own))
         if c != own and mine is not None and mine.size == theirs.size == longest:
-            found[d, c] = mine - theirs if part.larger_is_better else np.log(theirs / mine)
+            found[d, c] = gain(mine, theirs, part.metric)
     return found
 
 
@@ -89,18 +90,19 @@ def _two_sided(gains: np.ndarray) -> np.ndarray:
     return result.reshape(gains.shape[:-1])
 
 
-def _rows(part: Part, own: int, gains: np.ndarray, tests: np.ndarray, means: np.ndarray, kind: str) -> list[dict]:
+def _rows(part: Part, own: int, gains: np.ndarray, tests: np.ndarray, costs: np.ndarray, kind: str) -> list[dict]:
     """Rows of one kind of data sets, to which the arrays belong."""
-    sums = rank_sums(means, larger_is_better=part.larger_is_better)
+    sums = rank_sums(costs, larger_is_better=False)
     known = ~np.isnan(tests)
     over = np.array([gains[known[:, c], c].mean(axis=0) if known[:, c].any() else np.full(gains.shape[2], math.nan)
                      for c in range(len(part.columns))])  # fmt: skip
     p_values, effect = _holm(_two_sided(over)), over.mean(axis=1)
     sides = gains.mean(axis=2)
     differ = np.array([_holm(tests[:, c]) < ALPHA for c in range(len(part.columns))]).T
+    effect = effect if LARGER_IS_BETTER[part.metric] else np.exp(effect)
     return [
-        {"kind": kind, "mask": part.group, "epsilon": part.epsilon, "method": column.label, "datasets": len(means),
-         "rank_sum": sums[c], "effect": effect[c] if part.larger_is_better else math.exp(effect[c]), "p": p_values[c],
+        {"kind": kind, "mask": part.group, "epsilon": part.epsilon, "method": column.label, "datasets": len(costs),
+         "rank_sum": sums[c], "effect": effect[c], "p": p_values[c],
          "better": int((differ[:, c] & (sides[:, c] > 0)).sum()),
          "worse": int((differ[:, c] & (sides[:, c] < 0)).sum()), "compared": c == own}
         for c, column in enumerate(part.columns)

@@ -22,6 +22,7 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.comparisons import gain, printed_gain
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import card_of, in_print, method_title
 
@@ -221,7 +222,7 @@ def gains(entry: Entry, compared: str) -> list[dict[str, Any]]:
     kinds = sets_by_kind(entry.experiment) or {"all": []}
     rows = []
     for (panel, mask, epsilon), part in table[table["method"] == compared].groupby(["panel", "mask", "epsilon"]):
-        larger = LARGER_IS_BETTER[part["metric"].iloc[0]]
+        metric = part["metric"].iloc[0]
         for kind, names in kinds.items():
             sets = sorted(d for d in set(part["dataset"]) if not names or bare_name(d) in names)
             best: tuple[float, str, np.ndarray] | None = None
@@ -231,18 +232,17 @@ def gains(entry: Entry, compared: str) -> list[dict[str, Any]]:
                 if not pairs or any(b is None for _, b in pairs):
                     continue
                 mine, theirs = np.array(pairs, dtype=float).T
-                gain = 100 * (mine - theirs) if larger else np.log(theirs / mine)
-                if best is None or gain.mean() < best[0]:
-                    best = float(gain.mean()), rival, gain
+                won = gain(mine, theirs, metric)
+                if best is None or won.mean() < best[0]:
+                    best = float(won.mean()), rival, won
             if best is None:
                 continue
-            mean, rival, gain = best
-            count = gain.size
-            half = student_half_width(gain)
-            ends = [v if larger else 100 * (1 - np.exp(-v)) for v in (mean, mean - half, mean + half)]
-            rows.append({"kind": kind, "panel": panel, "mask": mask, "epsilon": epsilon, "sets": count, "rival": rival,
-                         "unit": "points" if larger else "per cent", **dict(zip(("gain", "low", "high"), ends,
-                         strict=True))})  # fmt: skip
+            mean, rival, won = best
+            half = student_half_width(won)
+            ends = [printed_gain(v, metric) for v in (mean, mean - half, mean + half)]
+            unit = "points" if LARGER_IS_BETTER[metric] else "per cent"
+            rows.append({"kind": kind, "panel": panel, "mask": mask, "epsilon": epsilon, "sets": won.size,
+                         "rival": rival, "unit": unit, "gain": ends[0], "low": ends[1], "high": ends[2]})  # fmt: skip
     return rows
 
 

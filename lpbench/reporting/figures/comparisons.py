@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbench.analysis import Summary
 from lpbench.analysis.ranks import ranks
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import LARGER_IS_BETTER, costs
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -40,8 +40,9 @@ class Part:
     samples: Mapping[tuple[int, int], np.ndarray]  # (data set, column) -> the replications
 
     @property
-    def larger_is_better(self) -> bool:
-        return LARGER_IS_BETTER[self.metric]
+    def costs(self) -> np.ndarray:
+        """Means with the sign that makes smaller ones better."""
+        return costs(self.means, self.metric)
 
     def only(self, kept: Sequence[int]) -> Part:
         """Keep some columns, in the order given."""
@@ -114,8 +115,9 @@ def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
     places: dict[str, list[float]] = {}
     for part in found:
         kept = [k for k, c in enumerate(part.columns) if not is_constant(c) and not is_reference(c)]
-        means = part.means[:, kept]
-        placed = ranks(means[~np.isnan(means).any(axis=1)], larger_is_better=part.larger_is_better) / max(len(kept), 1)
+        mine = part.costs[:, kept]
+        whole = mine[~np.isnan(mine).any(axis=1)]
+        placed = ranks(whole, larger_is_better=False) / max(len(kept), 1)
         for k, column in enumerate(part.columns[c] for c in kept):
             places.setdefault(column.method, []).extend(placed[:, k])
     best = sorted(places, key=lambda m: float(np.mean(places[m])) if places[m] else 1.0)
@@ -124,6 +126,16 @@ def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
     names = {m: base if place_of(base := parse_selector(m)[0]) is not None else m for m in shown}
     looks = looks_of(names.values())
     return {m: looks[name] for m, name in names.items()}
+
+
+def gain(mine: np.ndarray, theirs: np.ndarray, metric: str) -> np.ndarray:
+    """Gain of scores over others: difference of accuracies, logarithm of the ratio of errors."""
+    return mine - theirs if LARGER_IS_BETTER[metric] else np.log(theirs / mine)
+
+
+def printed_gain(value: float, metric: str) -> float:
+    """A gain in percentage points of accuracy, or the per cent of the error that are saved."""
+    return 100 * value if LARGER_IS_BETTER[metric] else 100 * (1 - float(np.exp(-value)))
 
 
 def slug(text: str) -> str:

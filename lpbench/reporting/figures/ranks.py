@@ -29,8 +29,7 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
     if not rows:
         return []
     found = {
-        key: [critical_difference(part.means, larger_is_better=part.larger_is_better) for part in mine]
-        for key, mine in rows.items()
+        key: [critical_difference(part.costs, larger_is_better=False) for part in mine] for key, mine in rows.items()
     }
     orders = {key: _order(rows[key], found[key]) for key in rows}
     beside = max(map(len, rows.values()))

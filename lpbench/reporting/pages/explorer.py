@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import costs
 from lpbench.analysis.summary import CONSTANTS, baseline_means, is_ranked
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
@@ -116,9 +116,9 @@ def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
 def _first(table: pd.DataFrame, compared: str) -> list[str]:
     """Methods that a table's plot shows first: the one it is about, the best by mean rank, the constant."""
     ranked = table[table["method"].map(is_ranked)]
-    larger = LARGER_IS_BETTER[str(table["metric"].iloc[0])]
+    cost = costs(ranked["mean"], str(table["metric"].iloc[0]))
     among = ["panel", "dataset", "mask", "epsilon", "selection"]
-    ranks = ranked.groupby(among, dropna=False)["mean"].rank(ascending=not larger)
+    ranks = ranked.assign(cost=cost).groupby(among, dropna=False)["cost"].rank()
     best = ranks.groupby(ranked["method"]).mean().sort_values(kind="stable").index[:BEST]
     constants = [m for m in ranked["method"].unique() if bare_name(m) in CONSTANTS]
     return list(dict.fromkeys([*([compared] if compared in set(table["method"]) else []), *best, *constants]))

@@ -16,12 +16,13 @@ import numpy as np
 
 from lpbench.analysis import competitors
 from lpbench.analysis.ranks import rank_intervals, ranks
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import LARGER_IS_BETTER, costs
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, best_without_privacy
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
 from lpbench.reporting.entries import Entry
+from lpbench.reporting.figures.comparisons import gain, printed_gain
 from lpbench.reporting.numbers import print_value
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, method_title
@@ -113,6 +114,11 @@ class _Cell:
     experiment: str
     metric: str
 
+    @property
+    def costs(self) -> np.ndarray:
+        """The replications with the sign that makes smaller ones better."""
+        return costs(self.values, self.metric)
+
 
 def board(
     entries: Sequence[Entry],
@@ -190,13 +196,13 @@ def _lines(
     larger = task == "classification"
     datasets = sorted({d for d, _ in cells})
     methods = sorted({m for _, m in cells if m not in REFERENCES})
-    floor = {d: _best_constant(cells, d, larger) for d in datasets}
+    floor = {d: _best_constant(cells, d) for d in datasets}
     # data sets of the experiment with the most cells are taken together: others may have them under another selector
     whole = Counter(cell.experiment for cell in cells.values()).most_common(1)[0][0]
     models = _models(methods, cards)
     refuted = {m for m, words in badges.items() if words.startswith("refuted")}
     for model, members in models.items():
-        places = _places(cells, [m for m in members if m not in refuted], datasets, whole, larger)
+        places = _places(cells, [m for m in members if m not in refuted], datasets, whole)
         for method in members:
             card = card_of(method, cards)
             mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
@@ -212,7 +218,7 @@ def _lines(
                 beside = [
                     [(mine[d].values, o) for d in among if (o := other[d]) is not None] for other in (floor, references)
                 ]
-                low, high = (_change(pairs, larger) for pairs in beside)
+                low, high = (_change(pairs, mine[among[0]].metric) for pairs in beside)
                 rank = places.get((method, name), (math.nan,) * 3)
                 title = ALL if name == ALL else dataset_title(name)
                 yield Line(
@@ -235,10 +241,10 @@ def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, li
     return {model: sorted([*members, *constants]) for model, members in found.items()}
 
 
-def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str, larger: bool) -> np.ndarray | None:
+def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str) -> np.ndarray | None:
     """Replications of the best private constant of a data set."""
-    found = [cell.values for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANTS]
-    return max(found, key=lambda values: values.mean() * (1 if larger else -1), default=None)
+    found = [cell for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANTS]
+    return min(found, key=lambda cell: cell.costs.mean()).values if found else None
 
 
 def _score(among: Sequence[str], mine: Mapping[str, _Cell], references: Mapping, larger: bool) -> tuple[float, float]:
@@ -254,18 +260,17 @@ def _score(among: Sequence[str], mine: Mapping[str, _Cell], references: Mapping,
     return float(np.exp(np.mean([np.log(mine[d].values.mean() / references[d].mean()) for d in known]))), math.nan
 
 
-def _change(pairs: Sequence[tuple[np.ndarray, np.ndarray]], larger: bool) -> float:
+def _change(pairs: Sequence[tuple[np.ndarray, np.ndarray]], metric: str) -> float:
     """How much better the first of each pair is: points of accuracy, or per cent of the error; the mean over pairs."""
     if not pairs:
         return math.nan
-    if larger:
-        return 100 * float(np.mean([a.mean() - b.mean() for a, b in pairs]))
+    mine, theirs = np.array([(a.mean(), b.mean()) for a, b in pairs]).T
     with np.errstate(divide="ignore"):
-        return 100 * (1 - float(np.exp(np.mean([np.log(a.mean() / b.mean()) for a, b in pairs]))))
+        return printed_gain(float(gain(mine, theirs, metric).mean()), metric)
 
 
 def _places(
-    cells: Mapping[tuple[str, str], _Cell], members: Sequence[str], datasets: Sequence[str], whole: str, larger: bool
+    cells: Mapping[tuple[str, str], _Cell], members: Sequence[str], datasets: Sequence[str], whole: str
 ) -> dict[tuple[str, str], tuple[float, float, float]]:
     """Rank of each method on each data set, and on average over all those of an experiment, with its interval.
 
@@ -273,30 +278,30 @@ def _places(
     """
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
     for dataset in datasets:
-        here = {m: cells[dataset, m].values for m in members if (dataset, m) in cells}
+        here = {m: cells[dataset, m].costs for m in members if (dataset, m) in cells}
         if len(here) > 1:
-            drawn = _drawn_ranks(list(here.values()), larger)
+            drawn = _drawn_ranks(list(here.values()))
             found |= {(method, dataset): _interval(drawn[:, k]) for k, method in enumerate(here)}
-    inside = {key: cell.values.mean() for key, cell in cells.items() if cell.experiment == whole}
+    inside = {key: cell.costs.mean() for key, cell in cells.items() if cell.experiment == whole}
     sets = sorted({d for d, _ in inside})
     together = [m for m in members if all((d, m) in inside for d in sets)]
     if len(together) > 1 and len(sets) > 1:
         means = np.array([[inside[d, m] for m in together] for d in sets])
-        rows = zip(*rank_intervals(means, larger_is_better=larger), strict=True)
+        rows = zip(*rank_intervals(means, larger_is_better=False), strict=True)
         found |= {
             (m, ALL): (float(v), float(low), float(high)) for m, (v, low, high) in zip(together, rows, strict=True)
         }
     return found
 
 
-def _drawn_ranks(values: Sequence[np.ndarray], larger: bool) -> np.ndarray:
+def _drawn_ranks(values: Sequence[np.ndarray]) -> np.ndarray:
     """Ranks in the sample (first row) and in draws over replications, if all methods have the same number of them."""
     means = np.array([[v.mean() for v in values]])
     size = values[0].size
     if size > 1 and all(v.size == size for v in values):
         draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
         means = np.vstack([means, np.array(values)[:, draws].mean(axis=2).T])
-    return ranks(means, larger_is_better=larger)
+    return ranks(means, larger_is_better=False)
 
 
 def _interval(drawn: np.ndarray) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import Summary, rank_sums, wins
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import costs
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
@@ -63,8 +63,7 @@ def _grid(experiment: str, layout: Layout, rows: pd.DataFrame, published: Mappin
         for _, dataset in layout.datasets
     )
     metrics = sorted(set(rows["metric"]) - {""})
-    larger = LARGER_IS_BETTER[metrics[0]] if metrics else False
-    footer = _footer(experiment, layout, cells, published, larger) if len(metrics) == 1 else ()
+    footer = _footer(experiment, layout, cells, published, metrics[0]) if len(metrics) == 1 else ()
     same = (reasons["panel"] == layout.panel) & (reasons["epsilon"] == layout.epsilon)
     lines = []
     for reason, part in reasons[same & (reasons["selection"] == "oracle")].groupby("reason"):
@@ -96,25 +95,26 @@ def _cell(layout: Layout, column: Column, dataset: str, found: Mapping, publishe
     return Cell(printed, text, spread, mark if scored else "", best, float(text or "nan"))
 
 
-def _footer(experiment: str, layout: Layout, cells, published: Mapping, larger: bool):
+def _footer(experiment: str, layout: Layout, cells, published: Mapping, metric: str):
     """Rank sums, within the group of columns as in the papers, at printed precision under three tie rules."""
     if layout.value == "seconds":
         return ()
     values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
     printed = np.array([[_published_value(layout, column, d, published) for column in layout.columns]
                         for _, d in layout.datasets], dtype=float).reshape(values.shape)  # fmt: skip
+    values, printed = costs(values, metric), costs(printed, metric)
     ran = ~np.isnan(values).all(axis=1)
     lines = []
     sums = published_rank_sums(experiment)
     if len(sums):
         lines.append(("Rank sum, published", _printed_row(layout, sums, "rank_sum")))
         # a rank sum over fewer data sets is smaller: recompute the published one over those that ran
-        lines.append(("published cells, same data sets, average ties", _sums(layout, printed[ran], larger, "average")))
+        lines.append(("published cells, same data sets, average ties", _sums(layout, printed[ran], "average")))
     for ties in ("min", "average", "max"):
-        lines.append((f"Rank sum, reproduced, {ties} ties", _sums(layout, values, larger, ties)))
+        lines.append((f"Rank sum, reproduced, {ties} ties", _sums(layout, values, ties)))
     if len(sums) and sums["wins"].notna().any():
         lines.append(("No. 1, published", _printed_row(layout, sums, "wins")))
-    lines.append(("Best results, reproduced", _per_group(layout, values, lambda v: wins(v, larger_is_better=larger))))
+    lines.append(("Best results, reproduced", _per_group(layout, values, lambda v: wins(v, larger_is_better=False))))
     marked = [[bool(c.mark) for c in row] for row in cells]
     counts = np.array(marked, dtype=int).reshape(values.shape).sum(axis=0)
     lines.append(("Marked results, reproduced", tuple(str(int(c)) for c in counts)))
@@ -133,8 +133,8 @@ def _printed_row(layout: Layout, sums: pd.DataFrame, what: str) -> tuple[str, ..
     return tuple("" if math.isnan(v) else f"{v:g}" for v in values)
 
 
-def _sums(layout: Layout, values: np.ndarray, larger: bool, ties: str) -> tuple[str, ...]:
-    return _per_group(layout, values, lambda v: rank_sums(v, larger_is_better=larger, ties=ties))
+def _sums(layout: Layout, values: np.ndarray, ties: str) -> tuple[str, ...]:
+    return _per_group(layout, values, lambda v: rank_sums(v, larger_is_better=False, ties=ties))
 
 
 def _per_group(layout: Layout, values: np.ndarray, statistic) -> tuple[str, ...]:
