@@ -13,7 +13,7 @@ from lpbench.files import write_text
 from lpbench.papers.comparison.advice import HEADS
 from lpbench.paths import ROOT
 from lpbench.planning import need
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures import style
 from lpbench.reporting.pages.site import choices_of
 from scripts.need_calibration import FILE, HELD_OUT, summary
@@ -23,7 +23,7 @@ PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
 
 def advice() -> str:
     """Return the tables: what is public and the budget; method, second choice, loss, command."""
-    asking = (Entry(e, RESULTS) for e in catalogue.experiments().values() if e.settings.get("advice"))
+    asking = (ReportEntry(e, RESULTS) for e in catalogue.experiments().values() if e.settings.get("advice"))
     return "\n\n".join(
         "\n".join(
             [f"### {title}\n", f"| {' | '.join(HEADS)} |", "|---|---|---:|---|---|---|---|"]

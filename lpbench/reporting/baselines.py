@@ -15,7 +15,7 @@ from lpbench.analysis.scores import LARGER_IS_BETTER, costs
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.published import published_cells
@@ -47,7 +47,7 @@ class Baseline:
 Baselines = Mapping[tuple[str, str, float], Baseline]
 
 
-def collect_baselines(entries: Iterable[Entry]) -> dict[tuple[str, str, float], Baseline]:
+def collect_baselines(entries: Iterable[ReportEntry]) -> dict[tuple[str, str, float], Baseline]:
     """Collect the constants from the experiments of :attr:`lpbench.reporting.paper.Paper.baselines`."""
     found: dict[tuple[str, str, float], Baseline] = {}
     by_name = {e.name: e for e in entries}

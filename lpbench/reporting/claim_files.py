@@ -15,7 +15,7 @@ from lpbench.analysis import write_csv
 from lpbench.analysis.claims import NO_VERDICT, UNDECIDED, Check, Judged
 from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
-from lpbench.reporting.claims import Decision, Verdict
+from lpbench.reporting.claims import CheckVerdict, Decision
 
 CLAIM_COLUMNS = [
     *("paper", "claim", "check", "artefact", "instances", "published", "ours", "difference", "low", "high", "status"),
@@ -77,7 +77,7 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
     )
 
 
-def _claim_row(decision: Decision, verdict: Verdict) -> dict[str, Any]:
+def _claim_row(decision: Decision, verdict: CheckVerdict) -> dict[str, Any]:
     check, claim, ours, published = verdict.check, verdict.claim, verdict.ours, verdict.published
     nothing = Interval(np.nan, np.nan, np.nan)
     here, there = (judged.whole if judged else nothing for judged in (ours, published))

@@ -31,7 +31,7 @@ TOO_FEW = "too few replications"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckVerdict:
     """One check of one claim on both sources."""
 
     claim: Claim
@@ -56,7 +56,7 @@ class Decision:
 
     paper: str
     claim: Claim
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[CheckVerdict, ...]
 
     @property
     def outcomes(self) -> tuple[str, str]:
@@ -122,7 +122,7 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
     ]
 
 
-def _verdict(claim: Claim, check: Check, evidence: Mapping[str, tuple[Evidence, Published]]) -> Verdict:
+def _verdict(claim: Claim, check: Check, evidence: Mapping[str, tuple[Evidence, Published]]) -> CheckVerdict:
     judging = check.configuration or next(iter(evidence))
     results, published = evidence[judging]
     results.consulted.clear()
@@ -131,7 +131,7 @@ def _verdict(claim: Claim, check: Check, evidence: Mapping[str, tuple[Evidence, 
     try:
         ours = judge(check, results, judges_power=True)
     except NotRunError as missing:
-        return Verdict(claim, check, None, None, there, here, str(missing), judging)
+        return CheckVerdict(claim, check, None, None, there, here, str(missing), judging)
     try:
         printed = judge(check, published)
         there = printed.outcome
@@ -142,7 +142,7 @@ def _verdict(claim: Claim, check: Check, evidence: Mapping[str, tuple[Evidence, 
     for name, (other, _) in evidence.items():
         if name != judging and (found := _elsewhere(check, ours, other)):
             others[name] = found
-    return Verdict(claim, check, printed, ours, there, here, why, judging, others)
+    return CheckVerdict(claim, check, printed, ours, there, here, why, judging, others)
 
 
 def _elsewhere(check: Check, ours: Judged, other: Evidence) -> str:

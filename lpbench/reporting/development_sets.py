@@ -22,7 +22,7 @@ from lpbench.reporting.figures.comparisons import Part, gain, parts
 from lpbench.selectors import parse_selector
 
 if TYPE_CHECKING:
-    from lpbench.reporting.entries import Entry
+    from lpbench.reporting.entries import ReportEntry
 
 FILE = "development_sets.csv"
 #: Name of all data sets together, and what a page says of each kind.
@@ -134,7 +134,7 @@ def tables_by_kind(table: pd.DataFrame, accuracy: bool) -> list[tuple[str, list[
     return found
 
 
-def shown_by_kind(entry: Entry) -> dict:
+def shown_by_kind(entry: ReportEntry) -> dict:
     """Legend and tables for a page, from the file in the experiment's folder; empty without one."""
     path = entry.folder / FILE
     if not path.is_file() or entry.summary is None:

@@ -11,7 +11,7 @@ from lpbench.experiments.results import Artefact
 from lpbench.reporting.figures.standard import BUDGETS, RANKS
 
 
-class Entry(Artefact):
+class ReportEntry(Artefact):
     """The artefact of an experiment, run or not, and which of its pictures a page shows where.
 
     ``within`` is the folder of the results in which the pages are, if they are not in that of the results.

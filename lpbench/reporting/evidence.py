@@ -21,7 +21,7 @@ from lpbench.reporting.published import published_cells
 
 
 @dataclass(frozen=True)
-class Table:
+class CellTable:
     """Cells of a table: data sets x methods, row by row; missing ones are NaN."""
 
     datasets: tuple[str, ...]  # rows; columns are ``methods``
@@ -52,7 +52,7 @@ class Evidence:
         #: Experiments that were asked for, in order; whoever wants to know which a check rests on clears it before.
         self.consulted: dict[str, None] = {}
         self._curves: dict[str, tuple[Curve, ...]] = {}
-        self._tables: dict[tuple, Table] = {}
+        self._tables: dict[tuple, CellTable] = {}
 
     def under(self, variants: Collection[str]) -> Evidence:
         """The same results with other variants standing for their methods; files are read once."""
@@ -103,7 +103,7 @@ class Evidence:
             chosen = chosen.assign(value=[work.get(key, np.nan) for key in keys])
         return chosen
 
-    def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> Table:
+    def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> CellTable:
         """Cells of a table at one budget; data sets without any result are left out.
 
         ``mask`` is a bare name, empty where the table has one; ``methods`` are bare names, or selectors that were run.
@@ -114,7 +114,7 @@ class Evidence:
             self._tables[key] = self._table(*key)
         return self._tables[key]
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> Table:
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> CellTable:
         rows = self.summary(name)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
         stands, known = representatives(rows["method"], self.variants), set(rows["method"])
@@ -140,7 +140,7 @@ class Evidence:
                 keys.append((name, "", *place, float(epsilon), np.nan))
                 columns.append(wide[place].to_numpy() if place in wide else np.full(len(wide), np.nan))
         cells = Cells(tuple(keys), significant(np.stack(columns, axis=1)), np.zeros(len(keys)))
-        return Table(datasets, methods, cells)
+        return CellTable(datasets, methods, cells)
 
     def deviations(self) -> dict[str, list[str]]:
         """Consulted experiments that were not run as they are registered, with what differs.
@@ -174,7 +174,7 @@ class Published(Evidence):
             self._curves[name] = tuple(curve for curve in shown if curve is not None)
         return self._curves[name]
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> Table:
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> CellTable:
         table = self._ours.table(name, epsilon, mask, methods)
         return replace(table, cells=_printed(table.cells, _Print(name)))
 

@@ -21,7 +21,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.development_sets import sets_by_kind
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import gain, printed_gain
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import card_of, in_print, method_title
@@ -94,7 +94,7 @@ def one_row_each(comparison: pd.DataFrame) -> pd.DataFrame:
     return first.sort_index().drop(columns=["_dataset", "_mask", "_method", "_second"])
 
 
-def headlines(entries: Sequence[Entry]) -> list[Headline]:
+def headlines(entries: Sequence[ReportEntry]) -> list[Headline]:
     """One headline for the tables and one for the curves of each paper and unit; drawings without numbers have none."""
     groups: dict[tuple[str, str, str], list[tuple[str, pd.DataFrame]]] = {}
     for entry in entries:
@@ -104,7 +104,7 @@ def headlines(entries: Sequence[Entry]) -> list[Headline]:
     return [_headline(*key, parts) for key, parts in groups.items()]
 
 
-def _unit(entry: Entry) -> str:
+def _unit(entry: ReportEntry) -> str:
     layout = paper_of(entry.name).tables.get(entry.name)
     if layout is not None and layout.value == "ratio":
         return "ratio"
@@ -169,14 +169,14 @@ GAIN_COLUMNS = [
 ]
 
 
-def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.DataFrame:
+def headline_gains(entries: Sequence[ReportEntry], cards: Mapping[str, Method]) -> pd.DataFrame:
     """Gain of every compared method over the best other column by oracle selection, ``headline_gains.csv``.
 
     A method is compared in the experiment that has the most published methods, all on their papers' full grids. The
     constant and other baselines are compared too; methods without privacy are not. ``gain`` is in percentage points, or
     per cent of the error that are saved (geometric mean over data sets), with Student's 95 % interval over data sets.
     """
-    found: dict[str, tuple[int, Entry]] = {}
+    found: dict[str, tuple[int, ReportEntry]] = {}
     for entry in entries:
         compared = entry.experiment.settings.get("compared")
         if compared and entry.kind == "table" and entry.was_run:
@@ -191,7 +191,7 @@ def headline_gains(entries: Sequence[Entry], cards: Mapping[str, Method]) -> pd.
     return pd.DataFrame(rows, columns=GAIN_COLUMNS)
 
 
-def published_methods(entry: Entry) -> list[str]:
+def published_methods(entry: ReportEntry) -> list[str]:
     """Columns of an experiment that are methods of the papers."""
     published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANTS, *REFERENCES}
     methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
@@ -209,7 +209,7 @@ def cut_grids(experiment: Experiment, methods: Sequence[str], cards: Mapping[str
     ]
 
 
-def gains(entry: Entry, compared: str) -> list[dict[str, Any]]:
+def gains(entry: ReportEntry, compared: str) -> list[dict[str, Any]]:
     """Gain over the best of the other methods on the same data sets, by kind of data sets, panel, mask and budget."""
     if entry.summary is None:
         return []

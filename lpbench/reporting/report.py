@@ -15,7 +15,7 @@ from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.headlines import headline_gains, headlines, in_groups, one_row_each, table_of
 from lpbench.reporting.paper import paper_of, papers
@@ -56,7 +56,7 @@ def write_report(
     ``within``: its folder in the results, if that holds artefacts too.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
-    entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
+    entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
     found = headline(decided, entries)
     write_csv(table_of(found["near"]), folder / "headlines.csv")
@@ -82,12 +82,12 @@ def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = 
     tabulate(decided).write(folder)
 
 
-def in_order(entry: Entry) -> list[tuple[int, str]]:
+def in_order(entry: ReportEntry) -> list[tuple[int, str]]:
     """Sort key by which figure 2 comes before figure 10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
 
 
-def headline(claims: Sequence[Mapping], entries: Sequence[Entry]) -> dict:
+def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry]) -> dict:
     """Count claims by status and experiments that were run, and say how far our numbers are from the printed ones."""
     return {
         "statuses": counted(claims),
@@ -115,7 +115,7 @@ def banner(claims: Sequence[Mapping]) -> str:
     return f"{len(few)} of {len(claims)} claims have no verdict: {TOO_FEW} were run." if few else ""
 
 
-def _papers(claims: Sequence[Mapping], entries: Sequence[Entry], page: str) -> list[dict]:
+def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str) -> list[dict]:
     """Title, page (default: its own), claims by verdict and artefacts of every paper that has experiments."""
     known = {p.name: p for p in papers()}
     found = []
@@ -145,7 +145,7 @@ def in_errors(difference: float, se: float) -> float:
         return float(np.nan_to_num(np.float64(difference) / (np.sqrt(2) * se), nan=0.0, posinf=99.0, neginf=-99.0))
 
 
-def compared(entry: Entry) -> tuple[str, list[str]] | None:
+def compared(entry: ReportEntry) -> tuple[str, list[str]] | None:
     """Describe how far an artefact's numbers are from the published ones: a sentence, and the largest differences."""
     if entry.comparison is None or entry.comparison.empty:
         return None
@@ -161,7 +161,7 @@ def compared(entry: Entry) -> tuple[str, list[str]] | None:
     return text, _largest(rows.assign(apart=apart))
 
 
-def verdict(entry: Entry, claims: Sequence[Mapping]) -> str:
+def verdict(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
     """Say how many printed numbers are met, the largest miss, and which claims about the artefact fail.
 
     Met is what is within the tolerance that the paper's totals state; empty without one.
@@ -221,7 +221,7 @@ def _largest(rows: pd.DataFrame) -> list[str]:
     return lines
 
 
-def not_run_in_short(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> list[str]:
+def not_run_in_short(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> list[str]:
     """Say in a few words what has no number: data sets whose files are missing, methods that did not finish."""
     known = dict.fromkeys(name for name, _ in missing)
     other: dict[str, dict[str, None]] = {}
@@ -237,7 +237,7 @@ def not_run_in_short(entries: Sequence[Entry], missing: Sequence[tuple[str, str]
     return lines + [f"{_STATUS.get(status, status)}: {', '.join(cells)}" for status, cells in other.items()]
 
 
-def not_run(entries: Sequence[Entry], missing: Sequence[tuple[str, str]]) -> dict:
+def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> dict:
     """Collect what has no number and why."""
     known = {name for name, _ in missing}
     cells: dict[tuple[str, str, str], dict[str, dict]] = {}

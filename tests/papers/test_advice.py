@@ -22,7 +22,7 @@ from lpbench.papers.comparison.advice import (
 from lpbench.papers.comparison.ranking import NON_PRIVATE_PANEL
 from lpbench.paths import ROOT
 from lpbench.reporting.artefact import summarise_experiment
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.site import USE, choices_of
 from lpbench.reporting.paper import hook_for
 from lpbench.reporting.render import render
@@ -188,7 +188,7 @@ def test_choices_are_losses_over_the_least_without_privacy_and_the_page_of_the_c
     )
     assert found.legend == "Regression" and read_choices(tmp_path / "none") is None
 
-    shown = choices_of(Entry(e, ROOT / "results" / "reproduced") for e in catalogue.experiments().values())
+    shown = choices_of(ReportEntry(e, ROOT / "results" / "reproduced") for e in catalogue.experiments().values())
     assert "Classification" in shown and all(len(row) == len(HEADS) for rows in shown.values() for row in rows)
     menu = {"pages": [("use.html", USE)], "here": "use.html", "stored": False}
     page = Page(render("use.html.j2", title=USE, choices=shown, **menu))

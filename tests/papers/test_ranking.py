@@ -19,7 +19,7 @@ from lpbench.papers.comparison.ranking import (
 )
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.development_sets import sets_by_kind
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import card, experiment, scores_of, typed
@@ -106,7 +106,7 @@ def test_a_paid_choice_is_ranked_under_private_alone_beside_those_that_had_none(
 def test_each_selection_has_its_own_table_and_pictures(tmp_path):
     spec, scores = few()
     write_artefact(spec, scores, CARDS, tmp_path / spec.name)
-    entry = Entry(spec, tmp_path)
+    entry = ReportEntry(spec, tmp_path)
     assert "setting chosen by privatised reports" in (entry.folder / "regression_private.tex").read_text(
         encoding="utf-8"
     )

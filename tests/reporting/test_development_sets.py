@@ -7,7 +7,7 @@ import pytest
 
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.development_sets import FILE, compare_by_kind, sets_by_kind, shown_by_kind, tables_by_kind
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
 
@@ -64,7 +64,7 @@ def test_it_is_written_beside_the_table(tmp_path):
     spec["groups"][0] |= {"dataset": ["abalone", "building"], "method": ["residual_gp", "private_mean"]}
     write_artefact(typed(spec), scores_of(spec, planted, points=({},)), {}, tmp_path / NAME)
     assert (tmp_path / NAME / FILE).is_file()
-    shown = shown_by_kind(Entry(typed(spec), tmp_path))
+    shown = shown_by_kind(ReportEntry(typed(spec), tmp_path))
     assert "Held-out data sets (1)" in [title for title, _, _ in shown["tables"]] and "seed 777" in shown["legend"]
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.explorer import ASSETS, COLUMNS, LIBRARIES, QUANTILES, write_explorer
 from tests.reporting.fake import CARDS, experiment, scores_of, typed
 from tests.reporting.store import put
@@ -17,8 +17,8 @@ def written(tmp_path):
     body = experiment("lpct/figure4a")
     scores = scores_of(body, lambda k: 0.6 + 0.01 * np.log(k["epsilon"]), replications=6, metric="accuracy")
     put(tmp_path, body, scores)
-    entry = Entry(typed(body), tmp_path)
-    found = write_explorer([entry, Entry(typed(experiment("lpct/figure4b")), tmp_path)], CARDS, tmp_path)
+    entry = ReportEntry(typed(body), tmp_path)
+    found = write_explorer([entry, ReportEntry(typed(experiment("lpct/figure4b")), tmp_path)], CARDS, tmp_path)
     return entry, found, tmp_path / "explorer"
 
 

@@ -9,7 +9,7 @@ from lpbench.analysis.summary import REFERENCES
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
 from lpbench.paths import COMMITTED, PUBLISHED, ROOT
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import Headline, cut_grids, distances, headlines, in_words, one_row_each, table_of
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
@@ -54,7 +54,7 @@ def test_what_did_not_run_is_named(tmp_path):
     scores = scores_of(body, lambda key: 0.8, metric="accuracy", points=({},), replications=2)
     scores = scores[~(scores["method"].str.startswith("psgd_neural") & (scores["dataset"] == "email"))]
     put(tmp_path, body, scores)
-    [found] = headlines([Entry(typed(body), tmp_path)])
+    [found] = headlines([ReportEntry(typed(body), tmp_path)])
     assert (found.paper, found.kind, found.unit) == ("lpct", "tables", "accuracy")
     assert "PSGD-N on email" in found.absent and {"taxi", "jobs"} <= set(found.absent)
     assert str(found).startswith(f"for half of {found.compared} of {found.cells} printed numbers ours is within ")

@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.experiments.results import read_summary
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 
 
@@ -36,7 +36,7 @@ def test_kept_summary_is_the_summary(results, name):
         expected = getattr(made, frame)
         pd.testing.assert_frame_equal(getattr(read, frame), expected, check_dtype=False, check_exact=True)
     assert (read.marked_holm == made.marked_holm).all()
-    assert Entry(typed(experiments[name]), folder).full.table.equals(read.table)
+    assert ReportEntry(typed(experiments[name]), folder).full.table.equals(read.table)
 
 
 def test_nothing_kept_is_nothing(tmp_path):

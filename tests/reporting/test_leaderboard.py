@@ -11,7 +11,7 @@ import pytest
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import Submission
 from lpbench.paths import ROOT
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import gains
 from lpbench.reporting.pages.findings import as_picture, below_the_constant, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, board, default_view, in_view, work_per_fit
@@ -40,7 +40,7 @@ def entry(folder, level=LEVEL):
     ]
     scores = scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},))
     put(folder, body, scores, cards=cards())
-    return Entry(typed(body), folder)
+    return ReportEntry(typed(body), folder)
 
 
 def unknown(method, epsilon):
@@ -81,7 +81,7 @@ def test_all_data_sets_are_those_of_the_experiment_that_compares_most(tmp_path):
     level = {**LEVEL, "par_dt": 3.0}
     put(tmp_path / "field", body, scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},)))
     known = cards() | {"par_dt": cards()["krr"]}
-    entries = [entry(tmp_path / "own"), Entry(typed(body), tmp_path / "field")]
+    entries = [entry(tmp_path / "own"), ReportEntry(typed(body), tmp_path / "field")]
     lines = board(entries, known, unknown, {})
     view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
     shown = in_view(lines, view | {"protects": "label and protected features"})

@@ -9,7 +9,7 @@ import pytest
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED
 from lpbench.reporting.baselines import collect_baselines, published_wins
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.over_constant import FILE, over_constant, sentence
 from tests.reporting.fake import experiment, scores_of, typed
@@ -26,7 +26,7 @@ def run(folder, level):
     sets = ["abalone", "airfoil", "student"]
     body["groups"] = [{"dataset": sets, "mask": ["aligned"], "method": list(LEVEL), "epsilon": [1.0, 2.0, 4.0]}]
     put(folder, body, scores_of(body, level, replications=4, points=({"depth": 1},)))
-    return Entry(typed(body), folder)
+    return ReportEntry(typed(body), folder)
 
 
 def test_ratios_by_hand(tmp_path):
@@ -62,7 +62,9 @@ def test_the_sentence_says_where_a_learner_on_noisy_labels_is_better():
 
 def test_the_front_page_says_what_the_committed_scores_say():
     experiments = catalogue.experiments().values()
-    entries = [Entry(e, COMMITTED) for e in experiments if e.name.partition("/")[0] in ("field", "extensions", *PAPERS)]
+    entries = [
+        ReportEntry(e, COMMITTED) for e in experiments if e.name.partition("/")[0] in ("field", "extensions", *PAPERS)
+    ]
     table, known = over_constant(entries), collect_baselines(entries)
     shown = pd.read_csv(COMMITTED / f"{FILE}.csv")
     pd.testing.assert_frame_equal(shown, table, check_dtype=False, rtol=1e-6)

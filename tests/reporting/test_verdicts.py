@@ -8,7 +8,7 @@ from lpbench.analysis import read_csv
 from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
 from lpbench.reporting.causes import CELLS
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import one_row_each
 from lpbench.reporting.pages.causes import explained
 from lpbench.reporting.pages.claims import SHOWN_STATUSES
@@ -17,8 +17,8 @@ from lpbench.reporting.report import compared, verdict
 COMMITTED = ROOT / "results" / "reproduced"
 
 
-def entry(name: str) -> Entry:
-    return Entry(catalogue.experiment(name), COMMITTED)
+def entry(name: str) -> ReportEntry:
+    return ReportEntry(catalogue.experiment(name), COMMITTED)
 
 
 def test_a_verdict_counts_the_numbers_met_and_the_claims_that_fail():

@@ -10,7 +10,7 @@ from lpbench.analysis.claims import Checks, above, below
 from lpbench.analysis.instances import Instance, join
 from lpbench.errors import NotRunError
 from lpbench.papers.histoftree.published import TABLES
-from lpbench.reporting.evidence import Evidence, Table
+from lpbench.reporting.evidence import CellTable, Evidence
 
 checks = Checks()
 
@@ -24,7 +24,7 @@ TIES = {"aligned": "max", "personalized": "min"}
 MECHANISMS = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanism=grr]")
 
 
-def _tables(results: Evidence, mask: str) -> Iterator[tuple[str, Table]]:
+def _tables(results: Evidence, mask: str) -> Iterator[tuple[str, CellTable]]:
     """The three tables' halves of a mask, the proposed columns first."""
     for name, (_, epsilon) in sorted(TABLES.items(), key=lambda item: item[1][1]):
         yield f"{mask}, ε = {epsilon:g}", results.table(name, epsilon, mask, PROPOSED[mask] + COMPARED)

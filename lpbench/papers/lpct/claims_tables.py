@@ -10,7 +10,7 @@ from lpbench.analysis.claims import Checks, above, within
 from lpbench.analysis.instances import Cells, Instance, difference, join, linear
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
-from lpbench.reporting.evidence import Evidence, Table
+from lpbench.reporting.evidence import CellTable, Evidence
 from lpbench.reporting.published import published_cells
 
 checks = Checks()
@@ -23,7 +23,7 @@ COMPARED = ("ct_q", "phist", "lpdt", "pglm", "psgd_linear", "psgd_neural")
 CELL_BYTES, MEMORY = 16, 100e9
 
 
-def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> Iterator[tuple[str, Table]]:
+def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> Iterator[tuple[str, CellTable]]:
     for epsilon in EPSILONS:
         yield f"ε = {epsilon:g}", results.table(TABLE, epsilon, "", methods)
 

@@ -40,7 +40,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Row:
+class IntervalRow:
     """A line of a chart: label, heights of dots and label, dots."""
 
     label: str
@@ -53,7 +53,7 @@ class Row:
 class Intervals:
     """Dots with intervals, a line an instance, above one axis."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[IntervalRow, ...]
     ticks: tuple[tuple[float, str], ...]
     zero: float | None
     words: str
@@ -95,7 +95,7 @@ def intervals(rows: Sequence[tuple[str, Sequence[Value]]], unit: str = "", zero:
             words.append(text)
         y = 14 + above + (_ROW + above) * k
         shown = shortened(label, int((WIDTH if above else left) / _LETTER))
-        found.append(Row(shown, y, y - above, tuple(dots)))
+        found.append(IntervalRow(shown, y, y - above, tuple(dots)))
     ticks = tuple((at(v), f"{v:g}{unit}") for v in round_values(low, high))
     line = None if zero is None else at(zero)
     return Intervals(tuple(found), ticks, line, "; ".join(words), WIDTH, (_ROW + above) * len(rows) + _FOOT)
@@ -124,7 +124,7 @@ def round_values(low: float, high: float, about: int = 4) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPiece:
     """A piece of a bar."""
 
     x: float
@@ -141,7 +141,7 @@ class BarRow:
     label: str
     y: float
     label_y: float
-    parts: tuple[Part, ...]
+    parts: tuple[BarPiece, ...]
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def bars(rows: Sequence[tuple[str, Sequence[tuple[str, str, float, str]]]], widt
         for kind, name, length, text in parts:
             across = round(length * scale, 1)
             shown = text if across > 9 * len(text) + 8 else ""
-            drawn.append(Part(round(x, 1), max(across - 2, 0.5 if length else 0), kind, shown, f"{label}: {name}"))
+            drawn.append(BarPiece(round(x, 1), max(across - 2, 0.5 if length else 0), kind, shown, f"{label}: {name}"))
             words.append(f"{label}: {name}")
             x += across
         y = 2 + above + step * k

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lpbench.experiments.method import Method
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.pages.units import Place
@@ -24,7 +24,7 @@ TABLES = {
 COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "timing": "lpbench report"}
 
 
-def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
+def checks(place: Place, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
     found, absent = [], []
     for stem, (title, text) in TABLES.items():
@@ -55,7 +55,7 @@ def checks(place: Place, entries: Sequence[Entry], environment: Mapping, cards: 
     }
 
 
-def _of_the_run(entries: Sequence[Entry]) -> dict[str, str]:
+def _of_the_run(entries: Sequence[ReportEntry]) -> dict[str, str]:
     """Seed, workers and environment of the experiments; several values where they differ."""
     records = [r for e in entries if (r := e.record)]
     if not records:

@@ -21,7 +21,7 @@ from lpbench.analysis.summary import CONSTANTS, baseline_means, is_ranked
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.curves import axis_of
 from lpbench.reporting.numbers import for_script
 from lpbench.reporting.pages.leaderboard import PROTECTS
@@ -43,7 +43,7 @@ _TEXTS = COLUMNS[:6]
 _POINT = ["panel", "dataset", "mask", "method", "epsilon", "x", "published"]
 
 
-def write_explorer(entries: Sequence[Entry], cards: Mapping[str, Method], folder: Path) -> list[dict[str, str]]:
+def write_explorer(entries: Sequence[ReportEntry], cards: Mapping[str, Method], folder: Path) -> list[dict[str, str]]:
     """Write the library and a script an experiment; return what there is to explore.
 
     Papers come before what goes beyond them, figures that the paper has too before everything else: the first is what
@@ -71,7 +71,7 @@ def write_explorer(entries: Sequence[Entry], cards: Mapping[str, Method], folder
     return [about for _, about in found]
 
 
-def data_of(entry: Entry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
+def data_of(entry: ReportEntry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
     """The chosen scores of an experiment: rows of :data:`COLUMNS`, texts by their number; None if it has none."""
     summary = entry.shown
     if summary is None or entry.kind == "timing" or summary.table["mean"].isna().all():

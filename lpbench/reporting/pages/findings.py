@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
 from lpbench.experiments.method import Method
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import headline_gains
 from lpbench.reporting.pages.charts import WIDTH, Bars, Intervals, Value, bars, intervals
 from lpbench.reporting.pages.names import anchor_of
@@ -30,7 +30,7 @@ PICTURE = 560
 
 
 @dataclass(frozen=True)
-class Finding:
+class PageFinding:
     """One finding."""
 
     name: str  # also its anchor and its picture
@@ -41,7 +41,7 @@ class Finding:
     source: str  # page with the numbers behind it
 
 
-def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Finding | None:
+def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> PageFinding | None:
     """How many published wins a constant beats under strong privacy."""
     rows = [w for w in wins if w["epsilon"] <= STRONG and w["wins"]]
     if not rows:
@@ -73,10 +73,10 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) ->
         "everyone. Red: wins that the constant matches or beats; blue: wins that are better than it."
     )
     source = f"{page_of(rows[0]['artefact'])}.html#floor"
-    return Finding("floor", sentence, measured, "bars", (bars(lines, width=width),), source)
+    return PageFinding("floor", sentence, measured, "bars", (bars(lines, width=width),), source)
 
 
-def as_picture(finding: Finding) -> str:
+def as_picture(finding: PageFinding) -> str:
     """A finding with bars as a picture of its own: the sentence, what is measured, the chart."""
     lines, y = [], 22
     for style, text, width, step in (("head", finding.sentence, 66, 21), ("soft", finding.measured, 88, 16)):
@@ -87,7 +87,7 @@ def as_picture(finding: Finding) -> str:
     return render("finding_svg.html.j2", chart=finding.charts[0], sentence=finding.sentence, lines=lines, top=y)
 
 
-def on_noisy_labels(table: pd.DataFrame, source: str) -> Finding | None:
+def on_noisy_labels(table: pd.DataFrame, source: str) -> PageFinding | None:
     """Where a standard learner on noisy labels beats the papers' methods, with the picture of :mod:`.over_constant`."""
     said = sentence(table)
     if not said:
@@ -97,10 +97,10 @@ def on_noisy_labels(table: pd.DataFrame, source: str) -> Finding | None:
         "of classes, shares of wrong ones. Published: the best method at its best grid point on the test rows. The "
         "others: one setting, fixed beforehand; the Gaussian process with its best randomiser."
     )
-    return Finding("noisy-labels", said, measured, "picture", (), source)
+    return PageFinding("noisy-labels", said, measured, "picture", (), source)
 
 
-def without_tuning(entries: Sequence[Entry], cards: Mapping[str, Method]) -> Finding | None:
+def without_tuning(entries: Sequence[ReportEntry], cards: Mapping[str, Method]) -> PageFinding | None:
     """Gain of methods without a parameter over the best method of the papers' tables, under oracle selection."""
     table = headline_gains(entries, cards)
     parts, charts, held = [], [], []
@@ -130,7 +130,7 @@ def without_tuning(entries: Sequence[Entry], cards: Mapping[str, Method]) -> Fin
         * bool(held)
     )
     first = table["experiment"].iloc[0]
-    return Finding(
+    return PageFinding(
         "tuning-free", sentence, measured, "intervals", tuple(charts), f"{page_of(first)}.html#{anchor_of(first)}"
     )
 
@@ -150,9 +150,9 @@ def _label(row: Mapping[str, Any], cards: Mapping[str, Method]) -> str:
 def findings(
     wins: Sequence[Mapping[str, Any]],
     over: pd.DataFrame,
-    entries: Sequence[Entry],
+    entries: Sequence[ReportEntry],
     cards: Mapping[str, Method],
-) -> list[Finding]:
+) -> list[PageFinding]:
     """The findings that the results at hand allow."""
     found = [below_the_constant(wins), on_noisy_labels(over, "field.html"), without_tuning(entries, cards)]
     return [f for f in found if f is not None]

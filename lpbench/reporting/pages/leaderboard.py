@@ -21,7 +21,7 @@ from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, b
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import gain, printed_gain
 from lpbench.reporting.numbers import print_value
 from lpbench.reporting.paper import papers
@@ -121,7 +121,7 @@ class _Cell:
 
 
 def board(
-    entries: Sequence[Entry],
+    entries: Sequence[ReportEntry],
     cards: Mapping[str, Method],
     bits: Callable[[str, float], float],
     work: Mapping[str, float],
@@ -171,7 +171,7 @@ def board(
     return lines
 
 
-def _samples(entry: Entry, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
+def _samples(entry: ReportEntry, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
     """Replications as :meth:`lpbench.analysis.Summary.samples` gives them; where none are kept, their mean alone."""
     if entry.full is not None:
         return entry.full.samples(selection)
@@ -335,7 +335,7 @@ def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
     return sorted(wanted, key=lambda line: (math.isnan(line.rank), line.rank, line.title))
 
 
-def work_per_fit(entries: Iterable[Entry]) -> dict[str, float]:
+def work_per_fit(entries: Iterable[ReportEntry]) -> dict[str, float]:
     """Median work of one fit alone of each method in the leaderboard's experiments, by the cost model of the plan."""
     wanted = {name for paper in papers() for name in paper.leaderboard}
     found: dict[str, list[float]] = {}

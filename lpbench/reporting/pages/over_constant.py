@@ -16,7 +16,7 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures import style
 from lpbench.reporting.headlines import published_methods
 from lpbench.reporting.paper import papers
@@ -35,7 +35,7 @@ _LOOKS = {
 }
 
 
-def over_constant(entries: Sequence[Entry]) -> pd.DataFrame:
+def over_constant(entries: Sequence[ReportEntry]) -> pd.DataFrame:
     """Errors over the constant's by contender and budget, geometric means over data sets.
 
     Of the published methods, and of the Gaussian processes, the best by this mean at each budget stands for all;
@@ -65,7 +65,7 @@ def over_constant(entries: Sequence[Entry]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _entry(entries: Sequence[Entry], task: str) -> Entry | None:
+def _entry(entries: Sequence[ReportEntry], task: str) -> ReportEntry | None:
     """The experiment in which a method of ours stands beside learners on privatised labels and most published ones."""
     found = [
         e
@@ -76,15 +76,15 @@ def _entry(entries: Sequence[Entry], task: str) -> Entry | None:
     return max(found, key=lambda e: (len(published_methods(e)), _table(e)["dataset"].nunique()), default=None)
 
 
-def _task(entry: Entry) -> str:
+def _task(entry: ReportEntry) -> str:
     return "classification" if LARGER_IS_BETTER[str(_table(entry)["metric"].iloc[0])] else "regression"
 
 
-def _table(entry: Entry) -> pd.DataFrame:
+def _table(entry: ReportEntry) -> pd.DataFrame:
     return pd.DataFrame(entry.summary)
 
 
-def _ratios(entry: Entry, ours: str) -> pd.DataFrame:
+def _ratios(entry: ReportEntry, ours: str) -> pd.DataFrame:
     """Logarithms of errors over the best private constant's: a row a data set, mask and budget; a column a method."""
     table = _table(entry).dropna(subset=["mean"])
     table = table[table["panel"] != NON_PRIVATE_PANEL]

@@ -17,7 +17,7 @@ from lpbench.files import write_text
 from lpbench.reporting.baselines import collect_baselines, published_wins
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import TITLE as CAUSES
@@ -65,7 +65,7 @@ def write_pages(
     replication; where it has one page, that is its ``index.html``.
     """
     results_dir, folder = Path(results_dir), Path(folder)
-    entries = sorted((Entry(e, results_dir, within) for e in experiments), key=in_order)
+    entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     causes = None if study else causes_page(results_dir, folder, cards)
     site = Site(entries, folder, missing, environment, cards, causes, study)
     return site.write(Place(folder, stored=bool(study)))
@@ -77,7 +77,7 @@ def write_experiment_page(
     """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it."""
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
-        site = Site([Entry(experiment, results_dir)], Path(folder), [], environment, cards)
+        site = Site([ReportEntry(experiment, results_dir)], Path(folder), [], environment, cards)
         return site.write_alone(Place(results_dir, stored=True))
 
 
@@ -86,7 +86,7 @@ class Site:
 
     def __init__(
         self,
-        entries: list[Entry],
+        entries: list[ReportEntry],
         report: Path,
         missing,
         environment: Mapping,
@@ -115,7 +115,7 @@ class Site:
     def _paper(self, name: str) -> Paper:
         return self.known.get(name, Paper(name, name))
 
-    def _unit(self, entry: Entry, baselines: Mapping) -> dict:
+    def _unit(self, entry: ReportEntry, baselines: Mapping) -> dict:
         letter = self._paper(entry.paper).letter
         mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
         shown = unit(entry, self.cards, baselines, *mine)
@@ -281,7 +281,7 @@ class Site:
         }
 
 
-def choices_of(entries: Iterable[Entry]) -> dict[str, list[tuple[str, ...]]]:
+def choices_of(entries: Iterable[ReportEntry]) -> dict[str, list[tuple[str, ...]]]:
     """Answers to "What should I use?", by the headings of their tables; empty where no experiment gives any."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for entry in entries:

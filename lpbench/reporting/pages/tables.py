@@ -15,7 +15,7 @@ from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Baseline, Baselines, baseline_of, baselines_within
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import is_constant
 from lpbench.reporting.numbers import print_number, print_value
 from lpbench.reporting.paper import hook_for, mark_words
@@ -76,7 +76,7 @@ class ShownTable:
     marked: str
 
 
-def shown_tables(entry: Entry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
+def shown_tables(entry: ReportEntry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
     """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
     further, summary = hook_for("outputs", entry.experiment), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
@@ -219,7 +219,7 @@ def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
     return "|".join([name, f"{scale * mean:.6g}", f"{scale * se:.3g}", f"{n:g}", setting])
 
 
-def points(entry: Entry, limit: int = 400) -> list[dict]:
+def points(entry: ReportEntry, limit: int = 400) -> list[dict]:
     """Published cells of a figure beside ours, as rows of text."""
     table = entry.comparison
     if table is None or table.empty or entry.kind != "figure":

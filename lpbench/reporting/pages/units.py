@@ -15,7 +15,7 @@ from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.baselines import Baselines, baselines_within, by_selection, print_cost
 from lpbench.reporting.development_sets import shown_by_kind
-from lpbench.reporting.entries import Entry
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.standard import BUDGETS, RANKS
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
@@ -55,7 +55,7 @@ class Place:
 
 
 def unit(
-    entry: Entry, cards: Mapping[str, Method], baselines: Baselines, claims: Sequence[Mapping], errata: Sequence
+    entry: ReportEntry, cards: Mapping[str, Method], baselines: Baselines, claims: Sequence[Mapping], errata: Sequence
 ) -> dict:
     """Collect what the page shows of one experiment."""
     # seconds differ from run to run: they stand on the checks page
@@ -121,7 +121,7 @@ def defer_long_tables(unit: Mapping) -> dict[str, object]:
     return {"late": address, "late_script": f"(window.TABLES ??= {{}})[{json.dumps(address)}] = {held};\n"}
 
 
-def _finding(entry: Entry, claims: Sequence[Mapping]) -> str:
+def _finding(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
     """The heading: the verdict on the paper's claim and the claim, else the title."""
     if claims:
         first = claims[0]
@@ -130,7 +130,7 @@ def _finding(entry: Entry, claims: Sequence[Mapping]) -> str:
     return entry.title
 
 
-def _heads(entry: Entry, finding: str) -> dict[str, str]:
+def _heads(entry: ReportEntry, finding: str) -> dict[str, str]:
     """Headings of a unit alone in its section and of a panel among others, and what is told above or below each once.
 
     An artefact without a number has the finding, or its title, for a name.
@@ -146,7 +146,7 @@ def _heads(entry: Entry, finding: str) -> dict[str, str]:
     }
 
 
-def links(entry: Entry, place: Place) -> dict:
+def links(entry: ReportEntry, place: Place) -> dict:
     """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
     files = [
         (f, f"{entry.address}/{f}")
@@ -170,7 +170,7 @@ def _is_empty(path: Path) -> bool:
         return not next(file, "").strip()
 
 
-def _picture(entry: Entry, file: str) -> dict:
+def _picture(entry: ReportEntry, file: str) -> dict:
     """Address, text alternative and size (known before the picture is there, so that the page does not jump)."""
     found = _SIZE.search((entry.folder / file).read_text(encoding="utf-8")[:2000])
     width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
@@ -189,7 +189,7 @@ def _selections(summary: Summary, cards: Mapping[str, Method], baselines: Baseli
     return rows
 
 
-def _made(entry: Entry) -> str:
+def _made(entry: ReportEntry) -> str:
     record = entry.record
     if not record:
         return "as published before, scores by replication not kept" if entry.was_run else ""
@@ -199,7 +199,7 @@ def _made(entry: Entry) -> str:
     return ", ".join([*count, f"seed {config['seed']}"])
 
 
-def _write_replications(entry: Entry, summary: Summary, path: Path) -> None:
+def _write_replications(entry: ReportEntry, summary: Summary, path: Path) -> None:
     """List the replications of every chosen cell, each under the name by which the pages link to it."""
     keys = ["selection", "dataset", "mask", "method", "epsilon", "x", "panel", "params"]
     seen: set[str] = set()
