@@ -1,4 +1,4 @@
-"""Everything that one experiment's folder holds besides the scores."""
+"""Summary, comparison, tables and figures of one experiment, written to its folder."""
 
 from __future__ import annotations
 

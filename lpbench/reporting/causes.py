@@ -1,4 +1,4 @@
-"""Why numbers differ: the distance of each interpretation from a paper's numbers, and causes of the rest.
+"""Distances of interpretations from a paper's numbers, and causes of the numbers that none of them meets.
 
 ``causes.csv`` compares the interpretations on the same replications; ``causes_cells.csv`` has a cause for each number
 that none of them meets.

@@ -1,4 +1,4 @@
-"""The files beside the claims page: a row a check, a row an instance, and the cells that both are computed from."""
+"""Files of claims: a row a check, a row an instance, and the cells that both are computed from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks of claims read: curves and tables of finished results, and the same cells as the papers print them."""
+"""Curves and tables that checks of claims read, of finished results and of the same cells in print."""
 
 from __future__ import annotations
 

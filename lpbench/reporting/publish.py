@@ -1,4 +1,4 @@
-"""Which report shows what, and where it is written: everything in ``reproduced/``, a run or a user's study alone."""
+"""Reports and pages of all committed results in ``reproduced/``, of a run, or of a user's study."""
 
 from __future__ import annotations
 

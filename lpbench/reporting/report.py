@@ -1,4 +1,4 @@
-"""The report on one screen, and what it shares with the pages: headline numbers, differences, what was not run."""
+"""The report ``report.md``: headline numbers, differences from print, what was not run; pages show them too."""
 
 from __future__ import annotations
 

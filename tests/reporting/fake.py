@@ -28,9 +28,11 @@ def typed(body: Mapping) -> Experiment:
     return Experiment.from_record(body)
 
 
-def card(title: str, task: str, tuning_free: dict | None = None, grid: dict | None = None) -> Method:
+def card(
+    title: str, task: str, tuning_free: dict | None = None, grid: dict | None = None, privacy: str = "ldp"
+) -> Method:
     """A method as reports need it."""
-    return Method(title, title, task, "", grid=grid or {"depth": [1, 2]}, tuning_free=tuning_free)
+    return Method(title, title, task, "", grid=grid or {"depth": [1, 2]}, tuning_free=tuning_free, privacy=privacy)
 
 
 def scores_of(
@@ -42,18 +44,11 @@ def scores_of(
     metric: str = "mse",
     points: tuple[dict, ...] = ({"depth": 1}, {"depth": 2}),
 ) -> pd.DataFrame:
-    """Make scores for every entry of an experiment.
+    """Make scores for every cell of an experiment, of which ``mean`` is given dataset, mask, method, epsilon, x, point.
 
-    Parameters
-    ----------
-    experiment : mapping
-    mean : callable
-        Maps a dictionary (dataset, mask, method, epsilon, x, point) to the mean score.
-    noise : float
-        Standard deviation, relative to the mean, of the part that methods share in a replication; each method adds a
-        tenth of it of its own, the same at every budget and place, as common random numbers do.
-    points : tuple of dict
-        Grid points of every method; for an axis ``method.<param>`` the group's grid is used instead.
+    ``noise`` is the standard deviation, relative to the mean, of what methods share in a replication; each adds a tenth
+    of it, the same at every budget and place, as common random numbers do. An axis ``method.<param>`` has the group's
+    grid in the place of ``points``.
     """
     cells, values = [], []
     for group in experiment["groups"]:

@@ -43,30 +43,25 @@ def table1():
         (scores["dataset"] == "portfolio") & (scores["method"] == "krr[variant=text]") & (scores["mask"] == "aligned")
     )
     note = placeholder(body, "portfolio", "krr[variant=text]", 2, "timeout", "over the time limit of 3 s")
-    return body, pd.concat([scores[~lost], note], ignore_index=True)
+    return summarise_experiment(typed(body), pd.concat([scores[~lost], note], ignore_index=True), CARDS)
 
 
 def test_comparison_has_all_published_cells(table1):
-    body, scores = table1
-    rows = compare("histoftree/table1", summarise_experiment(typed(body), scores, CARDS))
+    rows = compare("histoftree/table1", table1)
     assert list(rows.columns) == COMPARISON_COLUMNS
     bare_rows = rows[~rows["method"].str.contains("inferred")]
     assert len(bare_rows) == 120
     # the variant stands beside the default, compared with the same printed cells
     beside = rows.drop(bare_rows.index)
     assert len(beside) == 10 * (3 + 5) and set(beside["method"].str.extract(r"\[(.*)\]")[0]) == {"variant=inferred"}
-    cell = rows[
-        (rows["dataset"] == "abalone") & (rows["mask"] == "aligned") & (rows["method"] == "par_dt[variant=text]")
-    ]
-    cell = cell.iloc[0]
+    keyed = rows.set_index(["dataset", "mask", "method"]).sort_index()
+    cell = keyed.loc["abalone", "aligned", "par_dt[variant=text]"]
     assert cell["published"] == 1.63
     assert cell["reproduced"] == pytest.approx(2.0, abs=0.02)
     assert 0 < cell["se"] < 0.02
     assert cell["difference"] == pytest.approx(cell["reproduced"] - 1.63)
     assert cell["relative_difference"] == pytest.approx(cell["difference"] / 1.63)
-    lost = rows[
-        (rows["dataset"] == "portfolio") & (rows["mask"] == "aligned") & (rows["method"] == "krr[variant=text]")
-    ].iloc[0]
+    lost = keyed.loc["portfolio", "aligned", "krr[variant=text]"]
     assert np.isnan(lost["reproduced"]) and "timeout: over the time limit" in lost["note"]
 
 
@@ -78,9 +73,7 @@ def test_comparison_without_results_keeps_every_cell():
 
 
 def test_table_in_the_papers_layout(table1):
-    body, scores = table1
-    summary = summarise_experiment(typed(body), scores, CARDS)
-    [grid] = build("histoftree/table1", summary, CARDS)
+    [grid] = build("histoftree/table1", table1, CARDS)
     paper = [c for c in grid.layout.columns if c.paper_method]
     assert [c.mask for c in paper].count("aligned") == 5 and [c.mask for c in paper].count("personalized") == 7
     labels = [label for label, _ in grid.layout.datasets]
@@ -98,8 +91,7 @@ def test_table_in_the_papers_layout(table1):
 
 
 def test_variant_is_shown_and_not_ranked(table1):
-    body, scores = table1
-    [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
+    [grid] = build("histoftree/table1", table1, CARDS)
     extra = [k for k, c in enumerate(grid.layout.columns) if not c.paper_method]
     labels = [grid.layout.columns[k].label for k in extra]
     assert len(labels) == 3 + 5 and all("inferred" in label for label in labels)
@@ -223,8 +215,7 @@ def latex_of(title, grid):
 @pytest.mark.parametrize("title", [r"\input{/etc/passwd}", r"$\write18{id}$ ^^5cinput", r"a~b {c} \\ % & # _"])
 def test_a_title_is_text_to_latex(table1, title):
     """Nothing of a title is a command: taking LaTeX's own escapes away leaves none of its special characters."""
-    body, scores = table1
-    [grid] = build("histoftree/table1", summarise_experiment(typed(body), scores, CARDS), CARDS)
+    [grid] = build("histoftree/table1", table1, CARDS)
     caption = latex_of(title, grid).split(r"\caption{")[1].split("\n")[0]
     plain = re.sub(
         r"\\text(backslash|asciicircum|asciitilde)\{\}|\\[&%_#${}]|\$\\(pm|rho|lambda|varepsilon)\$", "", caption

@@ -8,14 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_claims, write_report
 from scripts.write_readme_numbers import COMPARED, with_numbers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
 
-COMMITTED = ROOT / "results" / "reproduced"
 MODELS = dict.fromkeys(("histoftree_cart", "histoftree_max_edge", "residual_gp", "krr"), "semi_feature_ldp")
 TITLES = {"residual_gp": "ResidualGP", "private_mean": "PrivateMean", "dt": "DT"}
 
@@ -38,34 +37,31 @@ def test_no_measured_number_of_the_readme_is_typed():
     assert re.findall(r"\d+\.\d+\S*|\d+ %|× ?\d", typed_in) == ["3.11", "127.0.0.1:5000`)"][:1]
 
 
-_PLANTED = {
-    "bench.csv": lambda values: values * 2,
-    "audit_mutants.csv": lambda values: "",
-    "readme_example.csv": lambda values: values * 2,
+def turned(values):
+    return values[::-1].to_numpy()
+
+
+#: Files behind the README's numbers: a column, and what is planted in it.
+PLANTED = {
+    COMPARED: ("mean", turned),
+    "bench.csv": ("value", lambda values: values * 2),
+    "headlines.csv": ("sentence", turned),
+    "timing.csv": ("seconds", turned),
+    "claims.csv": ("claim_status", turned),
+    "audit_mutants.csv": ("caught_by", lambda values: ""),
+    "readme_example.csv": ("ResidualGP", lambda values: values * 2),
 }
 
 
-@pytest.mark.parametrize(("file", "column"), [(COMPARED, "mean"), ("bench.csv", "value"), ("headlines.csv", "sentence"),
-                                              ("timing.csv", "seconds"), ("claims.csv", "claim_status"),
-                                              ("audit_mutants.csv", "caught_by"),
-                                              ("readme_example.csv", "ResidualGP")])  # fmt: skip
-def test_a_planted_change_changes_the_readme(file, column, tmp_path):
-    for name in (
-        COMPARED,
-        "bench.csv",
-        "headlines.csv",
-        "claims.csv",
-        "timing.csv",
-        "audit_mutants.csv",
-        "readme_example.csv",
-    ):
+@pytest.mark.parametrize("file", PLANTED)
+def test_a_planted_change_changes_the_readme(file, tmp_path):
+    for name in PLANTED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(COMMITTED / name, tmp_path / name)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before = with_numbers(text, tmp_path)
-    table = pd.read_csv(tmp_path / file)
-    table[column] = _PLANTED[file](table[column]) if file in _PLANTED else table[column][::-1].to_numpy()
-    table.to_csv(tmp_path / file, index=False)
+    table, (column, planted) = pd.read_csv(tmp_path / file), PLANTED[file]
+    table.assign(**{column: planted(table[column])}).to_csv(tmp_path / file, index=False)
     assert with_numbers(text, tmp_path) != before
 
 
@@ -94,11 +90,8 @@ def site(folder: Path, change: float) -> dict[str, _Text]:
     """Pages of a run in which the regressors' errors, and the floor's, are multiplied by ``change``."""
     cards = dict(CARDS)
     for name in {*CARDS, *TITLES}:
-        made = card(TITLES.get(name, name), "regression", {"depth": 1}, {"depth": [1]})
-        cards[name] = made.__class__(
-            name, made.title, made.task, "", grid=made.grid, tuning_free=made.tuning_free,
-            privacy=MODELS.get(name, "ldp"),
-        )  # fmt: skip
+        title = TITLES.get(name, name)
+        cards[name] = card(title, "regression", {"depth": 1}, {"depth": [1]}, MODELS.get(name, "ldp"))
     free = experiment("extensions/tuning_free_regression")
     methods = ["residual_gp", "histoftree_cart", "krr", "private_mean", "dt"]
     free["groups"] = [{"dataset": ["abalone", "red_wine"], "mask": ["aligned"], "method": methods, "epsilon": [1.0]}]

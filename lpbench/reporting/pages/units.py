@@ -1,4 +1,4 @@
-"""An experiment as a unit of its page: finding, pictures or tables, verdicts, differences, choices, files, command."""
+"""Template context of one experiment's section: finding, pictures or tables, verdicts, differences, files, command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows and columns a table has: the papers' order for their tables, a plain product for ours."""
+"""Rows and columns of result tables: the papers' order for their tables, a plain product for ours."""
 
 from __future__ import annotations
 
