@@ -60,7 +60,7 @@ def test_ranks_and_changes_by_hand(tmp_path):
         ("krr", 4.0, 4.0, 4.0),
     ]
     assert [round(r.score) for r in shown] == [2, 4, 5, 8]  # multiples of the non-private tree's error
-    assert [r.floor for r in shown] == pytest.approx([60, 20, 0, -60], abs=2)  # per cent of 2.5
+    assert [r.constant for r in shown] == pytest.approx([60, 20, 0, -60], abs=2)  # per cent of 2.5
     assert shown[3].bits == 130.0 and shown[3].work == 0.5 and np.isnan(shown[0].work)
     assert {r.badge for r in shown} == {PACKAGE}
     assert shown[0].command == "lpbench reproduce extensions/tuning_free_regression"
@@ -111,7 +111,7 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
     assert len(rows) == len(lines) > 20
     shared = "task mask_key mask epsilon selection dataset_key dataset method title protects".split()
     forms = (
-        "work:.5g badge: paper: experiment: sets: score:.4g se:.2g floor:.2f best:.2f rank:.3f low:.1f high:.1f "
+        "work:.5g badge: paper: experiment: sets: score:.4g se:.2g constant:.2f best:.2f rank:.3f low:.1f high:.1f "
         "bits:.5g"
     )
     shown = dict(v.split(":") for v in forms.split())

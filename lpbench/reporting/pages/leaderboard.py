@@ -75,7 +75,7 @@ class Line:
     se: float
     #: Change against the best private constant and against the data set's best method without
     #: privacy at its best setting: per cent of the error, or points of accuracy; positive is better.
-    floor: float
+    constant: float
     best: float
     #: Average rank among the methods of the same privacy model, with its 95 % interval: over
     #: replications on one data set, over data sets where there are several.
@@ -196,7 +196,7 @@ def _lines(
     larger = task == "classification"
     datasets = sorted({d for d, _ in cells})
     methods = sorted({m for _, m in cells if m not in REFERENCES})
-    floor = {d: _best_constant(cells, d) for d in datasets}
+    constants = {d: _best_constant(cells, d) for d in datasets}
     # data sets of the experiment with the most cells are taken together: others may have them under another selector
     whole = Counter(cell.experiment for cell in cells.values()).most_common(1)[0][0]
     models = _models(methods, cards)
@@ -216,7 +216,8 @@ def _lines(
             for name, among in rows:
                 score, se = _score(among, mine, references, larger)
                 beside = [
-                    [(mine[d].values, o) for d in among if (o := other[d]) is not None] for other in (floor, references)
+                    [(mine[d].values, o) for d in among if (o := other[d]) is not None]
+                    for other in (constants, references)
                 ]
                 low, high = (_change(pairs, mine[among[0]].metric) for pairs in beside)
                 rank = places.get((method, name), (math.nan,) * 3)

@@ -33,7 +33,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
                 line.sets,
                 for_script(line.score, ".4g"),
                 for_script(line.se, ".2g"),
-                *(for_script(v, ".2f") for v in (line.floor, line.best)),
+                *(for_script(v, ".2f") for v in (line.constant, line.best)),
                 for_script(line.rank, ".3f"),
                 *(for_script(v, ".1f") for v in (line.low, line.high)),
                 for_script(line.bits, ".5g"),
