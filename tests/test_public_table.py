@@ -36,23 +36,19 @@ def test_missing_cells_have_a_level_of_their_own_everywhere():
 @pytest.mark.parametrize(
     ("columns", "table", "message"),
     [
-        ({}, {"age": [None, 1.0]}, "column 'age' has missing values (NaN): say what they mean, "
-                                   "missing={'age': VALUE} or missing={'age': 'level'}"),
-        ({}, {"city": "Paris"}, "column 'city' has a level that is not declared; list every level that may occur in "
-                                "columns['city'], or map rare ones to one of them first"),
-        ({}, {"joined": "3/4/20"}, "column 'joined' must hold dates as YYYY-MM-DD, or converted by pandas.to_datetime: "
-                                   "ValueError"),
-        ({}, {"age": "old"}, "column 'age' must hold numbers: ValueError"),
-        ({}, {"zip": 1}, "X has the undeclared column 'zip': known: age, city, joined. "
-                         "Declare it in `columns`, or drop it from X."),
-        ({"sex": ["f"]}, {}, "columns: X has no column 'sex': known: age, city, joined."),
-        ({"age": (9, 3)}, {}, "columns['age']=[9.0, 3.0] must be a pair (lo, hi) of finite numbers with lo < hi"),
-        ({"city": []}, {}, "columns['city']=[] must list the levels, or be a tuple (lo, hi)"),
+        ({}, {"age": [None, 1.0]}, r"'age' .*missing=\{'age': VALUE\} or missing=\{'age': 'level'\}"),
+        ({}, {"city": "Paris"}, r"'city' .*columns\['city'\]"),
+        ({}, {"joined": "3/4/20"}, "'joined' must hold dates as YYYY-MM-DD, .*: ValueError$"),
+        ({}, {"age": "elderly"}, "'age' must hold numbers: ValueError$"),
+        ({}, {"zip": 1}, "undeclared column 'zip'.*`columns`"),
+        ({"sex": ["f"]}, {}, "no column 'sex'"),
+        ({"age": (9, 3)}, {}, r"columns\['age'\]=\[9.0, 3.0\]"),
+        ({"city": []}, {}, r"columns\['city'\]=\[\]"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)  # fmt: skip
+)
 def test_what_was_not_declared_is_one_sentence_without_a_private_value(columns, table, message):
     plain = {"age": [20.0, 1.0], "city": ["Oslo", "Rome"], "joined": ["2020-01-01", "2020-01-02"]}
-    with pytest.raises((DataError, ConfigurationError)) as refused:
+    with pytest.raises((DataError, ConfigurationError), match=message) as refused:
         PublicTable({**DECLARED, **columns}).fit_transform(pd.DataFrame({**plain, **table}))
-    assert str(refused.value) == message
+    assert not [word for word in ("Paris", "3/4/20", "elderly") if word in str(refused.value)]

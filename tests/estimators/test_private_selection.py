@@ -82,8 +82,7 @@ def test_all_users_validate_what_none_of_them_trains():
 
 
 def test_too_few_users_are_refused():
-    text = "n_samples = 3: 3 groups of candidates and a validating user need more; pass more users or fewer candidates"
-    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+    with pytest.raises(DataError, match="n_samples = 3: 3 groups"):
         divide(3, 3, 0.2, Streams(1))
 
 
@@ -119,15 +118,11 @@ def test_reports_of_labels_compare_squared_errors_without_bias():
 def test_reports_of_differences_compare_without_bias():
     """As above; one candidate and half of the users each."""
     models, users = [Constant(0.5), Constant(-0.3), Constant(0.1)], np.arange(200)
-    draws = np.array(
-        [
-            compare_by_differences(models, shown(seed), users, 1.0, "squared", lambda model, first: 2.25)
-            for seed in range(400)
-        ]
-    )
+    asked = (users, 1.0, "squared", lambda model, first: 2.25)
+    draws = np.array([compare_by_differences(models, shown(seed), *asked) for seed in range(400)])
     for k in (1, 2):
-        asked = LABELS[k - 1 :: 2]
-        true = ((asked - models[k].value) ** 2).mean() - ((asked - 0.5) ** 2).mean()
+        labels = LABELS[k - 1 :: 2]
+        true = ((labels - models[k].value) ** 2).mean() - ((labels - 0.5) ** 2).mean()
         assert abs(draws[:, k].mean() - true) < 6 * draws[:, k].std() / 20
     assert (draws[:, 0] == 0).all()
 
@@ -141,40 +136,32 @@ def test_differences_are_clipped_to_their_stated_range():
 
 def test_without_noise_the_best_on_the_validating_users_is_chosen():
     problem = regression_problem(400)
-    model = PrivateSelectionRegressor(np.inf, LabelDT(), SIZES, ["max_depth"], y_range=(-1.0, 1.0), random_state=2)
-    shows = np.zeros(problem.X_train.shape, dtype=bool)
-    model.fit(problem.X_train, problem.y_train, mask=shows)
+
+    def chosen(candidates):
+        model = PrivateSelectionRegressor(np.inf, LabelDT(), candidates, ["max_depth"], y_range=(-1.0, 1.0))
+        return model.set_params(random_state=2).fit(problem.X_train, problem.y_train, mask=np.zeros(4, dtype=bool))
+
+    model, trees = chosen(SIZES), [chosen([size]) for size in SIZES]
     users = divide(400, 1, 0.2, Streams(2)).validating
-    trees = [
-        PrivateSelectionRegressor(np.inf, LabelDT(), [p], (), y_range=(-1.0, 1.0), random_state=2).fit(
-            problem.X_train, problem.y_train, mask=shows
-        )
-        for p in SIZES
-    ]
     errors = [((t.predict(problem.X_train[users]) - problem.y_train[users]) ** 2).mean() for t in trees]
     np.testing.assert_allclose(model.differences_, np.subtract(errors, errors[0]), rtol=0, atol=1e-12)
     assert model.point_ == SIZES[int(np.argmin(errors))]
 
 
 @pytest.mark.parametrize(
-    ("name", "note"),
+    ("name", "counts"),
     [
-        ("par_dt", "240 users train each of 1 groups of settings; 60 users validate 9 settings beside the first"),
-        (
-            "histoftree_cart",
-            "80 users train each of 3 groups of settings; 60 users validate 2 settings beside the first",
-        ),
-        (
-            "lpdt",
-            "rows of the public sample are not protected; 80 users train each of 3 groups of settings; "
-            "60 users validate 2 settings beside the first",
-        ),
-        ("ct_q", "trained on the public sample alone; 300 users validate 3 settings beside the first"),
+        ("par_dt", [240, 1, 60, 9]),
+        ("histoftree_cart", [80, 3, 60, 2]),
+        ("lpdt", [80, 3, 60, 2]),
+        ("ct_q", [300, 3]),
     ],
 )
-def test_the_guarantee_is_exact_and_counts_users(name, note):
+def test_the_guarantee_is_exact_and_counts_users(name, counts):
+    """Users who train each group and groups; users who validate and settings beside the first."""
     spent = fitted(selection(name), problem_of(name)).guarantee_
-    assert 2.0 - 1e-9 < spent.epsilon <= 2.0 and spent.note == note
+    assert 2.0 - 1e-9 < spent.epsilon <= 2.0 and [int(n) for n in re.findall(r"\d+", spent.note)] == counts
+    assert ("public sample" in spent.note) == (name in ("lpdt", "ct_q"))
 
 
 def test_classes_of_any_kind_are_predicted():
@@ -188,14 +175,10 @@ def test_classes_of_any_kind_are_predicted():
 
 def test_unknown_names_and_a_missing_public_sample_are_refused():
     problem = classification_problem()
-    with pytest.raises(
-        ConfigurationError, match="unknown estimator of private selection 'par_td': did you mean par_dt"
+    for model, named in (
+        (PrivateSelectionRegressor(1.0, "par_td", y_range=(-1, 1)), "'par_td': did you mean par_dt"),
+        (PrivateSelectionClassifier(1.0, "ct_q", classes=[0, 1]), "estimator='ct_q'.*X_public and y_public"),
+        (PrivateSelectionRegressor(1.0, DT(max_depth=2), y_range=(-1, 1)), "estimator=DT.*X_public and y_public"),
     ):
-        PrivateSelectionRegressor(1.0, "par_td", y_range=(-1, 1)).fit(problem.X_train, problem.y_train)
-    text = "estimator='ct_q' reads the public sample alone: pass X_public and y_public"
-    with pytest.raises(ConfigurationError, match=f"^{text}$"):
-        PrivateSelectionClassifier(1.0, "ct_q", classes=[0, 1]).fit(problem.X_train, problem.y_train)
-    alone = PrivateSelectionRegressor(1.0, DT(max_depth=2), y_range=(-1, 1))
-    text = "estimator=DT(max_depth=2) reads the public sample alone: pass X_public and y_public"
-    with pytest.raises(ConfigurationError, match=f"^{re.escape(text)}$"):
-        alone.fit(problem.X_train, np.zeros(len(problem.X_train)))
+        with pytest.raises(ConfigurationError, match=named):
+            model.fit(problem.X_train, problem.y_train)

@@ -216,20 +216,14 @@ def test_a_certain_first_stage_leaves_nothing_to_report():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("model", "named"),
     [
-        (
-            lambda: PrivateLabelsRegressor(randomizer="gauss", y_range=Y_RANGE).fit(X, Y, mask=OPEN),
-            "randomizer='gauss'",
-        ),
-        (lambda: PrivateLabelsRegressor(learner="tree", y_range=Y_RANGE).fit(X, Y, mask=OPEN), "learner='tree'"),
-        (
-            lambda: PrivateLabelsRegressor(1.0, "rr_on_bins", prior_share=1.0, y_range=Y_RANGE).fit(X, Y, mask=OPEN),
-            "prior_share=1.0",
-        ),
-        (lambda: PrivateLabelsClassifier(randomizer="coin", classes=[0, 1, 2]).fit(X, CODES, mask=OPEN), "randomizer="),
+        (PrivateLabelsRegressor(randomizer="gauss", y_range=Y_RANGE), "randomizer='gauss'"),
+        (PrivateLabelsRegressor(learner="tree", y_range=Y_RANGE), "learner='tree'"),
+        (PrivateLabelsRegressor(1.0, "rr_on_bins", prior_share=1.0, y_range=Y_RANGE), "prior_share=1.0"),
+        (PrivateLabelsClassifier(randomizer="coin", classes=[0, 1, 2]), "randomizer='coin'"),
     ],
 )
-def test_wrong_arguments_are_named(make, said):
-    with pytest.raises(ConfigurationError, match=said):
-        make()
+def test_wrong_arguments_are_named(model, named):
+    with pytest.raises(ConfigurationError, match=named):
+        model.fit(X, CODES, mask=OPEN)

@@ -142,24 +142,16 @@ def test_a_pickle_holds_no_seed_of_the_noise_and_no_generator(model, monkeypatch
 def test_a_table_that_is_too_large_to_be_written_out_is_not_pickled():
     X = np.random.default_rng(0).random((50, 21))
     fitted = models.PHIST(random_state=0).fit(X, (X[:, 0] > 0.5).astype(int))
-    with pytest.raises(pickle.PicklingError) as refused:
+    with pytest.raises(pickle.PicklingError, match=r"2\^21 cells, more than 1048576.*use fewer bins"):
         pickle.dumps(fitted)
-    assert str(refused.value) == (
-        "the noisy histogram has 2^21 cells, more than 1048576: it is simulated from the users' true sums when it is "
-        "looked up, and cannot be pickled or copied; use fewer bins"
-    )
 
 
 def test_bits_of_more_cells_than_are_written_out_are_not_asked_for():
     rng = np.random.default_rng(0)
     X, mask = rng.random((50, 4)), np.tile([True, True, True, False], (50, 1))
     model = models.HistOfTree(4.0, n_grid_features=3, bins=128, depth=1, mechanism="rr", y_range=(0, 1))
-    with pytest.raises(ConfigurationError) as refused:
+    with pytest.raises(ConfigurationError, match=r"4194304 cells .* 65536 .*bins.*n_grid_features.*mechanism='grr'"):
         model.set_params(random_state=0).fit(X, X[:, 0], mask=mask)
-    assert str(refused.value) == (
-        "4194304 cells are more than the 65536 that a report of mechanism='rr' may name; use fewer bins, a smaller "
-        "n_grid_features or depth, or mechanism='grr'"
-    )
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
