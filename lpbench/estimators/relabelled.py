@@ -1,4 +1,4 @@
-"""Users asked about a function of their record in the place of the label: "subtract the broadcast model first".
+"""Users whose label is replaced by a public function of their record, such as the residual of a broadcast model.
 
 Any device and any method composes with it. What is broadcast is the question together with the public function, which
 the device evaluates at its own complete record before it answers.

@@ -1,4 +1,4 @@
-"""PrivateMean and PrivateMajority: the floors that use no feature."""
+"""PrivateMean, PrivateConstant and PrivateMajority: the constants that use no feature."""
 
 from __future__ import annotations
 

@@ -134,9 +134,7 @@ class PrivateIntervals(Calibrated, LocalRegressor):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d), as the estimator does: ndarray of shape (m,)."""
-        X = self._check_predict(X)
-        predictions: np.ndarray = self.estimator_.predict(X)
-        return predictions
+        return np.asarray(self.estimator_.predict(self._check_predict(X)))
 
     def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
         """Return the ends of the intervals of labels whose residual is at most a threshold.
@@ -193,9 +191,7 @@ class PrivateSets(Calibrated, LocalClassifier):
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d), as the estimator does: (m, n_classes)."""
-        X = self._check_predict(X)
-        probabilities: np.ndarray = self.estimator_.predict_proba(X)
-        return probabilities
+        return np.asarray(self.estimator_.predict_proba(self._check_predict(X)))
 
     def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
         """Return the sets of classes whose probability is at least one minus a threshold.

@@ -1,4 +1,4 @@
-"""Who trains which candidate and who validates, what validating users send, and which candidate is chosen.
+"""Private selection: training and validating users, their reports, and the choice among candidates.
 
 Training users are divided among the settings that need reports of their own. The others validate: each sends one report
 at the whole budget, about one candidate and the first. Nobody is asked for both.
@@ -230,9 +230,7 @@ class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d), as the chosen candidate does: ndarray of shape (m,)."""
-        X = self._check_predict(X)
-        predictions: np.ndarray = self.estimator_.predict(X)
-        return predictions
+        return np.asarray(self.estimator_.predict(self._check_predict(X)))
 
 
 @dataclass(eq=False, repr=False)
@@ -261,5 +259,4 @@ class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d), as the chosen candidate does."""
-        X = self._check_predict(X)
-        return self.classes_[self.estimator_.predict(X)]
+        return self.classes_[self.estimator_.predict(self._check_predict(X))]

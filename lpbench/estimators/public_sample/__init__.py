@@ -1,4 +1,4 @@
-"""Methods for numbers that read a public sample, and methods for classes that take masks: the rest of the matrix."""
+"""LPDT with masks, for regression and classification: trees of a public sample, filled by private reports."""
 
 from lpbench.estimators.public_sample.lpdt import LPDTRegressor
 from lpbench.estimators.public_sample.public_tree_classifier import PublicTreeClassifier

@@ -1,4 +1,4 @@
-"""Readings of reports whose interval does not lie about the expected label: near an end of the public range.
+"""Unbiased readings of clipped reports whose interval was moved away from an end of the public range.
 
 An interval that would leave the range is moved into it (:meth:`.rounds.Curator.question`), so that the label is
 expected away from its middle, is never cut off at the end of the range, and the report is noisier than in the middle.

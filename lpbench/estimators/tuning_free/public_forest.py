@@ -51,8 +51,7 @@ class PublicForest(LocalClassifier):
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
-        X = self._check_predict(X)
-        return self._score.predict_proba(X)
+        return self._score.predict_proba(self._check_predict(X))
 
 
 @dataclass(eq=False, repr=False)
