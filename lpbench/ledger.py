@@ -40,7 +40,8 @@ class PrivacyLedger:
     """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
     The users of a DataFrame are known by its index. The rows of an array have no names, so that its fits count for
-    every user. Grid searches run in threads inside the block: fits in other processes could not be entered.
+    every user, and rows that are the same for one of them. What a fit may spend is reserved before it begins, so that
+    the limit holds in threads. Grid searches run in threads inside the block: other processes could not be entered.
 
     Parameters
     ----------
@@ -63,6 +64,7 @@ class PrivacyLedger:
     payments: list[Payment] = field(default_factory=list, init=False)
     _everyone: float = field(default=0.0, init=False, repr=False)
     _named: dict[Any, float] = field(default_factory=lambda: defaultdict(float), init=False, repr=False)
+    _reserved: dict[_Rows, np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _threads: Any = field(default=None, init=False, repr=False)
 
@@ -116,49 +118,111 @@ class PrivacyLedger:
     def _count(self, method: str) -> int:
         return sum(p.method == method for p in self.payments)
 
-    def _admit(self, model: Any, labels: list[Any] | None) -> None:
-        """Refuse a fit whose budget is more than is left to one of its users."""
+    def _reserve(self, model: Any, rows: _Rows) -> None:
+        """Set aside what a fit may cost; refused if that is more than is left to one of its users."""
         if self.limit is None:
             return
         bounded = model.uses_epsilon and not model.exceeds_budget
-        cost = float(model.fit_epsilon) if bounded else math.inf
-        before = self.epsilon if labels is None else max(map(self.of, labels), default=0.0)
-        if before + cost > self.limit * (1.0 + 1e-9):
-            raise PrivacyError(
-                f"this fit of {type(model).__name__} costs epsilon = {cost:g}, and a user has "
-                f"{self.limit - before:.6g} left of limit={self.limit:g}; lower its epsilon, raise the limit, "
-                f"or choose settings by PrivateSelection{'Classifier' if is_classifier(model) else 'Regressor'}"
-            )
+        costs = rows.by_user(np.full(rows.user.size, float(model.fit_epsilon) if bounded else math.inf))
+        with self._lock:
+            before = self._before(rows)
+            worst = int(np.argmax(before + costs))
+            if before[worst] + costs[worst] > self.limit * (1.0 + 1e-9):
+                selection = f"PrivateSelection{'Classifier' if is_classifier(model) else 'Regressor'}"
+                raise PrivacyError(
+                    f"this fit of {type(model).__name__} costs epsilon = {costs[worst]:g}, and a user has "
+                    f"{self.limit - before[worst]:.6g} left of limit={self.limit:g}; lower its epsilon, raise the "
+                    f"limit, or choose settings by {selection}"
+                )
+            self._reserved[rows] = costs
 
-    def _enter(self, model: Any, labels: list[Any] | None, spent: np.ndarray, delta: float) -> None:
-        if labels is None:
-            self._everyone += float(spent.max(initial=0.0))
-        else:
-            for label, epsilon in zip(labels, spent.tolist(), strict=True):
-                self._named[label] += epsilon
-        self.payments.append(Payment(type(model).__name__, len(spent), float(spent.max(initial=0.0)), float(delta)))
+    def _before(self, rows: _Rows) -> np.ndarray:
+        """What users have spent, or others have reserved of them, shape (users of the rows,)."""
+        everyone, named = self._everyone, defaultdict(float, self._named)
+        for others, costs in self._reserved.items():
+            if others.labels is None:
+                everyone += float(costs.max(initial=0.0))
+            else:
+                for label, cost in zip(others.labels, costs.tolist(), strict=True):
+                    named[label] += cost
+        if rows.labels is None:
+            return np.full(rows.n_users, everyone + max(named.values(), default=0.0))
+        return everyone + np.array([named[label] for label in rows.labels])
+
+    def _settle(self, rows: _Rows, payment: Payment | None, spent: np.ndarray) -> None:
+        """Enter what a fit has cost its users in the place of what was reserved; nothing if it did not begin."""
+        with self._lock:
+            self._reserved.pop(rows, None)
+            if payment is None:
+                return
+            if rows.labels is None:
+                self._everyone += float(spent.max(initial=0.0))
+            else:
+                for label, epsilon in zip(rows.labels, spent.tolist(), strict=True):
+                    self._named[label] += epsilon
+            self.payments.append(payment)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Whose the rows of a fit are: users with labels, or, without names, rows that are the same are one user's."""
+
+    user: np.ndarray  # shape (n,), number of each row's user
+    labels: list[Any] | None  # of the users
+    n_users: int
+
+    @classmethod
+    def of(cls, table: Any, y: Any, n: int) -> _Rows:
+        """Tell the users of a table by its index, those of an array by its rows, and those of no table by number."""
+        if table is None:
+            return cls(np.arange(n), None, n)
+        named, places = hasattr(table, "columns") and hasattr(table, "index"), dict[Any, int]()
+        users = [places.setdefault(name, len(places)) for name in (table.index if named else _contents(table, y))]
+        return cls(np.array(users, dtype=np.intp), list(places) if named else None, len(places))
+
+    def by_user(self, values: np.ndarray) -> np.ndarray:
+        """Sum over each user's rows."""
+        return np.bincount(self.user, weights=values, minlength=self.n_users)
+
+    def warn_of_copies(self) -> None:
+        """Say that rows without names were taken for one user."""
+        copies = int(np.bincount(self.user).max(initial=0))
+        if self.labels is None and copies > 1:
+            warnings.warn(
+                f"a row of the array stands {copies} times and is taken for one user, who pays for each; where "
+                "these are different users, pass a DataFrame, whose index names them", SpendingWarning, stacklevel=5,
+            )  # fmt: skip
+
+
+def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
+    X = np.asarray(table)
+    rows = map(repr, X.tolist()) if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
+    return list(zip(rows, np.asarray(y).tolist(), strict=True))
 
 
 @contextmanager
-def accounted(model: Any, users: Any, table: Any = None) -> Iterator[None]:
+def accounted(model: Any, users: Any, table: Any = None, y: Any = None) -> Iterator[None]:
     """Enter what users spend on learning into the open ledgers, also if it fails half-way; once for nested methods."""
     if not _OPEN or _ENTERED.get():
         yield
         return
-    ledgers, labels = list(_OPEN), list(table.index) if hasattr(table, "columns") else None
-    for ledger in ledgers:
-        with ledger._lock:
-            ledger._admit(model, labels)
-    before, delta = users.spent_by_user, users.spent.delta
+    before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
+    rows = _Rows.of(table, y, before.size)
     try:
+        for ledger in tuple(_OPEN):
+            ledger._reserve(model, rows)
+            asked.append(ledger)
+        begun = True
         with unaccounted():
             yield
     finally:
         after = users.spent_by_user
-        spent = np.where(np.isinf(after), np.inf, after - np.where(np.isinf(before), 0.0, before))
-        for ledger in ledgers:
-            with ledger._lock:
-                ledger._enter(model, labels, spent, users.spent.delta - delta)
+        spent = rows.by_user(np.where(np.isinf(after), np.inf, after - np.where(np.isinf(before), 0.0, before)))
+        most, more = float(spent.max(initial=0.0)), float(users.spent.delta - delta)
+        for ledger in asked:
+            ledger._settle(rows, Payment(type(model).__name__, len(after), most, more) if begun else None, spent)
+        if begun:
+            rows.warn_of_copies()
 
 
 @contextmanager

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from copy import copy
 from typing import Any
 
@@ -18,9 +19,10 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
 
     Parameters
     ----------
-    mask : array-like, DataFrame or callable
-        Names or numbers of the columns that everybody protects; a boolean row of shape (d,) for all users; an array of
-        shape (n, d); a DataFrame with the columns of X; or a function of X that returns one of these.
+    mask : array-like, Series, mapping, DataFrame or callable
+        Names or numbers of the columns that everybody protects, a name being all columns of that name; a boolean row of
+        shape (d,) for all users; an array of shape (n, d); a Series, mapping or DataFrame, which is matched by the
+        columns of X and, with a row for each user, by its index; or a function of X that returns one of these.
     X : array-like or DataFrame of shape (n, d)
 
     Returns
@@ -30,10 +32,10 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
     Raises
     ------
     DataError
-        A column is unknown, or the shape is neither (d,) nor (n, d).
+        A label is unknown or missing, or the shape is neither (d,) nor (n, d).
     """
     n, d = np.shape(X)
-    stated = _stated(mask(X) if callable(mask) else mask, d, _names(X))
+    stated = _stated(mask(X) if callable(mask) else mask, d, _names(X), X)
     if stated.ndim == 1:
         return np.broadcast_to(stated, (n, d)).copy()
     if len(stated) != n:
@@ -64,7 +66,7 @@ def through(transformer: Any, mask: Any, X: Any = None) -> np.ndarray:
         if X is None:
             raise DataError("mask is a function of the table: pass the table as through(transformer, mask, X)")
         mask = mask(X)
-    stated = _stated(mask, int(transformer.n_features_in_), None if names is None else list(names))
+    stated = _stated(mask, int(transformer.n_features_in_), None if names is None else list(names), X)
     made = _made_of(transformer, stated.shape[-1])
     return np.asarray((stated[..., None, :] & made).any(axis=-1))
 
@@ -73,21 +75,29 @@ def _names(X: Any) -> list[Any] | None:
     return list(X.columns) if hasattr(X, "columns") else None
 
 
-def _stated(mask: Any, d: int, names: list[Any] | None) -> np.ndarray:
-    """The mask as a boolean array of shape (d,) or (n, d)."""
-    if hasattr(mask, "columns"):
-        known = list(range(d)) if names is None else names
-        for column in [*mask.columns, *known]:
-            if column not in known or column not in mask.columns:
-                raise DataError(f"mask and X must have the same columns; {column!r} is in one of them alone")
-        mask = mask[known]
-    values = np.asarray([mask] if isinstance(mask, str) else mask)
-    if values.ndim == 1 and values.dtype != bool:
-        row, places = np.zeros(d, dtype=bool), [_position(column, d, names) for column in values.tolist()]
-        if len(set(places)) < len(places):
-            raise DataError("mask names a column twice; one row for all users is boolean, True = protected")
-        row[places] = True
-        return row
+def _labels(table: Any) -> list[Any] | None:
+    """The index of a Series or DataFrame."""
+    index = getattr(table, "index", None)
+    return None if index is None or callable(index) else list(index)
+
+
+def _stated(mask: Any, d: int, names: list[Any] | None, X: Any = None) -> np.ndarray:
+    """The mask as a boolean array of shape (d,) or (n, d); what has labels is matched by them."""
+    known, labels = list(range(d)) if names is None else names, _labels(mask)
+    if isinstance(mask, Mapping):
+        _check_same(mask, known, "columns")
+        values = np.stack(np.broadcast_arrays(*(mask[column] for column in known)), axis=-1)
+    elif hasattr(mask, "columns"):
+        values = np.asarray(mask)[:, _order(list(mask.columns), known, "columns")]
+        rows = _labels(X) or list(range(len(X) if X is not None else 0))
+        if labels is not None and len(labels) == len(rows):
+            values = values[_order(labels, rows, "rows")]
+    elif labels is not None and (np.asarray(mask).dtype == bool or (set(labels) == set(known) and names is not None)):
+        values = np.asarray(mask)[_order(labels, known, "columns")]
+    else:
+        values = np.asarray([mask] if isinstance(mask, str) else mask)
+        if values.ndim == 1 and values.dtype != bool:
+            return _named(values.tolist(), d, names)
     if values.ndim not in (1, 2) or values.shape[-1] != d:
         raise DataError(
             f"mask has shape {values.shape}, expected one row of {d} features for all users, or one row for each user"
@@ -97,13 +107,42 @@ def _stated(mask: Any, d: int, names: list[Any] | None) -> np.ndarray:
     return values.astype(bool, copy=False)
 
 
-def _position(column: Any, d: int, names: list[Any] | None) -> int:
+def _check_same(labels: Collection[Any], known: Collection[Any], what: str) -> None:
+    for label in [*labels, *known]:
+        if label not in known or label not in labels:
+            raise DataError(f"mask and X must have the same {what}; {label!r} is in one of them alone")
+
+
+def _order(labels: list[Any], known: list[Any], what: str) -> list[int]:
+    """Positions among labels of what is known."""
+    if labels == known:
+        return list(range(len(known)))
+    place = {label: k for k, label in enumerate(labels)}
+    _check_same(place, dict.fromkeys(known), what)
+    if len(place) < len(labels) or len(labels) != len(known):
+        raise DataError(f"mask and X have {what} of the same name, in another order; give mask the {what} of X")
+    return [place[label] for label in known]
+
+
+def _named(columns: list[Any], d: int, names: list[Any] | None) -> np.ndarray:
+    """One row for all users, from names or numbers of protected columns."""
+    row = np.zeros(d, dtype=bool)
+    for column in columns:
+        places = _positions(column, d, names)
+        if row[places].any():
+            raise DataError("mask names a column twice; one row for all users is boolean, True = protected")
+        row[places] = True
+    return row
+
+
+def _positions(column: Any, d: int, names: list[Any] | None) -> list[int]:
+    """Columns of that name, which may be several, or number."""
     if names is not None and column in names:
-        return names.index(column)
+        return [place for place, name in enumerate(names) if name == column]
     if isinstance(column, str) and names is None:
         raise DataError(f"mask names column {column!r}, but X has no names; pass a DataFrame, or numbers of columns")
     if isinstance(column, int) and 0 <= column < d:
-        return column
+        return [column]
     known = range(d) if names is None else names
     raise unknown_key("mask: X has no column", str(column), map(str, known))
 

@@ -61,9 +61,15 @@ ROW = np.array([True, False])
         lambda frame: ["age"],
         lambda frame: frame.assign(age=True, income=False),
         pd.DataFrame({"income": [False] * N, "age": [True] * N}),
+        pd.Series({"income": False, "age": True}),
+        pd.Series({"income": 0, "age": 1}),
+        pd.Series(["age"]),
+        {"income": False, "age": True},
+        {"income": False, "age": np.ones(N, dtype=bool)},
     ],
-    ids=["name", "names", "numbers", "row", "array", "0/1", "function", "function of rows", "frame"],
-)
+    ids=["name", "names", "numbers", "row", "array", "0/1", "function", "function of rows", "frame", "series",
+         "series 0/1", "series of names", "mapping", "mapping of columns"],
+)  # fmt: skip
 def test_a_mask_is_said_in_any_of_these_ways(mask):
     np.testing.assert_array_equal(as_mask(mask, NUMBERS), np.tile(ROW, (N, 1)))
     fitted, expected = (
@@ -83,12 +89,27 @@ def test_a_mask_is_said_in_any_of_these_ways(mask):
         (np.ones((3, 2)), "mask has shape (3, 2), expected the shape of X, (60, 2)"),
         (np.full((N, 2), 2), "mask has values other than 0/1 (or False/True); 1 means that the feature is protected"),
         (NUMBERS[["age"]] > 0, "mask and X must have the same columns; 'income' is in one of them alone"),
+        ({"age": True}, "mask and X must have the same columns; 'income' is in one of them alone"),
+        (pd.Series([True, False]), "mask and X must have the same columns; 0 is in one of them alone"),
+        (NUMBERS.set_axis(range(7, N + 7)) > 2, "mask and X must have the same rows; 60 is in one of them alone"),
     ],
 )
 def test_a_wrong_mask_is_one_sentence(mask, message):
     with pytest.raises(ValueError) as refused:
         HistOfTree(y_range=(0, 1)).fit(NUMBERS, Y, mask=mask)
     assert str(refused.value) == message
+
+
+def test_rows_of_a_mask_are_matched_by_the_index_and_a_name_is_all_columns_of_that_name():
+    by_user = pd.DataFrame({"age": np.arange(N) < 7, "income": False})
+    np.testing.assert_array_equal(as_mask(by_user.iloc[::-1], NUMBERS), by_user.to_numpy())
+    np.testing.assert_array_equal(as_mask(by_user, NUMBERS.iloc[::-1]), by_user.to_numpy()[::-1])
+    twice = pd.concat([NUMBERS, NUMBERS[["age"]]], axis=1)
+    for mask in ("age", ["age"], {"age": True, "income": False}):
+        assert as_mask(mask, twice)[0].tolist() == [True, False, True]
+    with pytest.raises(DataError, match="columns of the same name, in another order"):
+        as_mask(twice.iloc[:, ::-1].iloc[:, [1, 0, 2]] > 2, twice)
+    np.testing.assert_array_equal(as_mask(twice > 0.5, twice), twice.to_numpy() > 0.5)
 
 
 def test_names_need_a_table_with_names():

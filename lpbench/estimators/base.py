@@ -174,7 +174,7 @@ class LocalEstimator(BaseEstimator):
         if mask is None and self.uses_mask and self.protects == "mask":
             _warn_no_mask(type(self).__name__)
         users = self._users(X, y, mask, X_public, y_public, self._streams())
-        with accounted(self, users, X):
+        with accounted(self, users, X, y):
             return self.learn_from(users)
 
     @property

@@ -1,0 +1,125 @@
+"""The ledger in threads, with rows that stand several times, and with tables of other libraries."""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import BaggingRegressor
+from sklearn.model_selection import GridSearchCV
+
+from lpbench.errors import PrivacyError, SpendingWarning
+from lpbench.estimators import Hist, PrivateMean
+from lpbench.ledger import PrivacyLedger
+from lpbench.privacy import SimulatedUsers
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning"),
+]
+rng = np.random.default_rng(0)
+X, Y = rng.random((40, 2)), rng.random(40)
+FRAME = pd.DataFrame(X, columns=["age", "income"])
+
+
+@dataclass(eq=False, repr=False)
+class Waiting(PrivateMean):
+    """A mean whose fit asks when all that were begun have been admitted or refused."""
+
+    gate: object = None
+
+    def learn(self, users):
+        self.gate.wait(timeout=20)
+        return super().learn(users)
+
+
+def in_threads(model, fits, table):
+    """Begin fits at once; returns how many were refused."""
+    refused, gate = [], threading.Event()
+
+    def fit():
+        try:
+            type(model)(1.0, y_range=(0, 1), gate=gate).fit(table, Y)
+        except PrivacyError as error:
+            refused.append(error)
+        if len(refused) == fits - 1:
+            gate.set()
+
+    threads = [threading.Thread(target=fit) for _ in range(fits)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    return len(refused)
+
+
+@pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])
+def test_what_is_admitted_is_reserved_until_it_is_spent(table):
+    with PrivacyLedger(limit=1.0) as ledger:
+        assert in_threads(Waiting(), 4, table) == 3
+    assert ledger.epsilon == 1.0 and len(ledger.payments) == 1
+
+
+def test_a_grid_search_in_threads_keeps_to_the_limit():
+    search = GridSearchCV(Hist(1.0, y_range=(0, 1), random_state=0), {"bins": [2, 3]}, cv=2, n_jobs=4)
+    with PrivacyLedger(limit=2.0) as ledger, pytest.raises(PrivacyError):
+        search.fit(X, Y)
+    assert ledger.epsilon <= 2.0
+
+
+def test_what_a_failed_or_cheaper_fit_leaves_of_its_reservation_is_free_again(monkeypatch):
+    with PrivacyLedger(limit=1.0) as ledger:
+        with monkeypatch.context() as patched:
+            patched.setattr(SimulatedUsers, "sums", lambda *_: 1 / 0)
+            patched.setattr(SimulatedUsers, "ask", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                PrivateMean(1.0, y_range=(0, 1)).fit(X, Y)
+        assert ledger.epsilon == 0.0
+        with PrivacyLedger(limit=0.5), pytest.raises(PrivacyError, match=r"limit=0\.5"):
+            PrivateMean(1.0, y_range=(0, 1)).fit(X, Y)
+        PrivateMean(1.0, y_range=(0, 1)).fit(X, Y)
+    assert ledger.epsilon == 1.0 and len(ledger.payments) == 2
+
+
+def test_copies_of_a_row_are_one_user():
+    with PrivacyLedger() as ledger, pytest.warns(SpendingWarning, match="stands 3 times"):
+        PrivateMean(1.0, y_range=(0, 1)).fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3))
+    assert ledger.epsilon == 3.0
+    with PrivacyLedger(limit=2.0), pytest.raises(PrivacyError, match="costs epsilon = 3"):
+        PrivateMean(1.0, y_range=(0, 1)).fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3))
+    # rows that a frame names are whose they are said to be
+    with PrivacyLedger() as ledger:
+        PrivateMean(1.0, y_range=(0, 1)).fit(pd.DataFrame(np.repeat(X, 3, axis=0)), np.repeat(Y, 3))
+    assert ledger.epsilon == 1.0
+    with PrivacyLedger(limit=1.0), pytest.raises(PrivacyError, match="costs epsilon = 2"):
+        PrivateMean(1.0, y_range=(0, 1)).fit(FRAME.loc[[0, 1, 1]], Y[:3])
+
+
+def test_bagging_draws_users_again():
+    bag = BaggingRegressor(PrivateMean(1.0, y_range=(0, 1)), n_estimators=5, random_state=0, n_jobs=2)
+    with PrivacyLedger() as ledger:
+        bag.fit(FRAME, Y)
+    drawn = sum(np.bincount(rows, minlength=40) for rows in bag.estimators_samples_)
+    assert len(ledger.payments) == 5 and ledger.epsilon >= drawn.max()
+
+
+class Columns:
+    """A table of another library: columns by name, and no index."""
+
+    def __init__(self, values, columns):
+        self.values, self.columns = values, columns
+        self.shape = values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype=dtype)
+
+    def __len__(self):
+        return len(self.values)
+
+
+def test_a_table_without_an_index_is_entered_like_an_array():
+    with PrivacyLedger() as ledger:
+        for _ in range(2):
+            PrivateMean(1.0, y_range=(0, 1)).fit(Columns(X, ["age", "income"]), Y)
+    assert ledger.epsilon == 2.0
