@@ -106,7 +106,7 @@ class PrivacyLedger:
             "fits": {name: self._count(name) for name in dict.fromkeys(p.method for p in self.payments)},
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "limit": self.limit,
+            "limit": None if self.limit is None else float(self.limit),
         }
 
     def __str__(self) -> str:

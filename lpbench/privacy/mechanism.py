@@ -16,14 +16,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
-from lpbench.errors import DataError
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.exact import draw_whole, log_law, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals
 
+#: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
+LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
 
-def check_epsilon(epsilon: Any, name: str = "epsilon") -> float:
-    """Return epsilon as a float; it must be a number > 0 (inf allowed)."""
-    return check_number(name, epsilon, above=0, infinite=True, hint="use float('inf') for no privacy")
+
+def check_epsilon(epsilon: Any, name: str = "epsilon", most: float = MOST_EPSILON) -> float:
+    """Return epsilon as a float; it must be a number > 0 that doubles can tell from 0 and from inf (inf allowed)."""
+    number = check_number(name, epsilon, above=0, infinite=True, hint="use float('inf') for no privacy")
+    if number < LEAST_EPSILON:
+        raise ConfigurationError(f"{name}={epsilon!r} must be at least {LEAST_EPSILON:g}: is the budget too small?")
+    if most < number < math.inf:
+        raise ConfigurationError(f"{name}={epsilon!r} must be at most {most:g}, or float('inf') for no privacy")
+    return number
 
 
 def check_sensitivity(sensitivity: Any, name: str = "sensitivity") -> float:

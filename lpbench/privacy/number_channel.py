@@ -233,6 +233,8 @@ def optimal_unbiased(
         with np.errstate(divide="ignore"):
             return NumberChannel.of(points, points, np.log(np.eye(points.size)))
     budget = min(epsilon, MOST_BUDGET) - _SLACK
+    if budget <= _SLACK:
+        raise ConfigurationError(f"epsilon={epsilon!r} is too small for the linear program; take a piecewise report")
     far = reach / math.tanh(budget / 2.0)
     outputs = np.linspace(-far, far, n_outputs)
     table = _least_variance(budget, prior / prior.sum(), points, outputs)

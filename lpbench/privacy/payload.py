@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lpbench.errors import ConfigurationError
+
 #: Bound of real numbers in reports: far beyond any that a device sends; one report cannot drown all others.
 LARGEST_REAL = 2.0**52
 
@@ -122,7 +124,10 @@ class GridPoints(Field):
 
     def __post_init__(self) -> None:
         if not 0 <= self.reach <= LARGEST_REAL:
-            raise ValueError(f"reach={self.reach!r} must be a whole number of steps up to 2^52, beyond which they blur")
+            raise ConfigurationError(
+                f"reach={self.reach!r} must be a whole number of steps up to 2^52, beyond which they blur: take a "
+                "larger budget or a longer step"
+            )
 
     @property
     def columns(self) -> int:

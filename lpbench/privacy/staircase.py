@@ -17,6 +17,8 @@ from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_se
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
+#: Largest budget: beyond it the share of a step before the fall is 0 in doubles.
+MOST_BUDGET = 2000.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Staircase(AdditiveMechanism):
     sensitivity: float = 1.0
 
     def __post_init__(self) -> None:
-        check_epsilon(self.budget, "budget")
+        check_epsilon(self.budget, "budget", most=MOST_BUDGET)
         check_sensitivity(self.sensitivity)
 
     @classmethod

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 
+from lpbench.errors import ConfigurationError
 from lpbench.privacy import (
     GRR,
     BitVector,
@@ -27,6 +28,7 @@ from lpbench.privacy import (
     exact_epsilon,
 )
 from lpbench.privacy.exact import BITS
+from lpbench.privacy.number_channel import typical_unbiased
 from tests.privacy.laws import BUDGETS
 
 UNIT = np.eye(3)[[0, 1, 2, 2]]
@@ -67,6 +69,20 @@ def test_check_epsilon_accepts(good):
 def test_every_mechanism_refuses_impossible_budgets(name, bad):
     with pytest.raises(ValueError, match="must be a number > 0"):
         CASES[name][0](bad)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-17, 1e17, 1e300])
+def test_budgets_that_doubles_cannot_tell_from_none_or_from_no_noise_are_refused(name, epsilon):
+    with pytest.raises(ConfigurationError, match=r"is the budget too small|for no privacy"):
+        CASES[name][0](epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [1e-15, 5e-8, 6e-8])
+def test_no_unbiased_channel_and_no_grid_is_one_of_our_errors(epsilon):
+    for make in (typical_unbiased, lambda e: DiscreteLaplace.for_budget(e * 1e-5, 2.0**-10).fields()):
+        with pytest.raises(ConfigurationError):
+            make(epsilon)
 
 
 @pytest.mark.parametrize("name", CASES)
