@@ -118,7 +118,7 @@ def test_names_need_a_table_with_names():
 
 
 def test_no_mask_is_said_once_and_only_to_methods_that_would_use_one():
-    base._say_all_protected.cache_clear()
+    base._warn_no_mask.cache_clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(3):
