@@ -33,9 +33,11 @@ KEYS = ("name", "authors", "licence", "paper", "experiment", "guarantee", "lpben
 #: What names a score, and the columns of ``claimed.csv``.
 SCORE = ["dataset", "mask", "epsilon", "replication"]
 COLUMNS = [*SCORE, "metric", "value"]
+#: The badge of scores that were met again; "verified" in checks of before.
+REPEATS = "scores repeat"
 #: Badges, from the last check of the files as they are.
 BADGES = {
-    "verified": "a random part was run again in isolation and gave the same bits",
+    REPEATS: "a random part was run again in isolation and gave the same bits",
     "unverified": "run again without the isolation that a verification needs, or not to its end",
     "stated": "nobody but its authors has run it",
     "refuted": "a check failed, or a score is another one when it is run again",
@@ -57,6 +59,11 @@ class Submission:
     def name(self) -> str:
         """Name of the folder, the module and the method."""
         return self.folder.name
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that a submission may have; the verifier's is the last."""
+        return f"{self.name}.py", f"methods/{self.name}.yaml", ABOUT, REQUIREMENTS, CLAIMED, VERIFIED
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -94,7 +101,7 @@ class Submission:
     @cached_property
     def digest(self) -> str:
         """Hash of all files of the submitter; a check is of these files and no others."""
-        files = sorted(p for p in self.folder.rglob("*") if p.is_file() and p.name != VERIFIED and p.suffix != ".pyc")
+        files = sorted(p for p in self.folder.rglob("*") if p.is_file() and p != self.folder / VERIFIED)
         lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(self.folder)}\n" for p in files]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -105,7 +112,8 @@ class Submission:
         if not path.is_file():
             return []
         found = json.loads(path.read_text(encoding="utf-8"))
-        return [check for check in found["checks"] if check["digest"] == self.digest]
+        mine = [check for check in found["checks"] if check["digest"] == self.digest]
+        return [{**check, "badge": REPEATS} if check["badge"] == "verified" else check for check in mine]
 
     def add(self, check: Mapping[str, Any]) -> None:
         """Append a check to ``verified.json``; those of other files than these are dropped."""
@@ -115,7 +123,7 @@ class Submission:
     @property
     def rerun(self) -> list[str]:
         """Blocks that were run again and gave the claimed scores, each once."""
-        return list(dict.fromkeys(b for check in self.checks if check["badge"] == "verified" for b in check["drawn"]))
+        return list(dict.fromkeys(b for check in self.checks if check["badge"] == REPEATS for b in check["drawn"]))
 
     @property
     def badge(self) -> str:
@@ -134,7 +142,7 @@ class Submission:
         if not self.checks:
             return "stated"
         last = self.checks[-1]
-        done = f": {len(self.rerun)} of {last['blocks']} blocks" if self.badge == "verified" else ""
+        done = f": {len(self.rerun)} of {last['blocks']} blocks" if self.badge == REPEATS else ""
         return f"{self.badge}{done}, {last['when'][:10]}, lpbench {last['lpbench']} ({last['commit']})"
 
 

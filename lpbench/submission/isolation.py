@@ -1,6 +1,7 @@
-"""Run a command without network, with a read-only tree but for one folder, and with limits of time and memory.
+"""Run a command without network, with few files, and with limits of time, memory, output and processes.
 
-The operating system does it: bubblewrap where it is installed, else namespaces of util-linux. What was really had is
+The operating system does it: bubblewrap where it is installed, else namespaces of util-linux. A root is made of the
+folders that are named, read-only, and empty ones for the rest, /home, /run and /tmp among them. What was really had is
 tried from inside before anything is trusted to it.
 """
 
@@ -9,31 +10,42 @@ from __future__ import annotations
 import json
 import os
 import resource
+import selectors
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Address space of a process, and the largest file it may write, in bytes.
-MEMORY, LARGEST_FILE = 12 * 2**30, 2**30
+#: Address space of a process, and the largest file it may write, in bytes; processes and threads of one user.
+MEMORY, LARGEST_FILE, MOST_PROCESSES = 12 * 2**30, 2**30, 256
+#: Bytes that a command may print.
+MOST_PRINTED = 16 * 2**20
+#: Who runs a command where we are root, whose processes nobody counts.
+_NOBODY = 65534
 #: Environment that is handed in; everything else stays outside, secrets among it.
-_KEPT = ("PATH", "LANG", "LC_ALL", "OPENBLAS_NUM_THREADS", "LPBENCH_DATA_MIRROR", "LPBENCH_CACHE", "LPBENCH_DATASETS")
-#: Makes every mount but one folder read-only, then gives up all rights to undo it.
-_READ_ONLY = """set -e
-mount --make-rprivate / && mount --bind "$1" "$1"
-mkdir -p "$1/dev" && mount -t tmpfs -o mode=755 dev "$1/dev" && mkdir "$1/dev/shm"
-for node in null zero random urandom; do : > "$1/dev/$node"; mount --bind "/dev/$node" "$1/dev/$node"; done
-mount --rbind "$1/dev" /dev
-while read -r _ place _; do
-  place=$(printf %b "$place")
-  case "$place" in /dev|/dev/*|"$1"|"$1"/*) ;; *) mount -o remount,bind,ro "$place" ;; esac
-done < /proc/self/mounts
-cd "$1" && shift
-exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
+_FOLDERS = ("LPBENCH_DATA_MIRROR", "LPBENCH_CACHE", "LPBENCH_DATASETS")
+_KEPT = ("PATH", "LANG", "LC_ALL", "OPENBLAS_NUM_THREADS", *_FOLDERS)
+#: Programs and libraries of the system.
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+#: Makes a root of the folders up to "--", then gives up all rights to undo it.
+_ROOT = """set -e
+place=$1; who=$2; shift 2
+mount --make-rprivate / && mkdir -p "$place/.root" && mount -t tmpfs -o mode=755 root "$place/.root"
+cd "$place/.root" && mkdir -p home run tmp proc dev/shm ".$place"
+mount -t proc proc proc && mount -t tmpfs -o mode=1777 shm dev/shm
+for node in null zero random urandom; do : > "dev/$node"; mount --bind "/dev/$node" "dev/$node"; done
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mkdir -p ".$1"; else [ -e ".$1" ] || { mkdir -p ".${1%/*}"; : > ".$1"; }; fi
+  mount --bind "$1" ".$1" && mount -o remount,bind,ro ".$1"; shift
+done
+shift
+mount --bind "$place" ".$place" && mount -o remount,ro .
+exec chroot . setpriv $who --bounding-set=-all --inh-caps=-all --no-new-privs sh -c 'cd "$0" && exec "$@"' "$place" "$@"
 """
-#: Tries to write beside the folder and to reach somebody.
+#: Tries to write beside the folder, to read what is not named, to reach somebody, and to run more than is allowed.
 _PROBE = """import json, os, resource, socket, sys
 def refused(what):
     try: what()
@@ -43,80 +55,115 @@ def write(folder):
     path = os.path.join(folder, ".probe-of-isolation"); open(path, "w").close(); os.unlink(path)
 def reach():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s: s.connect(("192.0.2.1", 9))
+def fork():
+    if not os.fork(): os._exit(0)
 limits = [resource.getrlimit(k)[0] for k in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE)]
-print(json.dumps({"no network": refused(reach), "read-only tree": all(refused(lambda: write(f)) for f in sys.argv[1:]),
-                  "limits": all(v > 0 for v in limits)}))
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+own, *others = sys.argv[1:]
+print(json.dumps({"no network": refused(reach), "read-only tree": all(refused(lambda: write(f)) for f in others),
+                  "no other files": refused(lambda: open(own).close()) and not os.listdir("/run"),
+                  "limits": all(v > 0 for v in limits) and refused(fork)}))
 """
+HELD = ("no network", "read-only tree", "no other files", "limits")
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """A way to run commands isolated.
+    """A way to run commands isolated."""
 
-    Attributes
-    ----------
-    folder : Path
-        The one that may be written.
-    seconds : float
-        Limit of a command.
-    by : {"bubblewrap", "unshare", "none"}
-    """
+    folder: Path  # the one that may be written
+    seconds: float  # limit of a command
+    by: str  # {"bubblewrap", "unshare", "none"}
+    readable: tuple[Path, ...] = ()  # beside the system and Python
 
-    folder: Path
-    seconds: float
-    by: str
-
-    def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int | None, str]:
-        """Run a command; its exit code (None: over the time limit) and the end of what it wrote."""
+    def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[str, str]:
+        """Run a command; a sentence if it did not end well, and the end of what it wrote."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONPYCACHEPREFIX": str(self.folder / "pyc")}
         with subprocess.Popen(
-            [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder, text=True,
+            [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             preexec_fn=self._limit,
         ) as process:  # fmt: skip
-            try:
-                said, _ = process.communicate(timeout=self.seconds)
-                return process.returncode, said[-4000:]
-            except subprocess.TimeoutExpired:
+            ended, said = self._listen(process)
+            if ended:
                 os.killpg(process.pid, 9)
-                return None, process.communicate()[0][-4000:]
+        last = said.strip().splitlines()[-1] if said.strip() else ""
+        return ended or (f"exit code {process.returncode}: {last}" if process.returncode else ""), said
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> tuple[str, str]:
+        """Why the command has to be ended, if it has, and the end of what it wrote, which is never held whole."""
+        assert process.stdout is not None
+        end, heard, tail, over = time.monotonic() + self.seconds, 0, b"", f"over the limit of {self.seconds:g} s"
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(process.stdout, selectors.EVENT_READ)
+            while waiting.select(max(end - time.monotonic(), 0.0)):
+                part = os.read(process.stdout.fileno(), 1 << 16)
+                heard, tail = heard + len(part), (tail + part)[-4000:]
+                if heard > MOST_PRINTED or not part:
+                    break
+            else:
+                return over, tail.decode(errors="replace")
+        if heard > MOST_PRINTED:
+            return f"printed more than {MOST_PRINTED >> 20} MiB", tail.decode(errors="replace")
+        try:
+            process.wait(max(end - time.monotonic(), 0.0))
+        except subprocess.TimeoutExpired:
+            return over, tail.decode(errors="replace")
+        return "", tail.decode(errors="replace")
 
     def _around(self) -> list[str]:
+        place = str(self.folder)
+        given = [Path(os.environ[name]) for name in _FOLDERS if name in os.environ]
+        named = {str(p) for p in (*map(Path, (*_SYSTEM, sys.prefix, sys.base_prefix)), *given, *self.readable)}
+        there = sorted(path for path in named if os.path.exists(path))
         if self.by == "bubblewrap":
-            folder = str(self.folder)
-            return ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev",
-                    "--tmpfs", "/dev/shm", "--proc", "/proc", "--bind", folder, folder]  # fmt: skip
+            binds = [word for path in there for word in ("--ro-bind", path, path)]
+            empty = [word for path in ("/home", "/run", "/tmp") for word in ("--dir", path)]
+            return ["bwrap", "--unshare-all", "--die-with-parent", *empty, *binds, "--dev", "/dev", "--proc", "/proc",
+                    "--tmpfs", "/dev/shm", "--bind", place, place, "--remount-ro", "/"]  # fmt: skip
         if self.by == "unshare":
             root = [] if os.geteuid() == 0 else ["--map-root-user"]
+            who = f"--reuid={_NOBODY} --regid={_NOBODY} --clear-groups" if os.geteuid() == 0 else ""
             spaces = ["--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-            return ["unshare", *root, *spaces, "sh", "-c", _READ_ONLY, "sh", str(self.folder)]
+            return ["unshare", *root, *spaces, "sh", "-c", _ROOT, "sh", place, who, *there, "--"]
         return []
 
     def _limit(self) -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         cpu = int(2 * self.seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
+        for kind, most in (
+            (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, LARGEST_FILE), (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_NPROC, MOST_PROCESSES),
+        ):  # fmt: skip
+            resource.setrlimit(kind, (most, most))
 
     def probe(self, *folders: Path) -> dict[str, bool]:
-        """What is had, tried from inside: no network, nothing of these folders can be written, limits."""
-        _, said = self.run([sys.executable, "-I", "-c", _PROBE, *map(str, folders)])
+        """What is had, tried from inside: no network, no other files, nothing of these folders written, limits."""
+        secret = self.folder.with_name(f"{self.folder.name}-outside")
+        secret.write_text("")
+        try:
+            _, said = self.run([sys.executable, "-I", "-c", _PROBE, str(secret), *map(str, folders)])
+        finally:
+            secret.unlink()
         try:
             found: dict[str, bool] = json.loads(said.splitlines()[-1])
             return found
         except (IndexError, ValueError):
-            return dict.fromkeys(("no network", "read-only tree", "limits"), False)
+            return dict.fromkeys(HELD, False)
 
 
-def isolation(folder: Path, seconds: float, *read_only: Path) -> tuple[Isolation, dict[str, bool]]:
+def isolation(
+    folder: Path, seconds: float, *read_only: Path, readable: Sequence[Path] = ()
+) -> tuple[Isolation, dict[str, bool]]:
     """The best isolation that can be had here, and what it holds; ``read_only`` are tried to be written."""
-    tools = {"bubblewrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount"), "none": ()}
+    if os.geteuid() == 0:
+        os.chown(folder, _NOBODY, _NOBODY)
+    tools = {"bubblewrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount", "chroot"), "none": ()}
     found = Isolation(folder, seconds, "none"), dict[str, bool]()
     for by, needed in tools.items():
         if all(map(shutil.which, needed)):
-            found = Isolation(folder, seconds, by), Isolation(folder, min(seconds, 60.0), by).probe(*read_only)
+            how = Isolation(folder, seconds, by, tuple(readable))
+            found = how, Isolation(folder, min(seconds, 60.0), by, tuple(readable)).probe(*read_only)
             if all(found[1].values()):
                 break
     return found

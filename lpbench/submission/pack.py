@@ -20,10 +20,9 @@ from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.submissions import ABOUT, CLAIMED, FOLDER, REQUIREMENTS, Submission
 from lpbench.files import write_text
 from lpbench.paths import own_folders
-from lpbench.submission import screen
 from lpbench.submission.blocks import plan_of, scores_of
 
-#: Libraries that a submission may use (:data:`lpbench.submission.screen.MODULES`).
+#: Libraries whose versions a submission states.
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -31,32 +30,11 @@ def pack(
     name: str, experiment: str, *, authors: Sequence[str], licence: str, paper: str, scratch: Path,
     folder: Path = FOLDER, workers: int | None = None,
 ) -> Submission:  # fmt: skip
-    """Write ``<folder>/<name>``; nothing that is there is overwritten.
-
-    Parameters
-    ----------
-    name : str
-        A method of a folder of plug-ins: ``<name>.py`` and ``methods/<name>.yaml``.
-    experiment : str
-        On whose blocks it is run.
-    authors, licence, paper
-        Go to ``submission.yaml``.
-    scratch : Path
-        Results folder of the run.
-    folder : Path
-    workers : int, optional
-
-    Raises
-    ------
-    ConfigurationError
-        The method is no plug-in, its source says what a submission may not, or a block has no score.
-    """
+    """Write ``<folder>/<name>`` from a plug-in run on all blocks of an experiment; nothing there is overwritten."""
     source = _source(name)
     target = Submission(folder / name)
     if target.folder.exists():
         raise ConfigurationError(f"{target.folder} exists and is never overwritten; remove it, or choose another name")
-    if found := list(screen.complaints(source / f"{name}.py")):
-        raise ConfigurationError("\n  ".join(["this is no submission:", *found]))
     method = catalogue.method(name)
     blocks = plan_of(method, experiment)
     claimed = scores_of(blocks, list(blocks), scratch, workers)

@@ -1,14 +1,16 @@
-"""Verify a submission: screen, contract, audit and sealed run, then random blocks again, bit for bit.
+"""Verify a submission: contract, audit and sealed run, then random blocks again, bit for bit.
 
-The code that is verified runs in a fresh process under :mod:`lpbench.submission.isolation` and hands back text; the
-blocks are drawn here, by randomness of the verifier, after the claims are fixed. Blocks that an earlier verification of
-the same files ran again are drawn last, so that repeated verifications reach all of them.
+The named files alone are copied, and what they say runs in a fresh process under :mod:`lpbench.submission.isolation`
+and hands back text. Blocks are drawn here, by randomness of the verifier, after the claims are fixed; those that an
+earlier verification of the same files ran again are drawn last, so that repeated verifications reach all of them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import secrets
+import shutil
 import sys
 import tempfile
 import time
@@ -24,12 +26,12 @@ import pandas as pd
 import lpbench
 from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
 from lpbench.datasets import describe, list_datasets
+from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.records import git_commit
-from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
+from lpbench.experiments.submissions import COLUMNS, REPEATS, REQUIREMENTS, SCORE, Submission
 from lpbench.paths import OWN_VARIABLE, ROOT
 from lpbench.selectors import Selector
-from lpbench.submission import screen
 from lpbench.submission.isolation import isolation
 from lpbench.submission.pack import requirements
 from lpbench.testing import METHOD_CHECKS as CONTRACT
@@ -39,30 +41,38 @@ TAMPERED = 0.05
 #: Relative difference between processors that a stated rounding admits: a Gaussian process that searches its scales
 #: moved by 9e-8 (docs/reproduction.md), and no rank turns on this.
 NUMERIC = 1e-6
+#: Bytes of findings that are read.
+_MOST_FOUND = 2**26
 
 
 def verify(
     submission: Submission, *, seconds: float, everything: bool = False, seed: int | None = None
 ) -> dict[str, Any]:
-    """Verify a submission.
+    """Verify a submission within so many seconds; returns the entry of ``verified.json``.
 
-    Parameters
-    ----------
-    submission : Submission
-    seconds : float
-        Limit of everything that is run.
-    everything : bool
-        Run all blocks again, not as many as find 5 % of cells tampered with at random with probability 0.99.
-    seed : int, optional
-        Of the draw (default: the operating system's randomness); it is recorded.
-
-    Returns
-    -------
-    dict
-        The entry of ``verified.json``: ``badge``, ``wrong`` (sentences), ``drawn``, ``blocks``, ``seed``,
-        ``detection``, ``isolation``, ``when``, ``lpbench``, ``commit``, ``seconds``, ``digest``, ``cost`` (of one fit
-        and of a user's reports at each budget; empty where the code was not run).
+    Without ``everything`` as many blocks are run again as find 5 % of cells tampered with at random with probability
+    0.99; they are drawn by ``seed``, by default the operating system's randomness, which is recorded.
     """
+    with tempfile.TemporaryDirectory(prefix="lpbench-files-") as folder:
+        os.chmod(folder, 0o755)
+        return _verify(copied(submission, Path(folder).resolve()), seconds, everything, seed)
+
+
+def copied(submission: Submission, folder: Path) -> Submission:
+    """Copy the files of a submission, and refuse it if there are others, or links."""
+    there = {str(p.relative_to(submission.folder)): p for p in sorted(submission.folder.rglob("*"))}
+    for name, path in there.items():
+        if path.is_symlink() or not (name in submission.files or name == "methods"):
+            raise ConfigurationError(f"{path} is no file of a submission, which has {', '.join(submission.files)}")
+    target = folder / submission.name
+    (target / "methods").mkdir(parents=True)
+    for name in submission.files:
+        if name in there:
+            shutil.copyfile(there[name], target / name, follow_symlinks=False)
+    return Submission(target)
+
+
+def _verify(submission: Submission, seconds: float, everything: bool, seed: int | None) -> dict[str, Any]:
     start = time.monotonic()
     seed = secrets.randbits(63) if seed is None else seed
     there = list(dict.fromkeys(f"{d} {m}" for d, m in submission.claimed[["dataset", "mask"]].itertuples(index=False)))
@@ -70,10 +80,10 @@ def verify(
     cells = submission.claimed["epsilon"].nunique()
     number = len(there) if everything else least_drawn(len(there), cells, TAMPERED)
     drawn = draw(reached, submission.rerun, number, seed)
-    wrong = [*screen.complaints(submission.folder / f"{submission.name}.py"), *_incomplete(submission)]
+    wrong = _incomplete(submission)
     run = _Run()
     libraries = (submission.folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines() == requirements()
-    if not wrong:  # what the screen refuses is not run
+    if not wrong:  # nothing is run for claims that are not whole
         run = _run(submission, drawn, seconds)
         wrong += run.wrong
         other = differences(submission.claimed, run.scores, NUMERIC if run.rounding else 0.0)
@@ -84,7 +94,7 @@ def verify(
     complete = bool(run.isolation) and all(run.isolation.values()) and not run.unfinished
     ran = run.drawn
     return {
-        "badge": "refuted" if wrong else "verified" if complete else "unverified",
+        "badge": "refuted" if wrong else REPEATS if complete else "unverified",
         "wrong": wrong, "unfinished": run.unfinished, "drawn": ran, "blocks": len(there), "seed": seed,
         "detection": {
             "one tampered block": found_in_blocks(len(there), len(ran)) if reached == there else 0.0,
@@ -140,56 +150,44 @@ def _incomplete(submission: Submission) -> list[str]:
 
 @dataclass
 class _Run:
-    """What came back from the isolated run.
-
-    Attributes
-    ----------
-    by : str
-    isolation : dict of str to bool
-        What the isolation holds, tried from inside.
-    wrong : list of str
-        What the checks found.
-    drawn : list of str
-        Blocks that were run again.
-    scores : DataFrame
-        Of these blocks, columns of ``claimed.csv``.
-    rounding : str
-        See :class:`lpbench.estimators.base.LocalEstimator`.
-    cost : dict
-        ``seconds`` of one fit, and ``bits`` by budget.
-    unfinished : str
-        Why it ended early, if it did.
-    """
+    """What came back from the isolated run."""
 
     by: str = "none"
-    isolation: dict[str, bool] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-    drawn: list[str] = field(default_factory=list)
-    scores: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
-    rounding: str = ""
-    cost: dict[str, Any] = field(default_factory=dict)
-    unfinished: str = ""
+    isolation: dict[str, bool] = field(default_factory=dict)  # what it holds, tried from inside
+    wrong: list[str] = field(default_factory=list)  # what the checks found
+    drawn: list[str] = field(default_factory=list)  # blocks that were run again
+    scores: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))  # of these blocks
+    rounding: str = ""  # see LocalEstimator
+    cost: dict[str, Any] = field(default_factory=dict)  # ``seconds`` of one fit, and ``bits`` by budget
+    unfinished: str = ""  # why it ended early, if it did
 
 
 def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
     """Run contract, audit and the drawn blocks in isolation."""
+    ours = Path(lpbench.__file__).resolve().parents[1]
     with tempfile.TemporaryDirectory(prefix="lpbench-verify-") as folder:
         place = Path(folder).resolve()
-        how, had = isolation(place, seconds, ROOT, submission.folder, Path.home(), place.parent)
         asked = {"name": submission.name, "experiment": submission.about["experiment"], "drawn": list(drawn)}
         (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
-        command = [sys.executable, "-m", "lpbench.submission", str(place)]
-        code, said = how.run(command, {OWN_VARIABLE: str(submission.folder.resolve())})
-        path = place / "found.jsonl"
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    run = _Run(how.by, had)
-    last = said.strip().splitlines()[-1] if said.strip() else ""
-    run.unfinished = {0: "", None: f"over the limit of {seconds:g} s"}.get(code, f"exit code {code}: {last}")
+        read_only = ROOT, submission.folder, Path.home(), place.parent
+        how, had = isolation(place, seconds, *read_only, readable=(ROOT, ours, submission.folder))
+        command = [sys.executable, "-P", "-m", "lpbench.submission", str(place)]
+        own = {OWN_VARIABLE: str(submission.folder), "PYTHONPATH": str(ours), "PYTHONSAFEPATH": "1"}
+        ended, _ = how.run(command, own)
+        text = _text(place / "found.jsonl")
+    run = _Run(how.by, had, unfinished=ended)
     try:
         _read(run, [json.loads(line) for line in text.splitlines()], drawn)
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # submitted code may write anything there
         run.unfinished = f"the isolated run left no findings ({type(error).__name__}: {error})"
     return run
+
+
+def _text(path: Path) -> str:
+    """A file that submitted code has written; nothing if it is none, such as a link to somebody else's."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_FOUND:
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _read(run: _Run, lines: Sequence[dict[str, Any]], drawn: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lpbench.experiments import catalogue
-from lpbench.experiments.submissions import Submission
+from lpbench.experiments.submissions import REPEATS, Submission
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import gains
@@ -199,7 +199,7 @@ def submitted(folder, value, checks=(), sets=("abalone", "red_wine"), replicatio
 def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_path):
     view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "fair",
             "protects": "label and protected features"}  # fmt: skip
-    cases = {"stated": (), "verified": ("verified",), "refuted": ("verified", "refuted")}
+    cases = {"stated": (), REPEATS: (REPEATS,), "refuted": (REPEATS, "refuted")}
     for badge, checks in cases.items():
         one = submitted(tmp_path / badge, 1.5, checks)
         assert one.badge == badge
@@ -211,7 +211,7 @@ def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_
         assert (row.work, row.bits) == (0.2, 7.0) if checks else np.isnan([row.work, row.bits]).all()
         first = next(r for r in shown if r.method == "residual_gp")
         assert first.rank == 1.0 and first.badge == PACKAGE
-    assert "1 of 2 blocks" in submitted(tmp_path / "once more", 1.5, ("verified",)).words
+    assert "1 of 2 blocks" in submitted(tmp_path / "once more", 1.5, (REPEATS,)).words
     partly = submitted(tmp_path / "partly", 1.5, sets=("abalone",))
     shown = in_view(board([entry(tmp_path / "partly" / "run")], cards(), unknown, {}, [partly]), view)
     assert [r.method for r in shown if not np.isnan(r.rank)] == [
@@ -230,7 +230,7 @@ def test_a_submission_of_other_replications_undoes_no_rank(tmp_path):
 
 
 def test_a_badge_is_of_the_files_that_were_checked(tmp_path):
-    one = submitted(tmp_path, 1.5, ("verified",))
+    one = submitted(tmp_path, 1.5, (REPEATS,))
     (one.folder / "my_means.py").write_text("CHANGED = 1\n")
     assert Submission(one.folder).badge == "stated"
 
