@@ -21,7 +21,7 @@ from lpbench.audit.rows import broken_rows
 from lpbench.audit.samples import CHANGES, Y_RANGE, AuditSample, audit_sample
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator, Task
-from lpbench.privacy import Users
+from lpbench.privacy import Guarantee, Users
 from lpbench.seeds import Streams, stable_hash
 
 #: Probability that any method that keeps its promise is accused by a sampled check, over a whole audit.
@@ -35,7 +35,7 @@ _ALIKE = 3
 #: Budgets at which methods are audited, a small one among them.
 BUDGETS = (1.0, 4.0, 0.05)
 #: Seeds of the users and of the curator: a method cannot know the users' noise.
-_USERS_SEED, _CURATOR_SEED = 20240501, 7
+USERS_SEED, CURATOR_SEED = 20240501, 7
 
 #: What puts a method's users together: (sample, seed of the users) -> users and the recording of what passes.
 MakeUsers = Callable[[AuditSample, int, Recording], Users]
@@ -59,20 +59,26 @@ def sealed_users(sample: AuditSample, seed: int, recording: Recording) -> Sealed
 
 def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, AuditSample]]:
     """Models and samples in which a method is audited: budgets, masks, three classes."""
+    for epsilon, sample in samples(model, budgets):
+        yield _prepared(model, epsilon), sample
+
+
+def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[float, AuditSample]]:
+    """Budgets and samples of an audit."""
     first, *others = budgets
-    yield _prepared(model, first), audit_sample(model)
+    yield first, audit_sample(model)
     for epsilon in others:
-        yield _prepared(model, epsilon), audit_sample(model)
+        yield epsilon, audit_sample(model)
     if model.protects == "mask":
-        yield _prepared(model, first), audit_sample(model, "all")
+        yield first, audit_sample(model, "all")
         if model.uses_mask:
-            yield _prepared(model, first), audit_sample(model, "none")
+            yield first, audit_sample(model, "none")
     if is_classifier(model) and model.__sklearn_tags__().classifier_tags.multi_class:
-        yield _prepared(model, first), audit_sample(model, n_classes=3)
+        yield first, audit_sample(model, n_classes=3)
 
 
 def _prepared(model: LocalEstimator, epsilon: float) -> LocalEstimator:
-    own = clone(model).set_params(random_state=_CURATOR_SEED)
+    own = clone(model).set_params(random_state=CURATOR_SEED)
     if own.uses_epsilon and "epsilon" in own.get_params():
         own.set_params(epsilon=epsilon)
     known = own.get_params()
@@ -103,12 +109,19 @@ def complaints_in(
         if not found:
             yield Complaint("sealed", str(error) if isinstance(error, LpbenchError) else f"it fails: {error!r}")
         return
+    yield from wrong_answers(model, recording, users.spent, sample)
+    if not recording.revealed:
+        yield from _sealed(model, fitted, sample, make_users, recording)
+
+
+def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: AuditSample) -> Iterator[Complaint]:
+    """Everything that is wrong with what passed in one run: account, rows, laws."""
     n_classes = 0 if sample.classes is None else sample.classes.size
     y_range = Y_RANGE if sample.classes is None else None
-    for what in wrong_account(recording, users.spent, len(sample.records), y_range, n_classes):
+    for what in wrong_account(recording, spent, len(sample.records), y_range, n_classes):
         yield Complaint("account", what)
-    if model.uses_epsilon and not model.exceeds_budget and users.spent.epsilon > model.epsilon * (1.0 + 1e-9):
-        yield Complaint("account", f"a user spent {users.spent.epsilon:.9g} of a budget of {model.epsilon:.9g}")
+    if model.uses_epsilon and not model.exceeds_budget and spent.epsilon > model.epsilon * (1.0 + 1e-9):
+        yield Complaint("account", f"a user spent {spent.epsilon:.9g} of a budget of {model.epsilon:.9g}")
     if recording.revealed:
         if model.uses_epsilon:
             yield Complaint("sealed", "the method takes a budget and reads the records themselves")
@@ -117,7 +130,6 @@ def complaints_in(
         for what in broken_rows(entry, y_range, n_classes):
             yield Complaint("rows", what)
     yield from _broken_laws(recording)
-    yield from _sealed(model, fitted, sample, make_users, recording)
 
 
 def _broken_laws(recording: Recording) -> Iterator[Complaint]:
@@ -140,7 +152,7 @@ def findings(recording: Recording, seed: int = 0) -> Iterator[laws.Finding]:
 def _learned(
     model: LocalEstimator, sample: AuditSample, make_users: MakeUsers, recording: Recording
 ) -> tuple[LocalEstimator, Users]:
-    users = make_users(sample, _USERS_SEED, recording)
+    users = make_users(sample, USERS_SEED, recording)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return clone(model).learn_from(users), users
@@ -193,12 +205,12 @@ def _sealed_sweep(model: LocalEstimator, sample: AuditSample, make_users: MakeUs
         return table
 
     metric = "mse" if sample.classes is None else "accuracy"
-    streams = Streams(_CURATOR_SEED)
+    streams = Streams(CURATOR_SEED)
     first, second = Recording(), Recording()
     results = []
     for recording, own in ((first, sample), (second, sample.changed("permuted"))):
         second.replayed = first
-        task = Task(make_users(own, _USERS_SEED, recording), own.X_test, streams, score, counts, metric)  # type: ignore[arg-type]
+        task = Task(make_users(own, USERS_SEED, recording), own.X_test, streams, score, counts, metric)  # type: ignore[arg-type]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

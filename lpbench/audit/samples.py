@@ -7,11 +7,11 @@ Six features: 0 is protected by everybody, 1 by a third, 2 by a fifth of the use
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import PublicSample, Records, SimulatedUsers
 from lpbench.seeds import Streams
 
@@ -33,7 +33,7 @@ class AuditSample:
     records: Records
     public: PublicSample | None
     classes: np.ndarray | None
-    X_test: np.ndarray  # shape (m, D)
+    X_test: np.ndarray  # shape (m, d)
 
     def users(self, seed: int) -> SimulatedUsers:
         """The users, with the randomness of a seed."""
@@ -59,15 +59,15 @@ class AuditSample:
         return AuditSample(Records(X_new, y_new, mask), self.public, self.classes, self.X_test)
 
 
-def audit_sample(model: LocalEstimator, mask: str = "partial", n_classes: int = 2, n: int = N) -> AuditSample:
-    """A sample of the model's task."""
+def audit_sample(model: Any, mask: str = "partial", n_classes: int = 2, n: int = N, d: int = D) -> AuditSample:
+    """A sample of the model's task, with at least five features."""
     rng = np.random.default_rng(20240601)
-    X = rng.random((n, D))
+    X = rng.random((n, d))
     signal = 1.2 * X[:, 0] - X[:, 3] + 0.6 * X[:, 1] * X[:, 4]
-    X_public = rng.random((N_PUBLIC, D))
+    X_public = rng.random((N_PUBLIC, d))
     public_signal = 1.2 * X_public[:, 0] - X_public[:, 3]
     if is_classifier(model):
-        cuts = np.quantile(signal, np.cumsum(SHARES[n_classes])[:-1])
+        cuts = np.quantile(signal, np.cumsum(SHARES.get(n_classes, np.full(n_classes, 1.0 / n_classes)))[:-1])
         y = np.searchsorted(cuts, signal + 0.2 * rng.standard_normal(n)).astype(np.intp)
         y_public = np.searchsorted(cuts, public_signal).astype(np.intp)
         classes = np.arange(n_classes)
@@ -75,12 +75,12 @@ def audit_sample(model: LocalEstimator, mask: str = "partial", n_classes: int = 
         labels = (np.clip(2 * s + 0.3 * rng.standard_normal(s.size), *Y_RANGE) for s in (signal, public_signal))
         y, y_public = labels  # type: ignore[assignment]
         classes = None
-    protected = np.zeros((n, D), dtype=bool)
+    protected = np.zeros((n, d), dtype=bool)
     protected[:, 0], protected[::3, 1], protected[::5, 2] = True, True, True
-    masks = {"partial": protected, "all": None, "none": np.zeros((n, D), dtype=bool)}
+    masks = {"partial": protected, "all": None, "none": np.zeros((n, d), dtype=bool)}
     own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
     public = PublicSample(X_public, y_public) if model.uses_public else None
-    return AuditSample(Records(X, y, own), public, classes, rng.random((N_TEST, D)))
+    return AuditSample(Records(X, y, own), public, classes, rng.random((N_TEST, d)))
 
 
 def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:

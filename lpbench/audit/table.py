@@ -10,9 +10,11 @@ from pathlib import Path
 
 from lpbench.audit import mutants
 from lpbench.audit.empirical import LowerBound, lower_bound
+from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import MutantRow
+from lpbench.audit.places import Places
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.estimators.base import LocalEstimator
@@ -114,8 +116,13 @@ def bits_of(model: LocalEstimator, epsilon: float) -> float:
 
 
 def method_complaints(selector: str) -> list[str]:
-    """Everything that is wrong with a method, as sentences."""
-    return [f"{selector}: {complaint}" for complaint in complaints(estimator_of(selector))]
+    """Everything that is wrong with a method, as sentences; one that is not of this library runs in its own places."""
+    spec = catalogue.method(selector)
+    if spec.estimator.startswith("lpbench."):
+        return [f"{selector}: {complaint}" for complaint in complaints(estimator_of(selector))]
+    with Places() as places:
+        found = list(foreign_complaints(places, spec.estimator, {**spec.params, **(spec.tuning_free or {})}))
+    return [f"{selector}: {complaint}" for complaint in found]
 
 
 def base_methods() -> list[str]:

@@ -1,0 +1,59 @@
+"""Audit of a method of somebody's own: it runs where no record is, and the keeper tests what passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, sealed_users, wrong_answers
+from lpbench.audit.places import Foreign, Places
+from lpbench.audit.recording import Recording
+from lpbench.audit.samples import Y_RANGE, AuditSample, audit_sample
+from lpbench.errors import LpbenchError
+
+#: Users, features and classes of the larger sample.
+LARGE, WIDE, MANY = 1203, 17, 50
+
+
+def foreign_complaints(
+    places: Places, estimator: str, params: Mapping[str, Any], budgets: Sequence[float] = BUDGETS
+) -> Iterator[Complaint]:
+    """Audit a method by the dotted path of its class; yields nothing if it keeps its promise."""
+    try:
+        model = places.describe(estimator, params)
+    except LpbenchError as error:
+        yield Complaint("sealed", str(error))
+        return
+    for name in model.replaced:
+        yield Complaint("sealed", f"{estimator}.{name} replaces a way in of the base class, which seals the records")
+    for epsilon, sample in drawn_samples(model, budgets):
+        yield from _complaints_in(places, model.with_params(epsilon=epsilon, y_range=Y_RANGE), sample)
+
+
+def drawn_samples(model: Foreign, budgets: Sequence[float]) -> Iterator[tuple[float, AuditSample]]:
+    """The samples of every audit, and one that is larger and wider, with many classes where the method takes them."""
+    yield from samples(model, budgets)
+    yield budgets[0], audit_sample(model, n_classes=MANY if model.multi_class else 2, n=LARGE, d=WIDE)
+
+
+def _complaints_in(places: Places, model: Foreign, sample: AuditSample) -> Iterator[Complaint]:
+    recording = Recording()
+    users = sealed_users(sample, USERS_SEED, recording)
+    try:
+        fitted = places.learn(model, users, CURATOR_SEED)
+        predictions, stated = places.predict(fitted, sample.X_test)
+    except LpbenchError as error:
+        yield Complaint("sealed", str(error))
+        return
+    if stated is None or stated != users.spent:
+        yield Complaint("account", f"guarantee_ says {stated}, and its users have spent {users.spent}")
+    if predictions.shape != (len(sample.X_test),):
+        yield Complaint("sealed", f"predict returns shape {predictions.shape} for {len(sample.X_test)} rows")
+    elif predictions.dtype.kind == "f" and not np.isfinite(predictions).all():
+        yield Complaint("sealed", "a prediction is not a finite number")
+    try:
+        yield from wrong_answers(model, recording, users.spent, sample)
+    except LpbenchError as error:  # its devices fail, or report outside their mechanism's domain, for some record
+        yield Complaint("rows", str(error))

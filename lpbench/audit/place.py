@@ -1,0 +1,253 @@
+"""The process of an author's code: a server that imports none of it and forks for each request.
+
+Nothing is kept from one request to the next. Requests and answers are frames on the pipe that was standard input and
+output; what the author's code prints goes nowhere.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import signal
+import struct
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+import lpbench.estimators  # noqa: F401 - what forks share
+from lpbench import errors
+from lpbench.audit.codec import any_object, decode, encode, no_object
+from lpbench.errors import LpbenchError, PrivacyError
+from lpbench.estimators.base import LocalClassifier, LocalRegressor
+from lpbench.experiments.method import import_object
+from lpbench.privacy import Device, Guarantee, PublicSample, Records, Release, Users
+from lpbench.privacy.device import question_of
+
+#: Longest frame, in bytes.
+LONGEST = 1 << 29
+#: What a device may define beside ``mechanism`` and ``inputs``; law, report, budget and draws are the harness's.
+OF_A_DEVICE = {"mechanism", "inputs", "columns", "purpose", "estimate", "addends", "check", "possible"}
+#: Names of the base class that a method may define: none of them meets raw rows.
+OF_A_METHOD = {
+    "learn", "predict", "predict_proba", "learn_grid", "learn_grids", "resolve_grid", "replications_per_batch",
+    "fit_epsilon", "_decide", "uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects", "costs",
+    "rounding", "clip", "y_range", "domain", "classes", "random_state",
+}  # fmt: skip
+
+
+class Pipe:
+    """Frames over two file descriptors."""
+
+    def __init__(self, read: int, write: int) -> None:
+        self.read_from, self.write_to = read, write
+
+    def send(self, message: bytes) -> None:
+        """Write one frame."""
+        left = memoryview(struct.pack("<Q", len(message)) + message)
+        while left:
+            left = left[os.write(self.write_to, left) :]
+
+    def receive(self) -> bytearray | None:
+        """Read one frame; None at the end."""
+        head = self._exactly(8)
+        if head is None:
+            return None
+        (length,) = struct.unpack("<Q", head)
+        if length > LONGEST:
+            raise PrivacyError(f"a message of {length} bytes; at most {LONGEST} pass")
+        return self._exactly(length)
+
+    def _exactly(self, length: int) -> bytearray | None:
+        whole = bytearray(length)
+        left = memoryview(whole)
+        while left:
+            got = os.readv(self.read_from, [left])
+            if got == 0:
+                return None
+            left = left[got:]
+        return whole
+
+
+class PipeUsers(Users):
+    """Users at the other end of a pipe: what is public is here, records are at the keeper's."""
+
+    def __init__(self, pipe: Pipe, view: dict[str, Any]) -> None:
+        self._pipe, self._handle, self._mask = pipe, view["handle"], view["mask"]
+        self.n, self.n_features = view["n"], view["n_features"]
+        self.y_range, self.classes = view["y_range"], view["classes"]
+        self.public = None if view["public"] is None else PublicSample(*view["public"])
+
+    @property
+    def mask(self) -> np.ndarray:
+        return self._mask.copy()  # type: ignore[no-any-return]
+
+    @property
+    def public_features(self) -> np.ndarray:
+        return self._call("public_features")  # type: ignore[no-any-return]
+
+    @property
+    def spent(self) -> Guarantee:
+        return Guarantee(**self._call("spent"))
+
+    def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        return self._call("ask", **_asked(device, question), who=who)  # type: ignore[no-any-return]
+
+    def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        sums = self._call("sums", **_asked(device, question), by=by)
+        if sums is not None:
+            return sums  # type: ignore[no-any-return]
+        addends = device.addends(self.ask(device, question), question)
+        if by is None:
+            return device.estimate(addends.sum(axis=0), question, self.n)
+        sizes = np.bincount(by)
+        sums = np.zeros((sizes.size, addends.shape[1]))
+        np.add.at(sums, by, addends)
+        return device.estimate(sums, question, sizes[:, None])
+
+    def release(self, release: Release[Any], question: Any) -> np.ndarray:
+        return self._call("release", **_asked(release, question))  # type: ignore[no-any-return]
+
+    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> Users:
+        who = np.arange(self.n)[who]
+        handle = self._call("take", who=who, purpose=purpose, axes=axes)
+        taken = {**vars(self), "handle": handle, "mask": self._mask[who], "n": len(who)}
+        return type(self)(self._pipe, taken)
+
+    def note(self, text: str) -> None:
+        self._call("note", text=str(text))
+
+    def _call(self, verb: str, **arguments: Any) -> Any:
+        self._pipe.send(encode({"verb": verb, "on": self._handle, **arguments}))
+        answer = self._pipe.receive()
+        if answer is None:
+            os._exit(1)
+        found = decode(bytes(answer), no_object)
+        if "error" in found:
+            raise getattr(errors, found["error"])(found["text"])
+        return found["answer"]
+
+
+def _asked(device: Any, question: Any) -> dict[str, bytes]:
+    return {"device": encode(device), "question": encode(question)}
+
+
+def _build(asked: dict[str, Any]) -> Any:
+    return import_object(asked["estimator"])(**asked["params"])
+
+
+def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """What the harness must know of a method before it runs."""
+    model = _build(asked)
+    base = LocalClassifier if isinstance(model, LocalClassifier) else LocalRegressor
+    own = [
+        kind for kind in type(model).__mro__ if kind.__module__.split(".")[0] not in ("lpbench", "sklearn", "builtins")
+    ]
+    names = {name for kind in own for name in vars(kind) if hasattr(base, name) and not name.startswith(("__", "set_"))}
+    params = {k: v for k, v in model.get_params().items() if k != "random_state"}
+    facts = ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects")
+    return {
+        "classifier": base is LocalClassifier,
+        "multi_class": base is LocalClassifier and model.__sklearn_tags__().classifier_tags.multi_class,
+        "params": params, "replaced": sorted(names - OF_A_METHOD - {"_abc_impl"}),
+        **{name: getattr(model, name) for name in facts},
+    }  # fmt: skip
+
+
+def learn(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """Learn from users at the other end of the pipe; the fitted model is returned as its author's pickle."""
+    model = _build(asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.learn_from(PipeUsers(pipe, asked["view"]))
+    return {"model": pickle.dumps(model)}
+
+
+def predict(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """Predict by a fitted model, where no users are."""
+    model = pickle.loads(asked["model"])
+    spent = getattr(model, "guarantee_", None)
+    return {
+        "predictions": np.asarray(getattr(model, asked["by"])(asked["X"])),
+        "guarantee": vars(spent) if isinstance(spent, Guarantee) else None,
+    }
+
+
+def device(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """The mechanism of a device for a question; no record is here."""
+    device, question = _device_and_question(asked)
+    kinds = [kind for kind in type(device).__mro__ if kind not in (Device, object) and not kind.__module__ == "typing"]
+    names = {name for kind in kinds for name in vars(kind) if hasattr(Device, name) and not name.startswith("_")}
+    device.check(question)
+    return {
+        "name": type(device).__name__, "replaced": sorted(names - OF_A_DEVICE), "purpose": device.purpose,
+        "mechanism": encode(device.mechanism(question)), "columns": device.columns(question),
+        "takes": hasattr(question, "take"),
+    }  # fmt: skip
+
+
+def inputs(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """What the given records put into the mechanism, one row a record."""
+    device, question = _device_and_question(asked)
+    return {"inputs": np.asarray(device.inputs(Records(asked["X"], asked["y"], asked["mask"]), question))}
+
+
+def _device_and_question(asked: dict[str, Any]) -> tuple[Any, Any]:
+    device, question = (decode(asked[name], any_object) for name in ("device", "question"))
+    return device, question if asked["users"] is None else question_of(question, asked["users"])
+
+
+ACTIONS = {run.__name__: run for run in (describe, learn, predict, device, inputs)}
+
+
+def _answer(request: bytes, pipe: Pipe) -> None:
+    asked = decode(request, no_object)
+    sys.path.extend(folder for folder in asked["path"] if folder not in sys.path)
+    try:
+        answer = ACTIONS[asked["do"]](asked, pipe)
+        message = encode({"result": answer})
+    except LpbenchError as error:
+        message = encode({"failed": type(error).__name__, "text": " ".join(str(error).split())})
+    except BaseException as error:  # whatever an author's code raises, sys.exit included
+        message = encode({"failed": "PrivacyError", "text": f"it fails: {type(error).__name__}: {error}"})
+    pipe.send(message)
+
+
+def _end_descendants() -> None:
+    """End what a request has left running: a subreaper inherits every orphan."""
+    while True:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            left = [int(pid) for pid in file.read().split()]
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        if not left:
+            return
+
+
+def serve() -> None:
+    """Answer requests until the pipe closes; each ends with a secret that the author's code does not have."""
+    pipe = Pipe(os.dup(0), os.dup(1))
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    secret = pipe.receive()
+    assert secret is not None
+    while (request := pipe.receive()) is not None:
+        child = os.fork()
+        if child == 0:
+            secret[:] = bytes(len(secret))
+            try:
+                _answer(bytes(request), pipe)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        _end_descendants()
+        pipe.send(bytes(secret))
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,330 @@
+"""The keeper: runs an author's method and devices in processes of their own, where no private record is.
+
+Three places. At the *method*'s are public values and what users answered; at the *device*'s the records and question of
+one request, which nothing outlives; here, at the keeper's, records and scores, and none of the author's code. A device
+is its mechanism, one of this library's, and the inputs of each record: the keeper draws, charges and reports.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import ClassifierTags, Tags, TargetTags
+
+from lpbench import errors
+from lpbench.audit.codec import decode, encode, library_object, no_object
+from lpbench.audit.place import Pipe
+from lpbench.errors import DataError, LpbenchError, PrivacyError
+from lpbench.paths import own_folders
+from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, Users
+from lpbench.privacy.spending import numeric_bits
+
+#: Seconds of one request.
+SECONDS = 600.0
+
+
+class Refused(PrivacyError):
+    """The run is over: the method is not told why, since the reason may depend on a private value."""
+
+
+@dataclass(eq=False)
+class Place:
+    """A process for an author's code, started before any record is at hand."""
+
+    around: Sequence[str] = ()  # command that isolates it from network and files
+    seconds: float = SECONDS
+    path: Sequence[str] = ()  # folders of the author's modules; default: those of plug-ins
+    told: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # by question, what devices have said
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _start(self) -> None:
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = subprocess.Popen(
+            [*self.around, sys.executable, "-m", "lpbench.audit.place"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=environment, start_new_session=True,
+        )  # fmt: skip
+        assert self._process.stdin and self._process.stdout
+        self._pipe = Pipe(self._process.stdout.fileno(), self._process.stdin.fileno())
+        self._secret = secrets.token_bytes(32)
+        self._pipe.send(self._secret)
+
+    def call(self, do: str, users: Serving | None = None, /, **asked: Any) -> dict[str, Any]:
+        """Make a request, and answer what it asks users meanwhile."""
+        path = [str(folder) for folder in self.path or own_folders()]
+        try:
+            result = self._converse(encode({"do": do, "path": path, **asked}), users)
+        except BaseException:  # the process is still in the middle of it
+            self.__exit__()
+            self._start()
+            raise
+        if "failed" in result:
+            raise getattr(errors, result["failed"], PrivacyError)(result["text"])
+        return result["result"]  # type: ignore[no-any-return]
+
+    def _converse(self, request: bytes, users: Serving | None) -> dict[str, Any]:
+        self._pipe.send(request)
+        end, result = time.monotonic() + self.seconds, None
+        while (message := self._receive(end)) != self._secret:
+            found = decode(message, no_object)
+            if result is not None or ("verb" in found and users is None):
+                raise Refused("the author's code answers what was not asked")
+            if "verb" in found:
+                assert users is not None
+                self._pipe.send(users.answer(found))
+            else:
+                result = found
+        if result is None:
+            raise Refused("the author's code ended its process")
+        return result  # type: ignore[no-any-return]
+
+    def _receive(self, end: float) -> bytes:
+        ready, _, _ = select.select([self._pipe.read_from], [], [], max(0.0, end - time.monotonic()))
+        message = self._pipe.receive() if ready else None
+        if message is None:
+            raise Refused("the author's code ended" if ready else f"the author's code took over {self.seconds:g} s")
+        return bytes(message)
+
+
+@dataclass(frozen=True)
+class OwnQuestion:
+    """A question of the author's own class, as data."""
+
+    content: bytes
+
+    @property
+    def broadcast_bits(self) -> float:
+        """Bits of its numbers."""
+        return numeric_bits(decode(self.content, lambda name, attributes: attributes))
+
+    @property
+    def users(self) -> np.ndarray | None:
+        """Positions of the users whose part it is; None: it has no parts."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class OwnQuestionInParts(OwnQuestion):
+    """A question of the author's own with a part for each user."""
+
+    part: np.ndarray | None = None
+
+    @property
+    def users(self) -> np.ndarray | None:
+        return self.part
+
+    def take(self, users: Any) -> OwnQuestionInParts:
+        """The part that concerns some users, by position."""
+        return replace(self, part=np.asarray(users) if self.part is None else self.part[users])
+
+
+@dataclass(frozen=True)
+class OwnDevice(Device[OwnQuestion]):
+    """A device of the author's own: its inputs come from its place, everything else is the harness's."""
+
+    content: bytes
+    name: str
+    stream: str  # name of the users' randomness
+    place: Place = field(compare=False, repr=False)
+
+    @property
+    def purpose(self) -> str:  # type: ignore[override]
+        return self.stream
+
+    def told(self, question: OwnQuestion) -> dict[str, Any]:
+        """Name, mechanism and length of a report, which depend on the question alone; each question is told once."""
+        asked = {"device": self.content, "question": question.content, "users": question.users}
+        key = encode(asked)
+        if key not in self.place.told:
+            self.place.told[key] = self.place.call("device", **asked)
+        return self.place.told[key]
+
+    def mechanism(self, question: OwnQuestion) -> Mechanism:
+        found = decode(self.told(question)["mechanism"], library_object)
+        if not isinstance(found, Mechanism):
+            raise PrivacyError(f"{self.name}.mechanism returns a {type(found).__name__}, no mechanism of this library")
+        return found
+
+    def inputs(self, records: Records, question: OwnQuestion) -> np.ndarray:
+        asked = {"device": self.content, "question": question.content, "users": question.users}
+        try:
+            found = self.place.call("inputs", **asked, X=records.X, y=records.y, mask=records.mask)["inputs"]
+        except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
+            raise Refused(f"{self.name}.inputs: {error}") from error
+        if np.ndim(found) < 1 or len(found) != len(records):
+            raise Refused(f"{self.name}.inputs returns shape {np.shape(found)} for {len(records)} records")
+        return found  # type: ignore[no-any-return]
+
+    def columns(self, question: OwnQuestion) -> int:
+        return int(self.told(question)["columns"])
+
+
+@dataclass(eq=False)
+class Serving:
+    """The users of one run, asked from another process by the verbs below and by nothing else."""
+
+    users: Users
+    devices: Place
+    _taken: list[Users] = field(default_factory=list)
+    _known: dict[tuple[bytes, bytes], tuple[Any, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._taken.append(self.users)
+
+    def view(self) -> dict[str, Any]:
+        """What is public of them."""
+        users = self.users
+        return {
+            "handle": 0, "n": users.n, "n_features": users.n_features, "mask": users.mask, "y_range": users.y_range,
+            "classes": users.classes, "public": None if users.public is None else tuple(users.public),
+        }  # fmt: skip
+
+    def answer(self, asked: dict[str, Any]) -> bytes:
+        """Answer a verb; errors that depend on questions alone reach the method, others end the run."""
+        verbs = {
+            name: getattr(self, f"_{name}")
+            for name in ("public_features", "spent", "ask", "sums", "release", "take", "note")
+        }
+        try:
+            verb, users = verbs[asked.pop("verb")], self._taken[asked.pop("on")]
+            return encode({"answer": verb(users, **asked)})
+        except (Refused, DataError) as error:
+            raise Refused(str(error)) from error
+        except LpbenchError as error:
+            return encode({"error": type(error).__name__, "text": str(error)})
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise Refused(f"the method asks what users do not answer: {error!r}") from error
+
+    def _public_features(self, users: Users) -> np.ndarray:
+        return users.public_features
+
+    def _spent(self, users: Users) -> dict[str, Any]:
+        return vars(users.spent)
+
+    def _note(self, users: Users, text: str) -> None:
+        users.note(text)
+
+    def _take(self, users: Users, who: np.ndarray, purpose: str | None, axes: dict[str, Any]) -> int:
+        if np.unique(who).size != who.size:
+            raise PrivacyError("take: a user is named twice")
+        self._taken.append(users.take(who, purpose, **axes))
+        return len(self._taken) - 1
+
+    def _ask(self, users: Users, device: bytes, question: bytes, who: np.ndarray | None) -> np.ndarray:
+        if who is not None and np.unique(np.arange(users.n)[who]).size != np.size(np.arange(users.n)[who]):
+            raise PrivacyError("ask: a user is named twice")
+        return users.ask(*self._understood(device, question), who)
+
+    def _sums(self, users: Users, device: bytes, question: bytes, by: np.ndarray | None) -> np.ndarray | None:
+        understood = self._understood(device, question)
+        return None if isinstance(understood[0], OwnDevice) else users.sums(*understood, by)
+
+    def _release(self, users: Users, device: bytes, question: bytes) -> np.ndarray:
+        try:
+            release = decode(device, library_object)
+            return users.release(release, decode(question, library_object))
+        except PrivacyError as error:
+            raise PrivacyError(f"a release is one of this library's statistics; {error}") from error
+
+    def _understood(self, device: bytes, question: bytes) -> tuple[Any, Any]:
+        """The library's device and question, or the author's at their own place."""
+        if (device, question) not in self._known:
+            self._known[device, question] = self._decoded(device, question)
+        return self._known[device, question]
+
+    def _decoded(self, device: bytes, question: bytes) -> tuple[Any, Any]:
+        try:
+            found = decode(device, library_object), decode(question, library_object)
+            if isinstance(found[0], Device) and not isinstance(found[0], Release):
+                return found
+        except PrivacyError:
+            pass
+        told = self.devices.call("device", device=device, question=question, users=None)
+        if told["replaced"]:
+            raise PrivacyError(
+                f"{told['name']} states {', '.join(told['replaced'])} of its own; a device states its mechanism and "
+                "the inputs of a record, and the harness draws, reports and charges"
+            )
+        own = OwnQuestionInParts if told["takes"] else OwnQuestion
+        return OwnDevice(device, told["name"], told["purpose"], self.devices), own(question)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A method of somebody's own, described by its place; no object of its author is here."""
+
+    estimator: str  # dotted path of the class
+    params: dict[str, Any]
+    classifier: bool
+    multi_class: bool
+    replaced: list[str]  # ways in that its class defines anew
+    uses_mask: bool
+    uses_epsilon: bool
+    uses_public: bool
+    exceeds_budget: bool
+    protects: str
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.params.get("epsilon", math.inf))
+
+    def __sklearn_tags__(self) -> Tags:
+        kind = "classifier" if self.classifier else "regressor"
+        own = ClassifierTags(multi_class=self.multi_class) if self.classifier else None
+        return Tags(estimator_type=kind, target_tags=TargetTags(required=True), classifier_tags=own)
+
+    def with_params(self, **params: Any) -> Foreign:
+        """The same with other values of parameters that it has."""
+        return replace(self, params={**self.params, **{k: v for k, v in params.items() if k in self.params}})
+
+
+@dataclass(eq=False)
+class Places:
+    """The two places of one author's code."""
+
+    around: Sequence[str] = ()
+    seconds: float = SECONDS
+    path: Sequence[str] = ()
+
+    def __enter__(self) -> Self:
+        self.method = Place(self.around, self.seconds, self.path).__enter__()
+        self.device = Place(self.around, self.seconds, self.path).__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.method.__exit__(*error)
+        self.device.__exit__(*error)
+
+    def describe(self, estimator: str, params: Mapping[str, Any]) -> Foreign:
+        """What the harness must know of a method."""
+        self.device.told.clear()  # the code may be another one
+        return Foreign(estimator, **self.method.call("describe", estimator=estimator, params=dict(params)))
+
+    def learn(self, model: Foreign, users: Users, random_state: Any) -> bytes:
+        """Let the method learn from users here; returns the fitted model, which only its place can read."""
+        serving = Serving(users, self.device)
+        params = {**model.params, "random_state": random_state}
+        asked = {"estimator": model.estimator, "params": params, "view": serving.view()}
+        return self.method.call("learn", serving, **asked)["model"]  # type: ignore[no-any-return]
+
+    def predict(self, fitted: bytes, X: np.ndarray, by: str = "predict") -> tuple[np.ndarray, Guarantee | None]:
+        """Predictions of a fitted model in a process without users, and what it says was spent."""
+        found = self.method.call("predict", model=fitted, X=X, by=by)
+        told = found["guarantee"]
+        return found["predictions"], None if told is None else Guarantee(**told)
