@@ -130,7 +130,7 @@ def test_a_broken_promise_is_caught_and_named(lpbench, promise):
 @pytest.mark.slow
 def test_an_own_method_is_audited_by_name(lpbench):
     lpbench("new method own_mean")
-    code, out, err = lpbench("audit --method own_mean --samples 20000 --workers 1")
+    code, out, err = lpbench("audit own_mean --samples 20000 --workers 1")
     assert code == 0 and "own_mean (label_ldp): states 1, loses 1, at least " in out, out + err
     assert "NOT CAUGHT" not in out and "0 complaints about methods" in out
 
