@@ -51,7 +51,7 @@ def _tree(value: Any) -> Any:
         raise PrivacyError(f"{value!r} is code, and only data passes between processes")
     if kind.__reduce__ is not object.__reduce__ or not (hasattr(value, "__dict__") or isinstance(value, tuple)):
         return {"object": ["pickle:", _tree({"content": pickle.dumps(value)})]}  # of a type written in C
-    attributes = value._asdict() if isinstance(value, tuple) else vars(value)
+    attributes = value._asdict() if isinstance(value, tuple) else vars(value)  # type: ignore[attr-defined]
     if is_dataclass(value) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         attributes = {field.name: getattr(value, field.name) for field in fields(value)}  # what is cached is left out
     return {"object": [f"{kind.__module__}:{kind.__qualname__}", _tree(dict(attributes))]}
@@ -100,12 +100,11 @@ def library_object(name: str, attributes: dict[str, Any]) -> Any:
     kind = _class(name)
     if not (isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, tuple)) and kind.__module__ == module):
         raise PrivacyError(f"{name} is no record of the library")
-    known = (
-        {field.name: field.init for field in fields(kind)} if is_dataclass(kind) else dict.fromkeys(kind._fields, True)
-    )
-    if unknown := set(attributes) - set(known):
-        raise PrivacyError(f"{name} holds {', '.join(sorted(unknown))}, which its constructor does not take")
-    return kind(**{key: part for key, part in attributes.items() if known[key]})
+    derived = {field.name for field in getattr(kind, "__dataclass_fields__", {}).values() if not field.init}
+    try:
+        return kind(**{key: part for key, part in attributes.items() if key not in derived})
+    except TypeError as error:
+        raise PrivacyError(f"{name}: {error}") from error
 
 
 def no_object(name: str, attributes: dict[str, Any]) -> Any:

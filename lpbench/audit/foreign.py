@@ -27,7 +27,7 @@ def foreign_complaints(
         yield Complaint("sealed", str(error))
         return
     for name in model.replaced:
-        yield Complaint("sealed", f"{estimator}.{name} replaces a way in of the base class, which seals the records")
+        yield Complaint("sealed", f"{estimator.rpartition('.')[2]}.{name} replaces the way in that seals the records")
     for epsilon, sample in drawn_samples(model, budgets):
         yield from _complaints_in(places, model.with_params(epsilon=epsilon, y_range=Y_RANGE), sample)
 

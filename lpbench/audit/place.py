@@ -20,6 +20,7 @@ import numpy as np
 import lpbench.estimators  # noqa: F401 - what forks share
 from lpbench import errors
 from lpbench.audit.codec import any_object, decode, encode, no_object
+from lpbench.audit.recording import not_public
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.experiments.method import import_object
@@ -79,6 +80,12 @@ class PipeUsers(Users):
         self.n, self.n_features = view["n"], view["n_features"]
         self.y_range, self.classes = view["y_range"], view["classes"]
         self.public = None if view["public"] is None else PublicSample(*view["public"])
+
+    def __getattr__(self, name: str) -> Any:
+        raise not_public(name)
+
+    def __reduce__(self) -> Any:
+        raise PrivacyError("users cannot be pickled: a fitted model must keep reports only, not its users")
 
     @property
     def mask(self) -> np.ndarray:

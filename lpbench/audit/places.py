@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -139,7 +140,6 @@ class OwnDevice(Device[OwnQuestion]):
     """A device of the author's own: its inputs come from its place, everything else is the harness's."""
 
     content: bytes
-    name: str
     stream: str  # name of the users' randomness
     place: Place = field(compare=False, repr=False)
 
@@ -158,7 +158,9 @@ class OwnDevice(Device[OwnQuestion]):
     def mechanism(self, question: OwnQuestion) -> Mechanism:
         found = decode(self.told(question)["mechanism"], library_object)
         if not isinstance(found, Mechanism):
-            raise PrivacyError(f"{self.name}.mechanism returns a {type(found).__name__}, no mechanism of this library")
+            raise PrivacyError(
+                f"{type(self).__name__}.mechanism returns a {type(found).__name__}, no mechanism of this library"
+            )
         return found
 
     def inputs(self, records: Records, question: OwnQuestion) -> np.ndarray:
@@ -166,13 +168,19 @@ class OwnDevice(Device[OwnQuestion]):
         try:
             found = self.place.call("inputs", **asked, X=records.X, y=records.y, mask=records.mask)["inputs"]
         except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
-            raise Refused(f"{self.name}.inputs: {error}") from error
+            raise Refused(f"{type(self).__name__}.inputs: {error}") from error
         if np.ndim(found) < 1 or len(found) != len(records):
-            raise Refused(f"{self.name}.inputs returns shape {np.shape(found)} for {len(records)} records")
+            raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {len(records)} records")
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:
         return int(self.told(question)["columns"])
+
+
+@cache
+def _own_device(name: str) -> type[OwnDevice]:
+    """The class of a device of that name, so that complaints have the author's word."""
+    return type(name, (OwnDevice,), {})
 
 
 @dataclass(eq=False)
@@ -262,7 +270,7 @@ class Serving:
                 "the inputs of a record, and the harness draws, reports and charges"
             )
         own = OwnQuestionInParts if told["takes"] else OwnQuestion
-        return OwnDevice(device, told["name"], told["purpose"], self.devices), own(question)
+        return _own_device(told["name"])(device, told["purpose"], self.devices), own(question)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,14 @@ class Recording:
         return [content_hash((type(entry.device).__qualname__, entry.question)) for entry in self.asked]
 
 
+def not_public(name: str) -> PrivacyError:
+    """What a method is told that reads another attribute of its users."""
+    return PrivacyError(
+        f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
+        "ask, sums or release return; compute with private values inside a Device"
+    )
+
+
 #: The users behind each sealed object; a method holds the sealed one alone.
 _BEHIND: WeakKeyDictionary[SealedUsers, tuple[SimulatedUsers, Records, np.ndarray, Recording]] = WeakKeyDictionary()
 
@@ -69,10 +77,7 @@ class SealedUsers(Users):
         _BEHIND[self] = users, records, np.arange(users.n) if index is None else index, recording
 
     def __getattr__(self, name: str) -> Any:
-        raise PrivacyError(
-            f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
-            "ask, sums or release return; compute with private values inside a Device"
-        )
+        raise not_public(name)
 
     @property
     def mask(self) -> np.ndarray:

@@ -87,7 +87,7 @@ LEAKS = {
         "guarantee_ says",
     ),
     "predicting from users": (
-        "return self\n", "self.users_ = users\n        return self\n", "",
+        "return self\n", "self.users_ = users\n        return self\n", "pickled",
     ),
     "a way in": (
         "    def learn(self",
@@ -95,7 +95,7 @@ LEAKS = {
         "way in",
     ),
     "records": ("users.ask(Label(), Question(self.epsilon)).mean()", "users.reveal().y.mean()", "sealed"),
-    "an attribute": ("users.ask(Label(), Question(self.epsilon)).mean()", "users._records.y.mean()", "sealed"),
+    "an attribute": ("users.ask(Label(), Question(self.epsilon)).mean()", "users._records.y.mean()", "not public"),
     "all objects": (
         "users.ask(Label(), Question(self.epsilon)).mean()",
         "max(len(o) for o in __import__('gc').get_objects() if type(o).__name__ == 'Records')",
@@ -138,10 +138,7 @@ def test_a_leak_is_a_complaint(title, complaints_of):
     old, new, word = LEAKS[title]
     assert old in HONEST
     found = complaints_of(HONEST.replace(old, new))
-    if title == "predicting from users":  # they are a pipe that nobody answers any more
-        assert found == []
-    else:
-        assert found and word in " ".join(found)
+    assert found and word in " ".join(found)
 
 
 def test_what_runs_apart_learns_what_runs_here_learns(tmp_path, monkeypatch, places):

@@ -139,7 +139,7 @@ LEAKS = {
     "trained on raw labels": (
         "        where = ",
         "        reports = users.reveal().y\n        where = ",
-        "the method takes a budget and reads the records themselves",
+        "users do not hand out their records",
     ),
     "a true label kept": (
         "        where = ",
@@ -156,7 +156,7 @@ LEAKS = {
         "LABEL = ",
         "    def report(self, records, question, draws):\n        exact = self.inputs(records, question)\n"
         "        return exact + 0.5 * (super().report(records, question, draws) - exact)\n\n\nLABEL = ",
-        "law: reports of LabelDevice",
+        "LabelDevice states report of its own",
     ),
     "quantiles of everybody": (
         "np.clip(records.y, *question.y_range)",
