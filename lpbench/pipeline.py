@@ -101,8 +101,8 @@ def _try_to_track(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) ->
     try:
         _track([a for a in artefacts if a.is_finished], results_dir, tracking.uri)
     except TrackingError as error:
-        uri = f" --tracking-uri {tracking.uri}" if tracking.uri else ""
-        later = f"lpbench track --results {results_dir}{uri}"
+        where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
+        later = f"lpbench report --results {results_dir} {where}"
         print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
 
 

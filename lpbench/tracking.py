@@ -51,7 +51,7 @@ _PAGE = 5000
 _REQUESTS = 8
 #: How to go on after a failure of a local file, and of a server.
 _WAYS_OUT = (
-    "move the file away (`lpbench track` makes it again from the results), upgrade MLflow, or use tracking=none",
+    "move the file away (`lpbench report --tracking mlflow` makes it again), upgrade MLflow, or use tracking=none",
     "start the server, or use another tracking.uri or tracking=none",
 )
 

@@ -1,24 +1,18 @@
-"""Completion in the shell: ``lpbench completion``, and the words of ``key=value`` that click does not know.
-
-Commands, options and names come from files and take a tenth of a second; keys below the top level
-(``method.params.depth``) are left to Hydra's own completion, which composes the configuration first.
-"""
+"""Completion in the shell: ``lpbench completion``, and the words of ``key=value`` that click does not know."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
-
 import click
-from click.shell_completion import BashComplete, CompletionItem, ZshComplete, add_completion_class, shell_complete
+from click.shell_completion import CompletionItem, get_completion_class
 
-from lpbench.cli.names import known_names, plain_keys
+from lpbench.cli.names import known_keys, known_names, plain_keys
 from lpbench.cli.options import OneOf
-from lpbench.errors import LpbenchError
 
 #: Environment variable with which a shell's script asks for candidates.
 VARIABLE = "_LPBENCH_COMPLETE"
+#: Changes to click's scripts: ``dataset=red`` is one word in bash, and a candidate may go on (``dataset=``).
+_CHANGES = {"complete -o nosort": "COMP_WORDBREAKS=${COMP_WORDBREAKS//=}\ncomplete -o nosort -o nospace",
+            "compadd -U": "compadd -S '' -U"}  # fmt: skip
 
 
 @click.command(
@@ -29,17 +23,17 @@ VARIABLE = "_LPBENCH_COMPLETE"
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script of a shell."""
-    return shell_complete(context.find_root().command, {}, "lpbench", VARIABLE, f"{shell}_source")
+    found = get_completion_class(shell)
+    assert found is not None
+    script = found(context.find_root().command, {}, "lpbench", VARIABLE).source()
+    for of_click, here in _CHANGES.items():
+        script = script.replace(of_click, here)
+    print(script)
+    return 0
 
 
 class Override(click.ParamType):
-    """``key=value`` as Hydra takes it.
-
-    Parameters
-    ----------
-    kind : str, optional
-        Bare names of this kind are completed too.
-    """
+    """``key=value`` as Hydra takes it; bare names of a kind (``experiment``) are completed too."""
 
     name = "key=value"
 
@@ -47,59 +41,16 @@ class Override(click.ParamType):
         self.kind = kind
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Keys, the names behind them (after commas too), and Hydra's own candidates for deeper keys."""
+        """Names of the kind, keys, and the names behind keys."""
         return [CompletionItem(word) for word in [*known_names().get(self.kind, ()), *overrides(incomplete)]
                 if word.startswith(incomplete)]  # fmt: skip
 
 
 def overrides(word: str) -> list[str]:
-    """Return what the beginning of an override may become."""
+    """Return what the beginning of an override may become: keys, and names, after commas too."""
     known = known_names()
     key, sep, value = word.partition("=")
-    if sep and key in known:
+    if sep:
         earlier, comma, _ = value.rpartition(",")
-        return [f"{key}={earlier}{comma}{name}" for name in known[key]]
-    if "." in key:
-        return _ask_hydra(word)
-    return [] if sep else [f"{key}=" for key in (*known, *plain_keys())]
-
-
-def _ask_hydra(word: str) -> list[str]:
-    from lpbench.cli import hydra_app
-
-    output = io.StringIO()
-    os.environ["COMP_LINE"] = f"lpbench {word}"
-    with contextlib.redirect_stdout(output), contextlib.suppress(LpbenchError):
-        hydra_app.main(["-sc", "query=bash"])
-    return output.getvalue().split()
-
-
-@add_completion_class
-class _Bash(BashComplete):
-    """bash takes ``dataset=red`` for three words: join them, and answer with what follows the last ``=``."""
-
-    source_template = BashComplete.source_template.replace("-o nosort", "-o nosort -o nospace")
-    _before = ""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        args, incomplete = super().get_completion_args()
-        joined: list[str] = []
-        for word in (*args, incomplete):
-            if joined and (word == "=" or joined[-1].endswith("=")):
-                joined[-1] += word
-            else:
-                joined.append(word)
-        *args, last = joined
-        self._before = last[: last.rindex("=") + 1] if last != incomplete else ""
-        return args, last
-
-    def format_completion(self, item: CompletionItem) -> str:
-        item.value = item.value.removeprefix(self._before)
-        return super().format_completion(item)
-
-
-@add_completion_class
-class _Zsh(ZshComplete):
-    """No blank behind a candidate: ``dataset=`` goes on."""
-
-    source_template = ZshComplete.source_template.replace("compadd -U", "compadd -S '' -U")
+        return [f"{key}={earlier}{comma}{name}" for name in known.get(key, ())]
+    return [f"{found}=" for found in (known_keys()[0] if "." in key else (*known, *plain_keys()))]

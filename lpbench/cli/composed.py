@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench.cli import answers
-from lpbench.cli.experiments import counted
-from lpbench.experiments.config import Config, Runner, Tracking
-from lpbench.experiments.estimate import estimate
+from lpbench.cli.show import print_plans
+from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
-from lpbench.experiments.records import worker_count
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
 from lpbench.pipeline import (
     NOTHING,
     Result,
-    describe_left_out,
     describe_missing,
     nothing_to_run,
     run_jobs,
@@ -31,24 +28,13 @@ _CELL = "cell.txt"
 
 
 def run_config(config: Config, overrides: Sequence[str], job_folder: str | None = None) -> int:
-    """Run one composed configuration.
+    """Run one composed configuration and return the exit code.
 
-    Parameters
-    ----------
-    config : Config
-    overrides : sequence of str
-        What was given on the command line.
-    job_folder : str, optional
-        Hydra's folder of the job, in a multirun: results are logged and shown together at its end.
-
-    Returns
-    -------
-    int
-        The exit code.
+    ``job_folder`` is Hydra's folder of the job in a multirun, where results are logged and shown together at its end.
     """
     [job], results_dir = placed([job_from(config, overrides)]), Path(config.results_dir).resolve()
     if config.dry_run:
-        _print_plan(job, results_dir, config.runner)
+        print_plans([job], results_dir, config.runner)
         return 0
     if job.plan.missing:
         print(describe_missing(job.plan.missing), file=sys.stderr)
@@ -64,57 +50,6 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     if job_folder and result.plan.blocks:
         (Path(job_folder) / _CELL).write_text(job.folder, encoding="utf-8")
     return _conclude_cell(job, result, results_dir, config.selection)
-
-
-def print_plans(configs: Sequence[Config], overrides: Sequence[str]) -> None:
-    """Print what experiments would run: the blocks of one, a line for each of several and their sum.
-
-    Parameters
-    ----------
-    configs : sequence of Config
-        One for each experiment, composed with the same overrides.
-    overrides : sequence of str
-    """
-    jobs = placed([job_from(config, overrides) for config in configs])
-    results_dir, runner = Path(configs[0].results_dir).resolve(), configs[0].runner
-    if len(jobs) == 1:
-        _print_plan(jobs[0], results_dir, runner)
-        return
-    store, workers = Store(results_dir / "store", writable=False), worker_count(runner)
-    missing = {name: how for job in jobs for name, how in job.plan.missing.items()}
-    left_out = {cell: reason for job in jobs for cell, reason in job.plan.left_out.items()}
-    for text in filter(None, (describe_missing(missing), describe_left_out(left_out))):
-        print(text)
-    for job in jobs:
-        print(f"{job.name}: {estimate([job], store, workers)}")
-    print(f"{counted(len(jobs))}, blocks that they share counted once: {estimate(jobs, store, workers)}")
-    if missing:
-        print(f"with the missing data: {estimate(jobs, store, workers, with_missing=True)}")
-    for deviation in dict.fromkeys(d for job in jobs for d in job.deviations):
-        print(f"not as registered: {deviation}")
-    print(f"results in {results_dir / jobs[0].folder.removesuffix(jobs[0].name)}")
-
-
-def _print_plan(job: Job, results_dir: Path, runner: Runner) -> None:
-    store, workers = Store(results_dir / "store", writable=False), worker_count(runner)
-    plan = job.plan
-    if plan.missing:
-        print(describe_missing(plan.missing))
-    for block in plan.blocks:
-        state = "stored" if store.has(block.key) else "to do"
-        print(f"{state:7s}{block.fits:9d} fits  {block.label}")
-    print(NOTHING if nothing_to_run(plan) else estimate([job], store, workers))
-    if plan.missing:
-        print(f"with the missing data: {estimate([job], store, workers, with_missing=True)}")
-    if plan.left_out:
-        print(describe_left_out(plan.left_out))
-    print(
-        f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner.backend}, {workers} at "
-        f"once, {runner.order}, work limit {job.experiment.work_limit:g} for a cell; "
-        f"results in {results_dir / job.folder}"
-    )
-    for deviation in job.deviations:
-        print(f"not as registered: {deviation}")
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
@@ -153,15 +88,7 @@ def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) 
 
 
 def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> None:
-    """Print one table of all cells of a multirun, and log them.
-
-    Parameters
-    ----------
-    results_dir : Path
-    folder : Path
-        Hydra's folder of the multirun, with one folder a job.
-    tracking : Tracking
-    """
+    """Print one table of all cells of a multirun, and log them; its ``folder`` has one folder a job."""
     if not (results_dir / "store").is_dir():
         return
     jobs = sorted(folder.glob(f"*/{_CELL}"), key=lambda path: int(path.parent.name))

@@ -62,7 +62,9 @@ def main(argv: list[str]) -> int:
             catalogue.register()
             _run_app()
         else:
-            _exit_codes.append(_run(*catalogue.compose_chosen(argv), argv))
+            from lpbench.cli.composed import run_config
+
+            _exit_codes.append(run_config(compose(argv), argv))
     except CellError as error:
         print(f"error: {error}", file=sys.stderr)
         _exit_codes.append(1)
@@ -87,9 +89,15 @@ def main(argv: list[str]) -> int:
 def compose(overrides: list[str]) -> Config:
     """Compose overrides whose names were checked, without running anything."""
     try:
-        return catalogue.compose([_free(word) for word in overrides])
+        return _checked(*catalogue.compose_chosen([_free(word) for word in overrides]), overrides)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
+
+
+def _checked(config: Config, choices: Mapping[str, str], overrides: list[str]) -> Config:
+    for kind, found in (("experiment", config.experiment.name), ("method", config.method.name)):
+        catalogue.check_chosen(kind, choices[kind], found, overrides)
+    return config
 
 
 def _run_app() -> None:
@@ -100,11 +108,6 @@ def _run_app() -> None:
             from lpbench.cli.composed import conclude_multirun
 
             conclude_multirun(Path(config.results_dir).resolve(), Path(config.hydra.sweep.dir), config.tracking)
-
-
-def _typed(config: DictConfig) -> Config:
-    found: Config = OmegaConf.to_object(config)  # type: ignore[assignment]
-    return found
 
 
 def _first_sentence(error: Exception) -> str:
@@ -120,12 +123,15 @@ def _free(argument: str) -> str:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _app(config: DictConfig) -> None:
+    from lpbench.cli.composed import run_config
+
     overrides = list(HydraConfig.get().overrides.task)
     here = os.environ.get(_PARENT) == str(os.getpid())
     try:
         hydra_config = HydraConfig.get()
         job_folder = hydra_config.runtime.output_dir if hydra_config.mode == RunMode.MULTIRUN else None
-        code = _run(_typed(config), hydra_config.runtime.choices, overrides, job_folder)
+        found: Config = OmegaConf.to_object(config)  # type: ignore[assignment]
+        code = run_config(_checked(found, hydra_config.runtime.choices, overrides), overrides, job_folder)
     except LpbenchError as error:
         if not here:
             raise
@@ -135,11 +141,3 @@ def _app(config: DictConfig) -> None:
         _exit_codes.append(code)
     elif code:
         raise CellError(f"{' '.join(overrides)}: no result; the job's output says why")
-
-
-def _run(config: Config, choices: Mapping[str, str], overrides: list[str], job_folder: str | None = None) -> int:
-    from lpbench.cli.composed import run_config
-
-    for kind, found in (("experiment", config.experiment.name), ("method", config.method.name)):
-        catalogue.check_chosen(kind, choices[kind], found, overrides)
-    return run_config(config, overrides, job_folder)

@@ -32,8 +32,7 @@ Run    lpbench dataset=abalone method=krr epsilon=2     one cell
        lpbench reproduce 'histoftree/*'                 tables, figures, report
        lpbench verify bitwise                           the same bits again?
 Look   lpbench list methods|datasets|masks|experiments  what is registered
-       lpbench show histoftree/table1                   an experiment, its table
-       lpbench plan histoftree/table1                   its cost; runs nothing
+       lpbench show histoftree/table1                   settings, cost, table
        lpbench explain abalone krr 2                    selected, spent, scores
        lpbench export own/first                         PDF, PNG, LaTeX of it
        lpbench ui                                       runs in MLflow
@@ -41,18 +40,20 @@ Add    lpbench new method my_mean                       your own method
        lpbench new dataset file.csv                     your own data set
        lpbench check method my_mean                     is it what it promises?
        lpbench rank my_mean                             where does it stand?
-Also   need, submit, report, track, audit, completion bash|zsh|fish
+Also   need, submit, report, plan (as show), audit, completion bash|zsh|fish
 
 lpbench COMMAND --help: its options. lpbench --cfg job: every key and its value.
 Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
 Next page: docs/tutorial.md - your own method and data set in ten minutes.
 """
 
-#: Commands: each is ``command`` of the module of its name, imported when it is asked for.
+#: Commands: each is ``command`` of the module of its name (or of another's), imported when it is asked for.
 COMMANDS = (
     "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "rank", "report", "reproduce",
-    "show", "submit", "track", "ui", "verify",
+    "show", "submit", "ui", "verify",
 )  # fmt: skip
+#: Command -> whose other name it is.
+_ALIASES = {"plan": "show"}
 #: Kinds of YAMLs in a folder of plug-ins.
 OWN_KINDS = ("methods", "datasets", "experiments")
 #: Hydra's options; those of the second group take a value as the next argument.
@@ -134,7 +135,8 @@ class _Commands(_Screen, click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        return import_module(f"lpbench.cli.{cmd_name}").command if cmd_name in COMMANDS else None
+        module = _ALIASES.get(cmd_name, cmd_name)
+        return import_module(f"lpbench.cli.{module}").command if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

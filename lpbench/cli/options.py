@@ -102,6 +102,11 @@ def above_0(name: str, letter: str, text: str, default: float | None = None) -> 
     return click.option(name, type=click.FloatRange(0, min_open=True), default=default, metavar=letter, help=text)
 
 
+def tracking() -> Decorator:
+    """Option ``--tracking``."""
+    return choice("--tracking", ("mlflow", "none"), "none")
+
+
 def tracking_uri() -> Decorator:
     """Option ``--tracking-uri``."""
     text = "MLflow store.  [default: sqlite, in the results folder]"

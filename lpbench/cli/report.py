@@ -17,9 +17,11 @@ from lpbench.paths import COMMITTED, IN_CHECKOUT, REPRODUCED
 
 @click.command()
 @naming.argument()
+@options.tracking()
+@options.tracking_uri()
 @options.overwrite()
 @options.results(exists=True)
-def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
+def command(experiments: Sequence[str], tracking: str, tracking_uri: str | None, overwrite: bool, results: Path) -> int:
     """Rewrite reports and pages from stored results, those of interrupted runs too.
 
     EXPERIMENT is a name or a pattern such as 'histoftree/*': the reports that show it (default: all).
@@ -28,9 +30,12 @@ def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
     from lpbench.cli.reproduce import print_reports
     from lpbench.experiments.committed import SCORES
     from lpbench.experiments.results import Results
-    from lpbench.pipeline import write_unfinished
+    from lpbench.pipeline import track_results, write_unfinished
     from lpbench.reporting.publish import publish
 
+    tracked = tracking == "mlflow" or tracking_uri is not None
+    if tracked:
+        print(f"{track_results(results, tracking_uri)} runs written to MLflow")
     unfinished = write_unfinished(results, names)
     found = Results(results)
     folders = [run.folder for run in (found, *found.runs()) if {*run.records()} & {*(names or run.records())}]
@@ -41,6 +46,8 @@ def command(experiments: Sequence[str], overwrite: bool, results: Path) -> int:
     own = set(catalogue.own_experiment_names())
     if (results / REPRODUCED / SCORES).is_dir() and results not in folders and not (names and set(names) <= own):
         folders.insert(0, results)  # all of it is made from committed scores
+    if not folders and tracked:
+        return 0  # single cells have no report
     if not folders:
         what = f"no result of {', '.join(experiments)}" if experiments else "no finished experiment"
         raise ConfigurationError(

@@ -28,7 +28,6 @@ QUICK_WORK_LIMIT = 10.0
 #: What a quick run is of, unless experiments are named: a few of each kind, without download.
 QUICK = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
-_TRACKING = ("mlflow", "none")
 
 
 @click.command(
@@ -43,7 +42,7 @@ _TRACKING = ("mlflow", "none")
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
 @options.above_0("--work-limit", "W", f"Work a cell may cost.  [default: its own, {WORK_LIMIT:g}]")
 @options.choice("--order", ORDERS, "longest_first")
-@options.choice("--tracking", _TRACKING, "none")
+@options.tracking()
 @options.tracking_uri()
 @options.overwrite()
 @options.results()

@@ -32,14 +32,14 @@ def test_multirun_is_logged_at_its_end(tmp_path, capsys):
     assert "4 runs written to MLflow" in capsys.readouterr().out
     runs = logged(tmp_path)
     assert len(runs) == 4 and sorted(runs["tags.lpbench.method"]) == ["label_dt"] * 2 + ["private_mean"] * 2
-    assert main(["track", "--results", str(tmp_path)]) == 0
+    assert main(["report", "--tracking", "mlflow", "--results", str(tmp_path)]) == 0
     assert "0 runs written" in capsys.readouterr().out
 
 
 def test_cells_that_were_not_logged_can_be_later(tmp_path, capsys):
     assert main([*SWEEP, f"results_dir={tmp_path}", "tracking=none"]) == 0
     assert "MLflow" not in capsys.readouterr().out and not (tmp_path / "mlflow.db").exists()
-    assert main(["track", "--results", str(tmp_path)]) == 0
+    assert main(["report", "--tracking", "mlflow", "--results", str(tmp_path)]) == 0
     assert "4 runs written" in capsys.readouterr().out
 
 

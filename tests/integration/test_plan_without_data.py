@@ -1,4 +1,4 @@
-"""``lpbench plan`` takes what ``reproduce`` takes, and adds up what a run costs without the data too."""
+"""``lpbench show`` takes what ``reproduce`` takes, and adds up what a run costs without the data too."""
 
 import re
 

@@ -101,14 +101,14 @@ def test_a_read_only_folder_refuses_mlflow_and_report_in_a_sentence(tmp_path, so
     shutil.copytree(sound, results)
     with mounted(results, "--bind", str(results)):
         subprocess.run(["mount", "-o", "remount,bind,ro", str(results)], check=True)
-        for command in ("track", "report"):
-            done = run(command, "--results", str(results))
+        for options in (("--tracking", "mlflow"), ()):
+            done = run("report", *options, "--results", str(results))
             said = done.stderr
             assert done.returncode == 2 and "read-only" in said and "Traceback" not in said and said.count("\n") <= 2
         # what only looks, works
         assert run("show", NAME, "--results", str(results)).returncode == 0
         assert run("plan", NAME, f"results_dir={results}").returncode == 0
-    assert main(["track", "--results", str(results)]) == 0 and len(tracked(results)) == RUNS
+    assert main(["report", "--tracking", "mlflow", "--results", str(results)]) == 0 and len(tracked(results)) == RUNS
 
 
 MOMENTS = {
