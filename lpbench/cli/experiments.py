@@ -12,9 +12,6 @@ from lpbench.cli.options import NameOf
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments import catalogue
 
-#: How help texts describe them.
-HELP = "EXPERIMENT is a name or a pattern such as 'histoftree/*'"
-
 
 def argument(required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Argument ``experiments``: any number of names and patterns."""
@@ -24,19 +21,9 @@ def argument(required: bool = False) -> Callable[[Callable[..., Any]], Callable[
 
 
 def matching(words: Sequence[str]) -> list[str]:
-    """Names of the experiments that any of the words is or matches (shell wildcards), in their order, each once.
+    """Names of the experiments that any of the words (default: "*") is or matches, in their order, each once.
 
     Experiments that run on request alone must be named in full.
-
-    Parameters
-    ----------
-    words : sequence of str
-        None of them: all experiments.
-
-    Raises
-    ------
-    ConfigurationError
-        A word matches nothing.
     """
     known = catalogue.experiment_names()
     chosen: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""``lpbench explain``: what was run, selected and spent for one cell of a table, with its replications."""
+"""``lpbench explain``: selected setting, budget spent and replications of one cell of a table."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from lpbench.selectors import Selector, parse_selector
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A cell of a stored summary, and the folder it is in.
-Cell = tuple[Path, dict[Any, Any]]
+#: Row of a stored summary, and under ``folder`` where it is.
+Row = dict[Any, Any]
 #: Cells that are printed; of more, those of the first experiment, and where the others are.
 MOST = 8
 #: Options that choose among the cells of a data set, method and budget.
@@ -50,40 +50,28 @@ def command(dataset: str, method: str, epsilon: float, seed: int, results: Path,
             f"no stored result for dataset={dataset} method={method} epsilon={epsilon:g} in {results}; "
             f"run it: lpbench dataset={_base(dataset)} method={_base(method)} epsilon={epsilon:g}"
         )
-    cells = _papers_first(_narrowed(cells, narrowing))
-    shown = cells if len(cells) <= MOST else [cell for cell in cells if _place(cell) == _place(cells[0])][:MOST]
-    for folder, row in shown:
-        _print_cell(folder, row)
-    print(f"  spent: {_guarantee(cells[0][1], seed)}")
-    _print_others(cells, shown, " ".join([dataset, method, f"{epsilon:g}"]))
+    cells = sorted(_narrowed(cells, narrowing), key=_papers_first)
+    shown = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
+    for row in shown:
+        _print_cell(row)
+    print(f"  spent: {_guarantee(cells[0], seed)}")
+    if rest := Counter(row["experiment"] for row in cells if row not in shown):
+        places = ", ".join(f"{name} ({count})" for name, count in rest.items())
+        print(f"{sum(rest.values())} more cells: {places}")
+        words = f"{dataset} {method} {epsilon:g} --experiment {next(iter(rest))}"
+        print(f"Next: lpbench explain {words} (with --mask, --panel, --x)")
     return 0
 
 
-def _place(cell: Cell) -> str:
-    return str(cell[1]["experiment"])
-
-
-def _papers_first(cells: list[Cell]) -> list[Cell]:
+def _papers_first(row: Row) -> int:
     """Cells of papers' printed tables, then those of their other experiments, then the rest."""
     from lpbench.reporting.paper import paper_of
 
-    def rank(cell: Cell) -> int:
-        paper = paper_of(_place(cell))
-        return 0 if _place(cell) in paper.tables else 1 if paper.venue else 2
-
-    return sorted(cells, key=rank)
+    paper = paper_of(row["experiment"])
+    return 0 if row["experiment"] in paper.tables else 1 if paper.venue else 2
 
 
-def _print_others(cells: list[Cell], shown: list[Cell], asked: str) -> None:
-    """Print where there are more cells, and how to see them."""
-    rest = Counter(_place(cell) for cell in cells if cell not in shown)
-    if rest:
-        places = ", ".join(f"{name} ({count})" for name, count in rest.items())
-        print(f"{sum(rest.values())} more cells: {places}")
-        print(f"Next: lpbench explain {asked} --experiment {next(iter(rest))} (with --mask, --panel, --x)")
-
-
-def _print_cell(folder: Path, row: dict[str, Any]) -> None:
+def _print_cell(row: Row) -> None:
     place = [f"epsilon={row['epsilon']:g}"]
     place += [f"panel={row['panel']}"] if row["panel"] else []
     place += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
@@ -94,14 +82,14 @@ def _print_cell(folder: Path, row: dict[str, Any]) -> None:
         print(f"{numbers}; no rank: {_why_no_rank(row)}")
     else:
         print(f"{numbers}, rank {row['rank']:g}")
-    values = _replications(folder, row)
+    values = _replications(row)
     if values is None:
         print(f"  replications are not at hand; to make them: lpbench experiment={row['experiment']}")
     else:
         print("  replications " + " ".join(f"{v:.6g}" for v in values))
 
 
-def _why_no_rank(row: dict[str, Any]) -> str:
+def _why_no_rank(row: Row) -> str:
     """Tell a method that never competes from a variant beside the one that does."""
     from lpbench.analysis import is_ranked
 
@@ -111,23 +99,16 @@ def _why_no_rank(row: dict[str, Any]) -> str:
     return f"another variant competes, shown by lpbench explain {row['dataset']} {name} {row['epsilon']:g}"
 
 
-def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) -> list[Cell]:
-    """Cells of one data set, method and budget: of the runs, else of the committed summary."""
-    found, published = [], []
+def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) -> list[Row]:
+    """Cells of one data set, method and budget: of the runs, else of the committed summary, which a checkout has."""
+    runs: list[Row] = []
+    committed: list[Row] = []
     for folder, table in _summaries(results):
-        hit = table[
-            _named(table["dataset"], dataset)
-            & _named(table["method"], method)
-            & (table["epsilon"] == epsilon)
-            & (table["mean"].notna())
-        ]
-        cells = [(folder, row) for row in hit.to_dict("records")]
-        if REPRODUCED in folder.relative_to(results).parts:
-            published += cells
-        else:
-            found += cells
-    # a checkout has what is committed
-    return found or published
+        named = _named(table["dataset"], dataset) & _named(table["method"], method)
+        hit = table[named & (table["epsilon"] == epsilon) & table["mean"].notna()]
+        cells = committed if REPRODUCED in folder.relative_to(results).parts else runs
+        cells += [{**row, "folder": folder} for row in hit.to_dict("records")]
+    return runs or committed
 
 
 def _summaries(results: Path) -> Iterator[tuple[Path, pd.DataFrame]]:
@@ -144,15 +125,15 @@ def _summaries(results: Path) -> Iterator[tuple[Path, pd.DataFrame]]:
         yield from ((a.folder, a.summary) for a in absent if a.summary is not None)
 
 
-def _narrowed(cells: list[Cell], narrowing: dict[str, Any]) -> list[Cell]:
+def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
     """Keep the cells of one mask, experiment, panel and place on the axis, as far as they are asked for."""
     for option in _NARROWING:
         wanted = narrowing[option]
         if wanted is None:
             continue
-        kept = [(f, row) for f, row in cells if _is(row[option], wanted, bare=option == "mask")]
+        kept = [row for row in cells if _is(row[option], wanted, bare=option == "mask")]
         if not kept:
-            values = dict.fromkeys(f"{row[option]:g}" if option == "x" else row[option] for _, row in cells)
+            values = dict.fromkeys(f"{row[option]:g}" if option == "x" else row[option] for row in cells)
             known = ", ".join(repr(v) for v in values)
             raise ConfigurationError(f"--{option} {wanted}: the stored results have {known}")
         cells = kept
@@ -175,10 +156,10 @@ def _base(selector: str) -> str:
     return parse_selector(selector)[0]
 
 
-def _replications(folder: Path, row: dict[str, Any]) -> list[float] | None:
+def _replications(row: Row) -> list[float] | None:
     from lpbench.experiments.results import Artefact
 
-    chosen = Artefact(folder, row["experiment"]).chosen
+    chosen = Artefact(row["folder"], row["experiment"]).chosen
     if chosen is None:
         return None
     keys = ["panel", "dataset", "mask", "method", "epsilon", "selection"]
@@ -187,7 +168,7 @@ def _replications(folder: Path, row: dict[str, Any]) -> list[float] | None:
     return chosen[same].sort_values("replication")["value"].tolist()
 
 
-def _guarantee(row: dict[str, Any], seed: int) -> str:
+def _guarantee(row: Row, seed: int) -> str:
     """Fit replication 0 at the selected setting and report what it spent."""
     from lpbench.datasets import describe, make_problem
     from lpbench.experiments.seeds import method_streams

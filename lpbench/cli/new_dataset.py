@@ -14,10 +14,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from lpbench.cli.new_dataset_columns import profile_features
-from lpbench.cli.new_dataset_target import profile_target
 from lpbench.cli.new_method import check_name, refuse_overwriting, shown
-from lpbench.cli.profile import Choices, Profile, texts
+from lpbench.cli.profile import Choices, Profile, profile_features, profile_target, texts
 from lpbench.datasets.archives import check_size
 from lpbench.datasets.manifest import Manifest, list_datasets
 from lpbench.datasets.preprocess import prepare
@@ -34,25 +32,9 @@ SEPARATORS = ",;\t|"
 
 
 def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices: Any) -> tuple[Path, Profile]:
-    """Write the manifest of a CSV file into the subfolder ``datasets`` of a folder.
+    """Write the manifest of a CSV file (see :class:`Choices`) into the subfolder ``datasets`` of a folder.
 
-    Parameters
-    ----------
-    file : Path
-        Separated by comma, semicolon, tab or bar, with a header or without. It is copied beside the manifest, which
-        names files of its own folder alone, unless it lies there.
-    folder : Path
-    name : str, optional
-        Default: the file's stem in lower case.
-    **choices
-        Those of :class:`Choices`.
-
-    Raises
-    ------
-    ConfigurationError
-        A name that cannot be used, an unknown column or class, or a manifest that exists.
-    DataError
-        The file cannot be read, or has no column or row to learn from.
+    The file, whose stem is the default name, is copied beside the manifest, which names files of its own folder alone.
     """
     chosen = Choices(**choices)
     file, folder = Path(file).resolve(), Path(folder).resolve() / "datasets"

@@ -18,26 +18,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def new_method(name: str, folder: Path, task: str = "regression") -> list[Path]:
-    """Write the files of a method.
-
-    Parameters
-    ----------
-    name : str
-        Lower-case identifier that is neither a registered method nor an importable module.
-    folder : Path
-        Module and test go there, the YAML into its subfolder ``methods``.
-    task : {"regression", "classification"}
-
-    Returns
-    -------
-    list of Path
-        Module, YAML, test.
-
-    Raises
-    ------
-    ConfigurationError
-        A name that cannot be used, or a file that exists.
-    """
+    """Write module, YAML (in the subfolder ``methods``) and test of a method, and return them."""
     folder = Path(folder).resolve()
     places = {
         f"{task}.py.j2": folder / f"{name}.py",

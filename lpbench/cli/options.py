@@ -32,12 +32,7 @@ class OneOf(click.Choice[str]):
 
 
 class NameOf(click.ParamType):
-    """Name of something registered; the shell completes it, the command checks it.
-
-    Parameters
-    ----------
-    kind : {"dataset", "experiment", "mask", "method"}
-    """
+    """Name of a registered data set, experiment, mask or method; the shell completes it, the command checks it."""
 
     def __init__(self, kind: str):
         self.name = kind

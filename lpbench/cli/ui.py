@@ -76,13 +76,7 @@ def _is_taken(port: int) -> bool:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    """Return when the server answers.
-
-    Raises
-    ------
-    LpbenchError
-        It ended, or did not answer in time.
-    """
+    """Return when the server answers."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:

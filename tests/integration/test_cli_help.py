@@ -75,7 +75,9 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("reproduce --order longest", "longest_first"),
         ("reproduce histoftree/tabel1", "histoftree/table1"),
         ("plan histoftree/tabel1", "histoftree/table1"),
+        ("plan --worker 2", "'--worker'"),
         ("explain abalon krr 2", "abalone"),
+        ("explain abalone krr 2 --results nowhere", "run it: lpbench dataset=abalone method=krr epsilon=2"),
         ("explain abalone kr 2", "krr"),
         ("new metod x", "method?"),
         ("new", "method|dataset"),
@@ -86,6 +88,8 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("check dataset abalon", "abalone"),
         ("verify bitwse", "bitwise"),
         ("completion tcsh", "zsh"),
+        ("method=histoftree_kart", "histoftree_cart"),
+        ("dataset=abalon", "abalone"),
         ("epsilom=2", "epsilon"),
         ("runner.wrkers=2", "runner.workers"),
         ("method.parms.depth=2", "method.params"),
@@ -94,10 +98,13 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("method.params.lable_share=1 tracking=none", "label_share"),
     ],
 )
-def test_a_typo_is_answered_with_what_was_meant(capsys, line, meant):
+def test_a_typo_is_answered_in_one_sentence_with_what_was_meant(capsys, tmp_path, monkeypatch, line, meant):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LPBENCH_RESULTS", str(tmp_path))
     assert main(line.split()) == 2
-    error = capsys.readouterr().err
-    assert "error: " in error and meant in error and "Traceback" not in error
+    said = capsys.readouterr()
+    assert said.err.startswith("error: ") and meant in said.err and said.err.count("\n") == 1
+    assert said.out == "" and not list(tmp_path.iterdir()), "a refused command printed or wrote something"
 
 
 def test_any_parameter_of_data_set_and_method_can_be_given(tmp_path, capsys):
