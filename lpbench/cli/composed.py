@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench.cli import answers
-from lpbench.cli.show import print_plans
+from lpbench.cli.plans import print_plans
 from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.results import Artefact
