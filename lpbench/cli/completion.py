@@ -6,7 +6,6 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from lpbench.cli.names import known_keys, known_names, plain_keys
-from lpbench.cli.options import OneOf
 
 #: Environment variable with which a shell's script asks for candidates.
 VARIABLE = "_LPBENCH_COMPLETE"
@@ -19,7 +18,7 @@ _CHANGES = {"complete -o nosort": "COMP_WORDBREAKS=${COMP_WORDBREAKS//=}\ncomple
     epilog='bash, zsh: eval "$(lpbench completion bash)" in .bashrc or .zshrc; '
     "fish: lpbench completion fish > ~/.config/fish/completions/lpbench.fish"
 )
-@click.argument("shell", type=OneOf(("bash", "zsh", "fish")))
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script of a shell."""

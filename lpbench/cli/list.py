@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from lpbench.cli import options
 from lpbench.experiments import catalogue as registry
 
 #: Head, rows.
@@ -54,7 +53,7 @@ _LISTS: dict[str, Callable[[], Table]] = {
 
 
 @click.command()
-@click.argument("what", type=options.OneOf(tuple(_LISTS)), metavar="|".join(_LISTS))
+@click.argument("what", type=click.Choice(tuple(_LISTS)), metavar="|".join(_LISTS))
 def command(what: str) -> int:
     """Print what is registered, yours included."""
     head, rows = _LISTS[what]()

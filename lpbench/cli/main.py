@@ -110,10 +110,6 @@ def _sentence(error: click.UsageError | LpbenchError) -> str:
     if isinstance(error, LpbenchError):
         return str(error)
     command = error.ctx.command_path if error.ctx else "lpbench"
-    if isinstance(error, click.NoSuchOption):
-        near = difflib.get_close_matches(error.option_name, error.possibilities or (), n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        return f"{command}: no such option {error.option_name!r}{meant} (`{command} --help` shows how)"
     text = " ".join(error.format_message().split()).rstrip(".")
     return f"{command}: {text[0].lower()}{text[1:]} (`{command} --help` shows how)"
 

@@ -51,7 +51,7 @@ class Span(click.ParamType):
 @click.option("--protect", metavar="COLUMNS", default="", help="Private columns besides the target: age,sex, or all.")
 @click.option("--range", "y_range", type=float, nargs=2, metavar="LOW HIGH", help="Public range of the target.")
 @click.option(
-    "--task", type=options.OneOf(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
+    "--task", type=click.Choice(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
 )
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
 @click.option("--error", metavar="K", help="Wanted error, in multiples of a constant's.  [default: 0.8x]")

@@ -47,7 +47,7 @@ computed from the reports in `learn`, the grid in the YAML.""")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
 @click.option(
-    "--task", type=options.OneOf(_TASKS), metavar="NAME", help=f"{', '.join(_TASKS)}  [default: by its values]"
+    "--task", type=click.Choice(_TASKS), metavar="NAME", help=f"{', '.join(_TASKS)}  [default: by its values]"
 )
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
 @click.option("--log", is_flag=True, help="Predict the logarithm of the target.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,18 +16,6 @@ from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
 
 FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-class OneOf(click.Choice[str]):
-    """One of a few words; a typo is answered with the nearest."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word, or refuse it."""
-        if value not in self.choices:
-            near = difflib.get_close_matches(str(value), self.choices, n=2, cutoff=0.5)
-            meant = f"; did you mean {' or '.join(near)}?" if near else ""
-            self.fail(f"{value!r} must be one of {', '.join(self.choices)}{meant}", param, ctx)
-        return str(value)
 
 
 class NameOf(click.ParamType):
@@ -83,7 +70,7 @@ def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator
 def choice(name: str, words: Sequence[str], default: str, what: str = "") -> Decorator:
     """Option with one of a few words."""
     text = f"{what}{', '.join(words)}  [default: {default}]"
-    return click.option(name, type=OneOf(words), default=default, metavar="NAME", help=text)
+    return click.option(name, type=click.Choice(words), default=default, metavar="NAME", help=text)
 
 
 def count(name: str, text: str, default: int | None = None) -> Decorator:

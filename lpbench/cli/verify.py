@@ -24,7 +24,7 @@ LEVELS = ("bitwise", "numeric", "statistical", "submission")
     "submission: a random part of its scores, isolated. "
     "See docs/reproduction.md.",
 )
-@click.argument("level", type=options.OneOf(LEVELS), metavar="LEVEL")
+@click.argument("level", type=click.Choice(LEVELS), metavar="LEVEL")
 @naming.argument()
 @click.option("--all", "everything", is_flag=True, help="All blocks, not a sample of each method and experiment.")
 @options.count("--replications", "statistical: not the paper's number.")

@@ -137,7 +137,7 @@ def test_statistical_a_wrong_mean_is_found(home, capsys):
         ("bitwise own/small --seed 3", "leave --seed"),
         ("bitwise own/small --replications 3", "leave --seed"),
         ("statistical own/small --seed 2025", "is the published one"),
-        ("conceptual own/small", "bitwise, numeric, statistical"),
+        ("conceptual own/small", "'bitwise', 'numeric', 'statistical'"),
         ("bitwise histoftree/figure1", "only tables and figures"),
         ("bitwise own/smal", "own/small"),
     ],
