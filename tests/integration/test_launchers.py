@@ -82,4 +82,4 @@ def test_missing_launcher_is_named_with_its_extra(launcher, monkeypatch, capsys)
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "launcher" in name else found(name))
     assert main(["-m", f"hydra/launcher={launcher}", "epsilon=1,2"]) == 2
-    assert "lpbench[launchers]" in capsys.readouterr().err
+    assert "'.[launchers]'" in capsys.readouterr().err
