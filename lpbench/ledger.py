@@ -64,7 +64,7 @@ class PrivacyLedger:
     payments: list[Payment] = field(default_factory=list, init=False)
     _everyone: float = field(default=0.0, init=False, repr=False)
     _named: dict[Any, float] = field(default_factory=lambda: defaultdict(float), init=False, repr=False)
-    _reserved: dict[_Rows, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _reserved: dict[_Owners, np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _threads: Any = field(default=None, init=False, repr=False)
 
@@ -118,7 +118,7 @@ class PrivacyLedger:
     def _count(self, method: str) -> int:
         return sum(p.method == method for p in self.payments)
 
-    def _reserve(self, model: Any, rows: _Rows) -> None:
+    def _reserve(self, model: Any, rows: _Owners) -> None:
         """Set aside what a fit may cost; refused if that is more than is left to one of its users."""
         if self.limit is None:
             return
@@ -136,7 +136,7 @@ class PrivacyLedger:
                 )
             self._reserved[rows] = costs
 
-    def _before(self, rows: _Rows) -> np.ndarray:
+    def _before(self, rows: _Owners) -> np.ndarray:
         """What users have spent, or others have reserved of them, shape (users of the rows,)."""
         everyone, named = self._everyone, defaultdict(float, self._named)
         for others, costs in self._reserved.items():
@@ -149,7 +149,7 @@ class PrivacyLedger:
             return np.full(rows.n_users, everyone + max(named.values(), default=0.0))
         return everyone + np.array([named[label] for label in rows.labels])
 
-    def _settle(self, rows: _Rows, payment: Payment | None, spent: np.ndarray) -> None:
+    def _settle(self, rows: _Owners, payment: Payment | None, spent: np.ndarray) -> None:
         """Enter what a fit has cost its users in the place of what was reserved; nothing if it did not begin."""
         with self._lock:
             self._reserved.pop(rows, None)
@@ -164,7 +164,7 @@ class PrivacyLedger:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _Owners:
     """Whose the rows of a fit are: users with labels, or, without names, rows that are the same are one user's."""
 
     user: np.ndarray  # shape (n,), number of each row's user
@@ -172,7 +172,7 @@ class _Rows:
     n_users: int
 
     @classmethod
-    def of(cls, table: Any, y: Any, n: int) -> _Rows:
+    def of(cls, table: Any, y: Any, n: int) -> _Owners:
         """Tell the users of a table by its index, those of an array by its rows, and those of no table by number."""
         if table is None:
             return cls(np.arange(n), None, n)
@@ -207,7 +207,7 @@ def accounted(model: Any, users: Any, table: Any = None, y: Any = None) -> Itera
         yield
         return
     before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
-    rows = _Rows.of(table, y, before.size)
+    rows = _Owners.of(table, y, before.size)
     try:
         for ledger in tuple(_OPEN):
             ledger._reserve(model, rows)

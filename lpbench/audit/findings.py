@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from lpbench.audit.empirical import detectable
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
-from lpbench.audit.table import EPSILON, FALSE_ALARM, Row, failure_per_row
+from lpbench.audit.table import EPSILON, FALSE_ALARM, AuditRow, failure_per_row
 
 
-def findings(rows: Sequence[tuple[str, Row]], samples: int, seed: int) -> dict:
+def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> dict:
     """Collect what an audit found."""
     failure = failure_per_row()
     return {
@@ -26,7 +26,7 @@ def findings(rows: Sequence[tuple[str, Row]], samples: int, seed: int) -> dict:
     }
 
 
-def _methods(rows: Sequence[Row]) -> dict:
+def _methods(rows: Sequence[AuditRow]) -> dict:
     heads = ["method", "model", "promised", "exact", "slack", "sampled"]
     heads += ["rounds", "bits up", "bits down", "devices", "note"]
     body = []
@@ -37,7 +37,7 @@ def _methods(rows: Sequence[Row]) -> dict:
     return _table(heads, body)
 
 
-def _mechanisms(rows: Sequence[Row], notes: Mapping[str, tuple], what: str, verdict: str) -> dict:
+def _mechanisms(rows: Sequence[AuditRow], notes: Mapping[str, tuple], what: str, verdict: str) -> dict:
     body = []
     for row in rows:
         losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.lower_bound))
@@ -56,5 +56,5 @@ def _number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def _model(row: Row) -> str:
+def _model(row: AuditRow) -> str:
     return row.model if row.delta == 0 else f"{row.model}, δ = {row.delta:.1g}"

@@ -45,14 +45,14 @@ _WIDE = 40_000
 
 
 @dataclass(frozen=True)
-class Finding:
+class LawTest:
     """The smallest p-value of a family of tests, corrected for their number."""
 
     p: float
     what: str
 
 
-def of_reports(entry: Asked, streams: Streams, more: int = 1) -> Finding:
+def of_reports(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
     """Test the reports of a recorded answer, and of repeated calls of its device with the same question."""
     device, width = entry.device, max(1, int(np.prod(np.shape(entry.answer)[1:], dtype=int)))
     n = min(entry.users.size, len(entry.records), USERS, max(12, _WIDE // width))
@@ -64,17 +64,17 @@ def of_reports(entry: Asked, streams: Streams, more: int = 1) -> Finding:
         draws = device.draws(streams.child("call", number=call), n, question)
         reports.append(np.asarray(device.report(records, question, draws)))
     if not all(np.isfinite(np.asarray(part, dtype=float)).all() for part in reports):
-        return Finding(0.0, f"{name} sends reports that are not finite")
+        return LawTest(0.0, f"{name} sends reports that are not finite")
     stack = np.stack([np.asarray(part) for part in reports])
     scores, repeated = _normal_scores(device, question, records, stack, streams.generator("references"))
     if repeated:
-        return Finding(0.0, f"noise of {name} repeats or lies on a grid that its mechanism does not have")
+        return LawTest(0.0, f"noise of {name} repeats or lies on a grid that its mechanism does not have")
     tests = [test for g in scores for test in _tests(g)]
     p, what = min(tests)
-    return Finding(min(1.0, p * len(tests)), f"reports of {name}: {what}")
+    return LawTest(min(1.0, p * len(tests)), f"reports of {name}: {what}")
 
 
-def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> Finding:
+def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> LawTest:
     """Test the exact shortcut of a device against sums of its reports, for some of the users."""
     device = entry.device
     users = np.arange(min(n, entry.users.size))
@@ -93,14 +93,14 @@ def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> Findi
         summed.append(np.ravel(device.estimate(sums, question, np.bincount(by)[:, None])))
     first, second = np.stack(shortcut).astype(float), np.stack(summed).astype(float)
     if first.shape != second.shape:
-        return Finding(0.0, f"sums of {type(device).__name__} have {first.shape[1]} entries, not {second.shape[1]}")
+        return LawTest(0.0, f"sums of {type(device).__name__} have {first.shape[1]} entries, not {second.shape[1]}")
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        return Finding(0.0, f"sums of {type(device).__name__} are not finite")
+        return LawTest(0.0, f"sums of {type(device).__name__} are not finite")
     p = _same_law(first, second, streams.generator("projections"))
-    return Finding(p, f"sums of {type(device).__name__} by their shortcut")
+    return LawTest(p, f"sums of {type(device).__name__} by their shortcut")
 
 
-def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> Finding:
+def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> LawTest:
     """Test the exact shortcut for users who are asked one after the other against asking them so."""
     device, records = entry.device, entry.records.take(np.arange(min(n, len(entry.records))))
     question = replace(entry.question, order=np.arange(len(records)))
@@ -114,10 +114,10 @@ def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> Find
             asked = asked.after(report)
         slow.append(_numbers(asked))
     p = _same_law(np.stack(shortcut), np.stack(slow), streams.generator("projections"))
-    return Finding(p, f"users of {type(device).__name__} asked one after the other, by their shortcut")
+    return LawTest(p, f"users of {type(device).__name__} asked one after the other, by their shortcut")
 
 
-def of_release(entry: Asked, streams: Streams, more: int = 1) -> Finding:
+def of_release(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
     """Test what a curator releases against the stated mechanism at the statistic of the same records."""
     release, records, question = entry.device, entry.records, entry.question
     mechanism, statistic = release.law(question, records)
@@ -128,7 +128,7 @@ def of_release(entry: Asked, streams: Streams, more: int = 1) -> Finding:
         released.append(np.ravel(sent).astype(float))
         drawn.append(np.ravel(mechanism.randomize(statistic, streams.generator("reference", number=k))).astype(float))
     p = _same_law(np.stack(released), np.stack(drawn), streams.generator("projections"))
-    return Finding(p, f"what {type(release).__name__} releases")
+    return LawTest(p, f"what {type(release).__name__} releases")
 
 
 def _numbers(question: Any) -> np.ndarray:

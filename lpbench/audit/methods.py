@@ -138,7 +138,7 @@ def _broken_laws(recording: Recording) -> Iterator[Complaint]:
             yield Complaint("law", f"{finding.what} (p = {finding.p:.1e})")
 
 
-def findings(recording: Recording, seed: int = 0) -> Iterator[laws.Finding]:
+def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:
     """Sampled tests of everything that was asked; what looks odd is tried again with more and fresh samples."""
     for k, entry in enumerate(one for asked in _distinct(recording) for one in (*_as_reports(asked), asked)):
         tests = {"ask": laws.of_reports, "sums": laws.of_sums, "chain": laws.of_chain, "release": laws.of_release}

@@ -302,8 +302,8 @@ class _Nudged(Corrupted):
 
 
 #: Everything that goes wrong in the users themselves.
-DOORS = ("asked_again", "records_revealed", "randomness_used_twice", "guarantee_lowered")
-MUTANTS = (*DEVICES, *DOORS)
+BY_USERS = ("asked_again", "records_revealed", "randomness_used_twice", "guarantee_lowered")
+MUTANTS = (*DEVICES, *BY_USERS)
 
 
 def mutated_users(mutant: str) -> Callable[[AuditSample, int, Recording], Users]:
@@ -360,4 +360,4 @@ def _not_applicable(model: LocalEstimator) -> dict[str, str]:
     return {}
 
 
-__all__ = ["DEVICES", "DOORS", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_rows", "mutated_users"]
+__all__ = ["BY_USERS", "DEVICES", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_rows", "mutated_users"]

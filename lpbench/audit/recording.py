@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -131,11 +131,6 @@ class SealedUsers(Users):
     def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SealedUsers:
         users, records, index, recording = _BEHIND[self]
         return type(self)(users.take(who, purpose, **axes), records.take(who), recording, index[who])
-
-    def view(self, transform: Callable[[np.ndarray], np.ndarray]) -> SealedUsers:
-        users, records, index, recording = _BEHIND[self]
-        moved = Records(transform(records.X), records.y, records.mask)
-        return type(self)(users.view(transform), moved, recording, index)
 
     def fresh(self) -> SealedUsers:
         """The same users before anything was asked, as sweeps simulate them again."""

@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class AuditRow:
     """One audited method or mechanism; :data:`COLUMNS` go to ``audit.csv``."""
 
     method: str
@@ -140,7 +140,7 @@ def failure_per_row() -> float:
     return FALSE_ALARM / len(subjects())
 
 
-def audit(kind: str, name: str, samples: int, seed: int) -> Row:
+def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
     """Audit one subject: exactly, and from ``samples`` draws of each of the two worst values."""
     if kind == "method":
         recorded = recorded_run(estimator_of(name), EPSILON)
@@ -154,18 +154,18 @@ def audit(kind: str, name: str, samples: int, seed: int) -> Row:
         bound = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
     if spent is None:
         sizes = randomizer.rounds, randomizer.bits_up, 0.0
-        return Row(
+        return AuditRow(
             name, randomizer.model, randomizer.claimed, exact.epsilon, bound.epsilon, bound.confidence, *sizes,
             randomizer.delta, randomizer.note,
         )  # fmt: skip
     loss = math.inf if spent.model == "none" else exact.epsilon
-    return Row(
+    return AuditRow(
         name, spent.model, spent.epsilon, loss, bound.epsilon, bound.confidence, spent.rounds, spent.bits_up,
         spent.bits_down, spent.delta, spent.note, recorded.devices, recorded.shortcuts,
     )  # fmt: skip
 
 
-def write_csv(rows: Sequence[Row], path: Path) -> None:
+def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
     """Write the columns of the methods' rows."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -178,7 +178,7 @@ def _text(value: object) -> str:
     return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
-def problems(rows: Iterable[tuple[str, Row]]) -> list[str]:
+def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:
     """List everything that must not be: broken promises, missed mechanisms, contradictions of the two audits."""
     found = []
     for kind, row in rows:

@@ -15,7 +15,7 @@ from lpbench.experiments.config import ROOT_SEED
 
 if TYPE_CHECKING:
     from lpbench.audit.mutants import MutantRow
-    from lpbench.audit.table import Row
+    from lpbench.audit.table import AuditRow
 
 #: Transcripts of each of two protected values, for each row of the table.
 SAMPLES = 200_000
@@ -97,7 +97,7 @@ def write_mutants(rows: Sequence[MutantRow], path: Path) -> None:
         writer.writerows([row.method, row.mutant, row.caught_by] for row in rows)
 
 
-def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, Row]]:
+def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, AuditRow]]:
     """Audit every method and every known mechanism, and write ``audit.csv``, ``.json`` and ``.md`` of ``reproduced``.
 
     Rows have their kind before them, see :func:`lpbench.audit.table.subjects`.

@@ -25,15 +25,6 @@ def whole_rows(log_rows: np.ndarray) -> np.ndarray:
 
     Entries are rounded up, so that what is possible stays possible, and the largest of a row takes the difference: no
     other ratio of two entries changes by more than one unit each.
-
-    Parameters
-    ----------
-    log_rows : ndarray of shape (n, m)
-        Log-probabilities, -inf where impossible; rows sum to 1 up to rounding errors.
-
-    Returns
-    -------
-    int64 ndarray of shape (n, m)
     """
     table = np.asarray(log_rows, dtype=np.float64)
     # What is possible is so in doubles, too, however improbable.
@@ -64,37 +55,20 @@ def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) ->
 
 
 def grid_keep(away: ArrayLike) -> np.ndarray:
-    """Threshold below which a double uniform keeps the truth, so that anything else has at least probability ``away``.
+    """Threshold below which a double uniform keeps the truth; all else has probability ``away`` at least, or 0 like it.
 
-    Parameters
-    ----------
-    away : float or ndarray
-        Probability of all other reports; 0 where there are none.
-
-    Returns
-    -------
-    ndarray
-        1 minus ``away`` rounded up to a multiple of 2^-53. Rounded to the nearest, the loss would exceed its budget,
-        and from a budget of 37 nothing but the truth would be left.
+    Rounded to the nearest multiple of 2^-53, the loss would exceed its budget, and from a budget of 37 nothing but the
+    truth would be left.
     """
     steps: np.ndarray = np.ceil(np.asarray(away, dtype=np.float64) * _STEPS)
     return 1.0 - steps / _STEPS
 
 
 def weight_pair(log_ratio: float, near: int, far: int) -> tuple[int, int]:
-    """Two whole weights whose ratio is e^log_ratio, from below, and which fill 2^62 with ``near`` and ``far`` entries.
+    """Two whole weights whose ratio is e^log_ratio from below, and which fill 2^62 with ``near`` and ``far`` entries.
 
-    Parameters
-    ----------
-    log_ratio : float
-        > 0 and finite; beyond about 43 less ``log(near)`` the ratio is the largest that fits.
-    near, far : int
-        Numbers of entries with the larger and the smaller weight.
-
-    Returns
-    -------
-    large, small : int
-        With ``near * large + far * small <= 2^62`` and ``small >= 1``.
+    ``near * large + far * small <= 2^62`` and ``small >= 1``; beyond a log_ratio of about 43 less ``log(near)`` the
+    ratio is the largest that fits.
     """
     if log_ratio > BITS * math.log(2.0) - math.log(near):
         return (UNITS - far) // near, 1

@@ -110,16 +110,10 @@ class Integers(Field):
 
 @dataclass(frozen=True)
 class GridPoints(Field):
-    """Multiples of ``step`` (a power of two) of at most ``reach`` steps either way, for discrete noise.
-
-    Parameters
-    ----------
-    reach : int
-        See :func:`grid_reach`.
-    """
+    """Multiples of ``step`` (a power of two) of at most ``reach`` steps either way, for discrete noise."""
 
     step: float
-    reach: int
+    reach: int  # see :func:`grid_reach`
     count: int = 1
 
     def __post_init__(self) -> None:
@@ -167,17 +161,7 @@ def payload_bytes(fields: Sequence[Field]) -> int:
 
 
 def pack(fields: Sequence[Field], values: np.ndarray) -> np.ndarray:
-    """Pack transcripts, one row per user.
-
-    Parameters
-    ----------
-    fields : sequence of Field
-    values : ndarray of shape (n, sum of the fields' columns)
-
-    Returns
-    -------
-    uint8 ndarray of shape (n, payload_bytes(fields))
-    """
+    """Pack transcripts, one row of columns a user, into bytes, one row a user."""
     values = np.asarray(values, dtype=np.float64)
     edges = np.cumsum([0, *(f.columns for f in fields)])
     if values.ndim != 2 or values.shape[1] != edges[-1]:
@@ -188,19 +172,7 @@ def pack(fields: Sequence[Field], values: np.ndarray) -> np.ndarray:
 
 
 def unpack(fields: Sequence[Field], payloads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inverse of :func:`pack`.
-
-    Parameters
-    ----------
-    fields : sequence of Field
-    payloads : uint8 ndarray of shape (n, payload_bytes(fields))
-
-    Returns
-    -------
-    values : ndarray of shape (n, columns)
-    legal : boolean ndarray of shape (n,)
-        False for rows with an impossible entry (not finite, beyond the last category, padding that is not zero).
-    """
+    """Inverse of :func:`pack`: values, and which rows are legal (finite, of a category, padded with zeros)."""
     bits = np.unpackbits(payloads, axis=1)
     edges = np.cumsum([0, *(f.bits for f in fields)])
     legal: np.ndarray = ~np.any(bits[:, edges[-1] :], axis=1)

@@ -12,7 +12,7 @@ import math
 import pickle
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -152,36 +152,19 @@ class Users(ABC):
         """Return the records themselves, for references without privacy; the guarantee becomes "none"."""
         raise PrivacyError("users do not hand out their records; only simulations of references without privacy do")
 
-    def view(self, transform: Callable[[np.ndarray], np.ndarray]) -> Users:
-        """Return the same users, whose devices first transform their features by a public function of rows."""
-        raise PrivacyError("the features of these users cannot be transformed")
-
 
 @dataclass(eq=False)
-class _Shared:
-    """What users taken from one another share: accounts, and which randomness has answered what.
-
-    Attributes
-    ----------
-    mask, n_features
-        Of the whole sample.
-    used : dict
-        Stream -> list of (device, question, users or None) that it has answered.
-    """
+class _Accounts:
+    """What users taken from one another share: accounts, and which randomness has answered what."""
 
     spending: Spending
-    mask: np.ndarray | None
+    mask: np.ndarray | None  # of the whole sample
     n_features: int
+    #: Stream -> list of (device, question, users or None) that it has answered.
     used: dict[tuple[Any, ...], list[tuple[Any, Any, np.ndarray | None]]] = field(default_factory=dict)
 
     def is_replay(self, keys: Iterable[tuple[Any, ...]], device: Any, question: Any, users: np.ndarray | None) -> bool:
-        """Enter a question under the streams that its answer draws from; True if it is answered already.
-
-        Raises
-        ------
-        PrivacyError
-            One of the streams has answered something else.
-        """
+        """Enter a question under the streams that its answer draws from; True if it is answered already."""
         replay = False
         for key in keys:
             entries = self.used.setdefault(key, [])
@@ -226,7 +209,7 @@ class SimulatedUsers(Users):
         self._records, self._streams = records, streams
         self.y_range, self.classes, self.public = y_range, classes, public
         self.n, self.n_features = len(records), records.X.shape[1]
-        self._shared = _Shared(Spending(self.n, notes=list(notes)), records.mask, self.n_features)
+        self._accounts = _Accounts(Spending(self.n, notes=list(notes)), records.mask, self.n_features)
         self._index: np.ndarray | None = None
         self._notes = tuple(notes)
 
@@ -234,8 +217,8 @@ class SimulatedUsers(Users):
         """Return the same users before anything was asked, with the same randomness: another run of the simulation."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
-        old = self._shared
-        twin._shared = _Shared(Spending(old.spending.n, notes=list(self._notes)), old.mask, old.n_features)
+        old = self._accounts
+        twin._accounts = _Accounts(Spending(old.spending.n, notes=list(self._notes)), old.mask, old.n_features)
         return twin
 
     @property
@@ -245,7 +228,7 @@ class SimulatedUsers(Users):
 
     @property
     def public_features(self) -> np.ndarray:
-        self._shared.spending.shown_read = True
+        self._accounts.spending.shown_read = True
         shown = self._records.remembered("shown", lambda: self._records.public_features)
         shown.setflags(write=False)
         return shown
@@ -280,12 +263,12 @@ class SimulatedUsers(Users):
     ) -> None:
         """Enter an answer into the accounts, unless it is a replay."""
         users = self._users(who)
-        if self._shared.is_replay(log, device, question, users):
+        if self._accounts.is_replay(log, device, question, users):
             return
         of_one = question_of(question, np.arange(min(1, len(records))))
         bits_up, bits_down = _payload_bits(device, question), numeric_bits(of_one)
         budgets = device.budgets(records, question)
-        self._shared.spending.charge(users, budgets, device.delta(question), bits_up, bits_down)
+        self._accounts.spending.charge(users, budgets, device.delta(question), bits_up, bits_down)
 
     def _users(self, who: np.ndarray | None) -> np.ndarray | None:
         """Numbers of users among those of the whole sample; None: all of it."""
@@ -309,13 +292,13 @@ class SimulatedUsers(Users):
         streams = _LoggedStreams(self._streams)
         draws = release.draws(streams, self.n, question)
         result = release.release(self._records, question, draws)
-        self._shared.spending.central = True
-        if not self._shared.is_replay(streams.log, release, question, self._index):
-            self._shared.spending.charge(self._index, release.budget(question))
+        self._accounts.spending.central = True
+        if not self._accounts.is_replay(streams.log, release, question, self._index):
+            self._accounts.spending.charge(self._index, release.budget(question))
         return result
 
     def reveal(self) -> Records:
-        self._shared.spending.revealed = True
+        self._accounts.spending.revealed = True
         return self._records
 
     def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SimulatedUsers:
@@ -329,34 +312,24 @@ class SimulatedUsers(Users):
             twin._streams = self._streams.child(purpose, **axes)
         return twin
 
-    def view(self, transform: Callable[[np.ndarray], np.ndarray]) -> SimulatedUsers:
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        old = self._records
-        twin._records = Records(transform(old.X), old.y, old.mask)
-        twin.n_features = twin._records.X.shape[1]
-        if self.public is not None:
-            twin.public = PublicSample(transform(self.public.X), self.public.y)
-        return twin
-
     @property
     def spent(self) -> Guarantee:
         """What the user who spent most has spent; users taken from others report for the whole sample."""
-        shared = self._shared
-        if shared.spending.revealed:
-            shown = shared.n_features + 1
+        accounts = self._accounts
+        if accounts.spending.revealed:
+            shown = accounts.n_features + 1
         else:
-            shown = 0 if shared.mask is None else int((~shared.mask).sum(axis=1).max(initial=0))
-        return shared.spending.guarantee(shared.mask, REAL_BITS * shown)
+            shown = 0 if accounts.mask is None else int((~accounts.mask).sum(axis=1).max(initial=0))
+        return accounts.spending.guarantee(accounts.mask, REAL_BITS * shown)
 
     @property
     def spent_by_user(self) -> np.ndarray:
         """Epsilon that every user of the whole sample has spent, shape (n,); inf if records were revealed."""
-        spending = self._shared.spending
+        spending = self._accounts.spending
         return np.full(spending.n, np.inf) if spending.revealed else spending.of_users()
 
     def note(self, text: str) -> None:
-        self._shared.spending.notes.append(text)
+        self._accounts.spending.notes.append(text)
 
     def __reduce__(self) -> Any:
         raise PrivacyError("users hold private records and cannot be pickled; keep what they reported")

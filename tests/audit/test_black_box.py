@@ -249,10 +249,6 @@ BAD_CODE = """
 import time
 
 def raises(value, rng): return 1 / 0
-def nans(value, rng): return float("nan")
-def lengths(value, rng): return [0] * (1 + rng.integers(2))
-def kinds(value, rng): return "x" if rng.random() < 0.5 else 1.0
-def fewer(values, rng): return values[1:]
 def sleeps(value, rng): time.sleep(600)
 
 class Sleeps:
@@ -266,52 +262,21 @@ VALUES = ["--values", "0", "1", "--samples", "1000"]
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("words", "said"),
     [
-        (["bad.py:raises", *VALUES], "bad.py:raises failed on value 0: ZeroDivisionError: division by zero"),
-        (
-            ["bad.py:nans", *VALUES],
-            "bad.py:nans, value 0: a report is NaN (not a number); every report must be one that a curator could "
-            "receive",
-        ),
-        (
-            ["bad.py:lengths", *VALUES],
-            "bad.py:lengths, value 0: reports have different lengths (1 to 2); every one must be equal",
-        ),
-        (
-            ["bad.py:kinds", *VALUES],
-            "bad.py:kinds, value 0: reports are of several kinds (category, number); every one must be of the same",
-        ),
-        (
-            ["bad.py:fewer", *VALUES],
-            "bad.py:fewer, value 0: it returned 999 reports for 1000 values; there must be one each",
-        ),
-        (
-            ["bad.py:sleeps", *VALUES, "--timeout", "0.5"],
-            "bad.py:sleeps did not finish within 0.5 s (after 0 of 1000 reports of value 0): ask for fewer --samples, "
-            "or allow more by --timeout",
-        ),
-        (
-            ["--command", "sleep 600", *VALUES, "--timeout", "0.5"],
-            "'sleep 600' did not finish within 0.5 s: ask for fewer --samples, or allow more by --timeout",
-        ),
-        (
-            ["--command", "awk 'NR > 1'", *VALUES],
-            "\"awk 'NR > 1'\" wrote 1999 lines for 2000 values; it must write one report for each",
-        ),
-        (
-            ["--learner", "bad.py:Sleeps", "--timeout", "0.5"],
-            "bad.py:Sleeps did not finish within 0.5 s (in the canary audit): make its fit quicker, or allow more by "
-            "--timeout",
-        ),
-        (["--learner", "bad.py:Fails"], "fit failed on 1000 records: ValueError: no"),
+        (["bad.py:raises", *VALUES], ["bad.py:raises", "value 0", "ZeroDivisionError"]),
+        (["bad.py:sleeps", *VALUES, "--timeout", "0.5"], ["bad.py:sleeps", "0.5 s", "--samples", "--timeout"]),
+        (["--command", "sleep 600", *VALUES, "--timeout", "0.5"], ["'sleep 600'", "0.5 s", "--timeout"]),
+        (["--learner", "bad.py:Sleeps", "--timeout", "0.5"], ["bad.py:Sleeps", "0.5 s", "canary", "--timeout"]),
+        (["--learner", "bad.py:Fails"], ["fit failed on 1000 records", "ValueError: no"]),
     ],
 )
-def test_bad_code_is_answered_by_the_command_word_for_word(words, error, tmp_path, monkeypatch, capsys):
+def test_bad_code_is_answered_by_the_command_in_a_sentence_that_names_it(words, said, tmp_path, monkeypatch, capsys):
     (tmp_path / "bad.py").write_text(BAD_CODE)
     monkeypatch.chdir(tmp_path)
     assert main(["audit", "code", *words, "--epsilon", "1"]) == 2
-    assert capsys.readouterr().err == f"error: {error}\n"
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1 and all(part in error for part in said)
 
 
 def test_the_command_audits_several_functions(tmp_path, monkeypatch, capsys):

@@ -51,19 +51,7 @@ def test_an_impossible_report_costs_infinity_one_way():
         (lambda e: PrivUnitG(e, 3), np.eye(3), 1),
         (lambda e: Exponential.for_budget(e), np.array([[3000.0, 0.0], [2999.0, 1.0]]), 1),
     ],
-    ids=[
-        "grr",
-        "bits",
-        "many bits",
-        "one-hot",
-        "long one-hot",
-        "per bit",
-        "laplace",
-        "vector",
-        "discrete",
-        "unit",
-        "exp",
-    ],
+    ids="grr bits many_bits one_hot long_one_hot per_bit laplace vector discrete unit exp".split(),
 )
 def test_mechanisms_spend_what_they_say(make, inputs, factor, epsilon):
     losses = message_losses(make(epsilon), inputs)
