@@ -16,19 +16,17 @@ from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.errors import LpbenchError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
-from lpbench.experiments.begun import begin, begun, end
 from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.engines import engine
-from lpbench.experiments.estimate import writing_seconds
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
-from lpbench.experiments.limits import SECONDS_OF_WORK
 from lpbench.experiments.plan import Plan, by_name
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.records import record_of, stamp_of
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store, lock_of
+from lpbench.experiments.unfinished import begin, begun, end
 from lpbench.files import locked, refusal
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.paper import sources
@@ -72,8 +70,6 @@ def run_jobs(
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
     with Progress(progress) as bar:
-        writing = sum(map(writing_seconds, jobs)) / _writers(runner, len(jobs))
-        bar.expect(writing)
         try:
             result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan)
         except KeyboardInterrupt:
@@ -113,14 +109,14 @@ def _stored(plan: Plan, store: Store) -> str:
 
 
 def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar: Progress) -> RunReport:
-    timeouts: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     timed = {block.key for job in jobs if job.experiment.kind == "timing" for block in job.plan.blocks}
     for job in jobs:
         for entry in job.plan.entries:
             if entry.block is not None:
-                whole = SECONDS_OF_WORK * job.experiment.work_limit * entry.cells
-                timeouts[entry.block.key] = max(whole, timeouts.get(entry.block.key, 0.0))
-    return run_blocks(plan.blocks, store, runner, timeouts=timeouts, bar=bar, timed=timed)
+                whole = job.experiment.work_limit * entry.cells
+                seconds[entry.block.key] = max(whole, seconds.get(entry.block.key, 0.0))
+    return run_blocks(plan.blocks, store, runner, timeouts=seconds, bar=bar, timed=timed)
 
 
 def _writers(runner: Runner, artefacts: int) -> int:
@@ -150,7 +146,6 @@ def _write_all(
         bar.stage(f"writing {len(todo)} artefacts")
     with engine(local, writers) as mapping:
         for folder, problem in mapping(_try_to_write, list(calls.values())):
-            bar.advance(writing_seconds(todo[folder]) / writers)
             del calls[folder]
             yield todo[folder], not problem, problem
     for call in calls.values():  # what a worker did not live to write
@@ -285,7 +280,7 @@ def _name_and_params(selector: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def describe_left_out(left_out: Mapping[str, str]) -> str:
-    """A paragraph that lists the cells over the work limit of their experiments."""
+    """A paragraph that lists the cells that experiments leave out."""
     lines = [f"{len(left_out)} cell(s) left out by plan, on every machine:"] if left_out else []
     return "\n".join(lines + [f"  {cell}: {reason}" for cell, reason in left_out.items()])
 

@@ -123,7 +123,7 @@ def _audit_learner(
     if not 0 < epsilon < math.inf:
         raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
     from lpbench.audit.learner import PROVES, canary_audit, inference_audit, leak_test, load_learner
-    from lpbench.experiments.limits import time_limit
+    from lpbench.experiments.time_limit import time_limit
 
     make = load_learner(name)
     violated, audit = False, "leak test"

@@ -69,7 +69,7 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
 def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
     """Print the numbers of a cell, or why there are none; returns the exit code."""
     for cell, reason in result.plan.left_out.items():
-        print(f"error: {cell}: {reason}; raise experiment.work_limit", file=sys.stderr)
+        print(f"error: {cell}: {reason}", file=sys.stderr)
         return 1
     for outcome in result.run.failed:
         failure = Store(results_dir / "store").root / "failures" / f"{outcome.key}.json"

@@ -8,12 +8,12 @@ from pathlib import Path
 from lpbench.cli.answers import print_tables
 from lpbench.cli.experiments import counted
 from lpbench.experiments.config import Runner
-from lpbench.experiments.estimate import estimate
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.records import worker_count
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
+from lpbench.experiments.timing import estimate
 from lpbench.paths import REPRODUCED
 from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run
 
@@ -71,7 +71,7 @@ def _print_state(job: Job, results_dir: Path, store: Store, runner: str) -> None
         print_tables(next(filter(None, map(tables_of, artefacts)), []))
     print(
         f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner}, "
-        f"work limit {job.experiment.work_limit:g} for a cell; results in {results_dir / job.folder}"
+        f"at most {job.experiment.work_limit:g} s a cell; results in {results_dir / job.folder}"
     )
     done = sum(store.has(block.key) for block in job.plan.blocks)
     if not job.is_cell and 0 < done < len(job.plan.blocks):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -57,9 +56,9 @@ def command(
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
     budgets = (QUICK,) if quick else budgets
     from lpbench.experiments import catalogue
-    from lpbench.experiments.alone import method_named
     from lpbench.experiments.method import Method
     from lpbench.experiments.results import Results
+    from lpbench.experiments.single_method import method_named
 
     predicted = Path(method).suffix == ".csv"
     if predicted:
@@ -94,9 +93,9 @@ def _run(
     method: Method, experiment: Experiment, budgets: Sequence[float], fair: bool, runner: Runner, results: Path
 ) -> Summary:
     """Run the method's own blocks and summarise them."""
-    from lpbench.experiments.alone import alone
     from lpbench.experiments.assemble import assemble
     from lpbench.experiments.run import run_blocks
+    from lpbench.experiments.single_method import alone
     from lpbench.experiments.store import Store
     from lpbench.pipeline import describe_left_out, describe_missing
     from lpbench.reporting.artefact import summarise_experiment
@@ -169,9 +168,10 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
 
     from lpbench.analysis.scores import LARGER_IS_BETTER
     from lpbench.audit.table import bits_of
-    from lpbench.experiments.alone import at_one_setting
-    from lpbench.experiments.plan import by_name, plan_experiment, registered_methods
+    from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import RECORD, Results, keep_summary
+    from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
+    from lpbench.experiments.timing import fit_seconds
     from lpbench.papers.comparison.standing import joined, standing, where_it_wins
     from lpbench.reporting.pages.rank import write_rank
 
@@ -183,11 +183,11 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
     own = set(mine.table["selection"])
     if not own & ({"tuning_free", "private"} if selection == "fair" else {"oracle"}):
         raise ConfigurationError(f"{method.name} has no {selection} score, only {', '.join(sorted(own))}: --selection")
-    costs = {e.method: e.block.work_of_a_fit for e in plan_experiment(compared).entries if e.block is not None}
+    costs = fit_seconds()
     ranking = pd.read_csv(others.folder / "field.csv")
     bits = {(r.method, r.epsilon): r.bits for r in ranking.itertuples()}
     if method.estimator and method.name not in set(table["method"]):
-        costs[method.name] = _seconds_of_a_fit(method, compared)
+        costs[method.name] = seconds_of_a_fit(method, compared)
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
         bits |= {(method.name, e): bits_of(model, e) for e in sorted(set(mine.table["epsilon"]))}
     ranks = standing(table, mine.table, selection, cards, costs, bits)
@@ -215,32 +215,6 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
     page = write_rank(shown, summary, method, ranks, places, selection, cards, folder)
     _print(method, experiment, ranks, selection, LARGER_IS_BETTER[str(mine.table["metric"].iloc[0])])
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
-
-
-def _seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
-    """Median over data sets of the processor seconds of one fit, measured here."""
-    import warnings
-
-    import numpy as np
-
-    from lpbench.datasets import describe, make_problem
-    from lpbench.errors import ClippingWarning, PrivacyLeakWarning
-    from lpbench.experiments.alone import at_one_setting
-    from lpbench.selectors import Selector
-
-    model, seconds = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build(), []
-    for dataset in experiment.groups[0].dataset:
-        parsed = experiment.data_set(dataset)
-        if describe(parsed.name, dict(parsed.params)).available:
-            problem = make_problem(parsed.name, dict(parsed.params), Selector.parse(experiment.groups[0].mask[0]).name)
-            own = model.for_problem(problem)
-            with warnings.catch_warnings():
-                for category in (PrivacyLeakWarning, ClippingWarning):
-                    warnings.simplefilter("ignore", category)
-                start = time.process_time()
-                own.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-                seconds.append(time.process_time() - start)
-    return float(np.median(seconds)) if seconds else math.nan
 
 
 def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str, larger: bool) -> None:

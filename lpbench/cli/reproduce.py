@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lpbench.reporting.publish import Report
 
 QUICK_REPLICATIONS = 2
-#: Work that a cell of a quick run may cost.
-QUICK_WORK_LIMIT = 10.0
 #: What a quick run is of, unless experiments are named: a few of each kind, without download.
 QUICK = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
@@ -40,7 +38,7 @@ _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 @options.choice("--backend", _RUNNERS, "loky")
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
-@options.above_0("--work-limit", "W", f"Work a cell may cost.  [default: its own, {WORK_LIMIT:g}]")
+@options.above_0("--work-limit", "W", f"Seconds a cell may take.  [default: its own, {WORK_LIMIT:g}]")
 @options.choice("--order", ORDERS, "longest_first")
 @options.tracking()
 @options.tracking_uri()
@@ -77,7 +75,7 @@ def command(
 
     runner = Runner(backend, workers, address, order)
     if quick:
-        replications, work_limit = replications or QUICK_REPLICATIONS, work_limit or QUICK_WORK_LIMIT
+        replications = replications or QUICK_REPLICATIONS
     registered = catalogue.experiments(chosen).values()
     jobs = placed([job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in registered])
     within = jobs[0].folder.removesuffix(jobs[0].name).rstrip("/")

@@ -18,8 +18,8 @@ from lpbench.reporting.artefact import summarise_experiment
 
 #: Where the summaries of a sample are written; a whole run has the experiment's own folder.
 FOLDER = "sample"
-#: Work of a block that is sampled, unless a method has none as small.
-_SMALL = 0.5
+#: Numbers that a block reads which is sampled, unless a method has none as small.
+_SMALL = 100_000
 
 
 def sample(plan: Plan) -> Plan:
@@ -32,8 +32,8 @@ def sample(plan: Plan) -> Plan:
 
 
 def _drawn(entries: Sequence[Entry]) -> Entry:
-    small = [e for e in entries if e.block is not None and e.block.work <= _SMALL]
-    return min(small, key=_lot) if small else min(entries, key=lambda e: (e.block.work if e.block else 0.0, _lot(e)))
+    small = [e for e in entries if e.wanted.numbers <= _SMALL]
+    return min(small, key=_lot) if small else min(entries, key=lambda e: (e.wanted.numbers, _lot(e)))
 
 
 def _lot(entry: Entry) -> str:

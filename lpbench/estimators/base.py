@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -137,7 +137,6 @@ class LocalEstimator(BaseEstimator):
     #: What the method's users protect: "mask" (the features that the mask names), "label" (every feature is public,
     #: whatever the mask), or the whole "record".
     protects = "mask"
-    costs: ClassVar[tuple[float, float, float]] = (1500.0, 0.1, 250.0)
     #: Why scores may differ between processors, by rounding alone; empty: the same bits are promised.
     rounding = ""
 

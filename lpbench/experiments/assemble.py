@@ -26,9 +26,9 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
 
     (Nothing relies on the order. Sorting the rows of a block is a tenth of the work of sorting them all.)
 
-    An entry without data gives one row a budget with status ``skipped`` and the way to get the data, one over the work
-    limit with status ``left_out``; an entry whose block failed or ran over its time gives one row a budget with that
-    status and the reason. Such rows have ``replication`` -1 and no value.
+    An entry without data gives one row a budget with status ``skipped`` and the way to get the data, one that its
+    experiment leaves out with status ``left_out``; an entry whose block failed or ran over its time gives one row a
+    budget with that status and the reason. Such rows have ``replication`` -1 and no value.
     """
     parts = [part for entry in entries for part in _by_budget(entry, _entry_table(entry, store))]
     if not parts:

@@ -236,6 +236,10 @@ def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
         from lpbench.experiments.schema import check_method  # imports numpy, which lists and help do without
 
         check_method(found)
+    if isinstance(found, Experiment) and found.left_out:
+        from lpbench.experiments.schema import check_left_out
+
+        check_left_out(found)
     return found
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import platform
+import resource
 import time
 import traceback
 import warnings
@@ -13,19 +13,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from filelock import Timeout
 from threadpoolctl import threadpool_limits
 
 from lpbench.datasets import Draws
 from lpbench.errors import CellTimeout, ClippingWarning, PrivacyLeakWarning, StoreError
 from lpbench.estimators.base import LocalEstimator, SweepResult, expand_grid
-from lpbench.estimators.progress import progress_to
 from lpbench.experiments.fingerprint import canonical_json, versions
-from lpbench.experiments.limits import Projection, time_limit
-from lpbench.experiments.memory import PeakMemory
 from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
 from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
+from lpbench.experiments.time_limit import time_limit
 from lpbench.problem import Problem
 
 #: Size of the data of all replications that a method gets at once.
@@ -57,7 +56,6 @@ def execute(block: Block) -> pa.Table:
     tables: list[pa.Table] = []
     replication = 0
     batch = 1
-    projection = Projection()
     while replication < block.replications:
         wanted = range(replication, min(replication + batch, block.replications))
         problems = [draw(r) for r in wanted]
@@ -69,8 +67,7 @@ def execute(block: Block) -> pa.Table:
         streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
         points.resolve(estimator, problems[0])
         start = time.perf_counter()
-        left = math.ceil((block.replications - replication) / len(problems))
-        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings(), progress_to(Projection(left)):
+        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
             # classes and ranges are a data set's; features scaled by public rows leave their range, as is documented
             for category in (PrivacyLeakWarning, ClippingWarning):
                 warnings.simplefilter("ignore", category)
@@ -79,7 +76,6 @@ def execute(block: Block) -> pa.Table:
         for r, problem, result in zip(wanted, problems, results, strict=True):
             tables.append(points.table(r, problem.metric, result, seconds))
         replication += len(problems)
-        projection(replication, block.replications)
     return pa.concat_tables(tables).unify_dictionaries()
 
 
@@ -152,31 +148,40 @@ def _words(size: int, usual: str, other: Mapping[int, str] | None = None) -> pa.
     return pa.DictionaryArray.from_arrays(codes, known)
 
 
-def run_block(block: Block, root: str, timeout: float) -> Outcome:
-    """Compute and store one block; failures are recorded, not raised (except Ctrl-C and an unwritable store)."""
+def run_block(block: Block, root: str, timeout: float, wait: bool = False) -> Outcome:
+    """Compute and store one block; failures are recorded, not raised (except Ctrl-C and an unwritable store).
+
+    A block that another process is computing is ``busy``, unless its end is waited for.
+    """
     store = Store(root)
+    try:
+        with store.lock(block.key).acquire(blocking=wait):
+            if store.has(block.key):
+                return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
+            return _run_locked(block, store, timeout)
+    except Timeout:
+        return Outcome(block.key, block.label, "busy", 0.0, 0)
+
+
+def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
     start = time.perf_counter()
-    with store.leases.hold(block.key) as free:
-        if not free:
-            return Outcome(block.key, block.label, "busy", 0.0, 0)
-        if store.has(block.key):
-            return Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
-        try:
-            with threadpool_limits(1), time_limit(timeout), PeakMemory() as peak:
-                table = execute(block)
-            seconds = time.perf_counter() - start
-            cost = {"seconds": seconds, "peak_mb": peak.megabytes}
-            store.write(block.key, table, {"config": block.config, **cost, "machine": _machine()})
-            return Outcome(block.key, block.label, "ok", seconds, len(table))
-        except StoreError:
-            raise
-        except Exception as error:
-            status = "timeout" if isinstance(error, CellTimeout) else "failed"
-            reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}"
-            record = {"status": status, "reason": reason, "label": block.label, "config": block.config}
-            traced = {"limit": timeout, "traceback": traceback.format_exc()}
-            store.write_failure(block.key, {**record, **traced})
-            return Outcome(block.key, block.label, status, time.perf_counter() - start, 0, reason)
+    try:
+        with threadpool_limits(1), time_limit(timeout):
+            table = execute(block)
+        seconds = time.perf_counter() - start
+        # of the worker until now, in kilobytes (Linux)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        cost = {"seconds": seconds, "peak_mb": round(peak * 1024 / 1e6, 1)}
+        store.write(block.key, table, {"config": block.config, **cost, "machine": _machine()})
+        return Outcome(block.key, block.label, "ok", seconds, len(table))
+    except StoreError:
+        raise
+    except Exception as error:
+        status = "timeout" if isinstance(error, CellTimeout) else "failed"
+        reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}"
+        record = {"status": status, "reason": reason, "label": block.label, "config": block.config}
+        store.write_failure(block.key, {**record, "limit": timeout, "traceback": traceback.format_exc()})
+        return Outcome(block.key, block.label, status, time.perf_counter() - start, 0, reason)
 
 
 def _machine() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where blocks are computed: this process, worker processes, or a Dask or Ray cluster, all through joblib.
+"""Where blocks are computed: joblib's backends for this process, worker processes, a Dask or a Ray cluster.
 
 Functions and arguments are pickled. Workers must see the same files: the store is a folder, and a result is what a
 worker has written into it.
@@ -12,13 +12,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from tqdm import tqdm
+from rich.console import Console
+from rich.progress import track
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import BACKENDS
@@ -30,8 +31,8 @@ _WAVE = 8
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
 
-#: Yields ``function(*call)`` for every call, in any order.
-MapUnordered = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterator[Any]]
+#: Yields ``function(*call)`` for every call, in any order; ends early, with a warning, when a worker dies.
+MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
 
 
 def check_backend(backend: str) -> None:
@@ -48,59 +49,37 @@ def check_backend(backend: str) -> None:
 def engine(backend: str, workers: int, address: str | None = None) -> Iterator[MapUnordered]:
     """Start what computes, yield a function that maps calls unordered, and stop what was started.
 
-    If a worker dies, an iteration may end early with a warning: the caller knows which results it has. Calls whose
-    worker died are not repeated here.
-
-    Parameters
-    ----------
-    backend : {"loky", "serial", "dask", "ray"}
-    workers : int
-        Calls in flight at once.
-    address : str, optional
-        Of a running Dask scheduler or Ray cluster (whose workers see this machine's folders); None: processes on this
-        machine.
-
-    Raises
-    ------
-    ConfigurationError
-        If the backend is unknown, not installed, or does not answer at the address.
+    ``workers`` calls are in flight at once. Without an ``address`` of a running Dask scheduler or Ray cluster (whose
+    workers see this machine's folders) they are processes of this machine. A backend that is not installed, or does not
+    answer at the address, is a ConfigurationError.
     """
     check_backend(backend)
-    if backend == "serial":
-        yield lambda function, calls: (function(*call) for call in calls)
-    elif backend == "loky":
-        yield lambda function, calls: _loky(function, calls, workers)
-    else:
-        with _CLUSTERS[backend](workers, address) as mapping:
-            yield mapping
+    with {"serial": _serial, "loky": _loky, "dask": _dask, "ray": _ray}[backend](workers, address) as mapping:
+        yield mapping
 
 
-def _loky(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int) -> Iterator[Any]:
-    # two workers for a single call: with one, joblib would run it in this very process, which it may kill
-    count = 2 if len(calls) == 1 else workers
-    with _processes(count):
-        yield from _parallel(function, calls, (TerminatedWorkerError,), return_as="generator_unordered")
+def _mapped(
+    function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], lost: tuple[type[Exception], ...], **options: Any
+) -> Iterator[Any]:
+    """``function(*call)`` of every call by joblib's active backend, until one of the exceptions of a lost worker."""
+    tasks = (joblib.delayed(function)(*call) for call in calls)
+    try:
+        yield from joblib.Parallel(batch_size=1, **{"pre_dispatch": "n_jobs", **options})(tasks)
+    except lost:
+        print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
 
 
-def in_order(
-    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int, title: str = ""
-) -> list[Any]:
-    """Return ``function(*call)`` of every call, in their order, computed by processes of this machine.
+@contextmanager
+def _serial(workers: int, address: str | None) -> Iterator[MapUnordered]:
+    with joblib.parallel_config("sequential"):
+        yield lambda function, calls: _mapped(function, calls, (), return_as="generator_unordered")
 
-    They compute on one thread each and end with their parent.
 
-    Parameters
-    ----------
-    function : callable
-    calls : sequence of tuple
-    workers : int
-    title : str
-        Of the progress bar, which a terminal shows.
-    """
+@contextmanager
+def _loky(workers: int, address: str | None) -> Iterator[MapUnordered]:
     with _processes(workers):
-        tasks = (joblib.delayed(function)(*call) for call in calls)
-        results = joblib.Parallel(batch_size=1, return_as="generator")(tasks)
-        return list(tqdm(results, title, len(calls), smoothing=0, disable=None, dynamic_ncols=True))
+        lost = (TerminatedWorkerError,)
+        yield lambda function, calls: _mapped(function, calls, lost, return_as="generator_unordered")
 
 
 def _processes(count: int) -> AbstractContextManager[Any]:
@@ -126,17 +105,15 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _parallel(
-    function: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]],
-    lost: tuple[type[Exception], ...],
-    **options: Any,
-) -> Iterator[Any]:
-    tasks = (joblib.delayed(function)(*call) for call in calls)
-    try:
-        yield from joblib.Parallel(batch_size=1, **{"pre_dispatch": "n_jobs", **options})(tasks)
-    except lost:
-        print("warning: a worker process died; its blocks are tried again one by one", file=sys.stderr)
+def in_order(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int, title: str = ""
+) -> list[Any]:
+    """``function(*call)`` of every call, in their order, by processes of this machine that end with their parent."""
+    with _processes(workers):
+        tasks = (joblib.delayed(function)(*call) for call in calls)
+        results = joblib.Parallel(batch_size=1, return_as="generator")(tasks)
+        hidden = not sys.stderr.isatty()
+        return list(track(results, title, len(calls), console=Console(stderr=True), disable=hidden))
 
 
 @contextmanager
@@ -157,28 +134,21 @@ def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
             return future
 
     joblib.register_parallel_backend("lpbench-dask", Backend)
-
-    def mapping(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        with joblib.parallel_config("lpbench-dask"):
-            lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
-            yield from _parallel(function, calls, lost, return_as="generator_unordered", pre_dispatch=workers)
-
-    if address is not None:
+    with ExitStack() as started:
+        if address is None:
+            options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": 0}
+            cluster = distributed.LocalCluster(**options, host="127.0.0.1", dashboard_address=None)
+            started.enter_context(cluster)
         try:
-            client = distributed.Client(address, timeout="10s")
+            started.enter_context(distributed.Client(address or cluster, timeout="10s"))
         except (OSError, ValueError) as error:
             raise ConfigurationError(
                 f"runner.address={address!r}: no Dask scheduler answers there ({error})"
             ) from error
-        with client:
-            yield mapping
-        return
-    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": 0}
-    with (
-        distributed.LocalCluster(**options, host="127.0.0.1", dashboard_address=None) as cluster,
-        distributed.Client(cluster),
-    ):
-        yield mapping
+        lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
+        options = {"return_as": "generator_unordered", "pre_dispatch": workers}
+        with joblib.parallel_config("lpbench-dask"):
+            yield lambda function, calls: _mapped(function, calls, lost, **options)
 
 
 @contextmanager
@@ -191,11 +161,11 @@ def _ray(workers: int, address: str | None) -> Iterator[MapUnordered]:
     register_ray()
     count = max(2, workers)
 
-    def mapping(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    def mapping(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         rest = iter(calls)
         while wave := list(itertools.islice(rest, _WAVE * workers)):
             with joblib.parallel_config("ray", n_jobs=count):
-                yield from _parallel(function, wave, (ray.exceptions.RayError,), pre_dispatch=workers)
+                yield from _mapped(function, wave, (ray.exceptions.RayError,), pre_dispatch=workers)
 
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address is None:
@@ -210,6 +180,3 @@ def _ray(workers: int, address: str | None) -> Iterator[MapUnordered]:
         yield mapping
     finally:
         ray.shutdown()
-
-
-_CLUSTERS = {"dask": _dask, "ray": _ray}

@@ -10,8 +10,8 @@ from typing import Any
 from lpbench.experiments.frozen import MISSING, Frozen
 from lpbench.selectors import Selector
 
-#: Work that a cell may cost, unless its experiment says otherwise.
-WORK_LIMIT = 3600.0
+#: Seconds that a cell may take, unless its experiment says otherwise.
+WORK_LIMIT = 36_000.0
 
 
 @dataclass
@@ -66,8 +66,10 @@ class Experiment(Frozen):
     replications : int
         Random splits (or draws) of every data set.
     work_limit : float
-        Work that a cell (one method on one scenario at one budget, all replications) may cost by
-        :mod:`lpbench.experiments.costs`. What costs more is left out by plan, on every machine alike.
+        Seconds that a cell (one method on one scenario at one budget, all replications) may take; a block is stopped
+        after as many for each of its cells, and the next run tries it again.
+    left_out : dict
+        ``METHOD on DATASET`` -> why these cells are not run, on any machine.
     scaling : {"rows", "bounds"}
         Ends of the features of data sets without public rows: those of all rows, as in the papers' tables, private and
         test rows included, or the public bounds that the manifests state.
@@ -88,6 +90,7 @@ class Experiment(Frozen):
     title: str = ""
     replications: int = 1
     work_limit: float = WORK_LIMIT
+    left_out: dict[str, str] = field(default_factory=dict)
     on_request: bool = False
     scaling: str = "rows"
     groups: tuple[Group, ...] = ()

@@ -18,8 +18,8 @@ import lpbench
 from lpbench.paths import own_folders
 
 _PACKAGE = Path(lpbench.__file__).resolve().parent
-#: What a class states about its speed and rounding: nothing computes with it.
-FACTS = frozenset({"costs", "rounding"})
+#: What a class states about its rounding: nothing computes with it.
+FACTS = frozenset({"rounding"})
 
 
 def canonical_json(value: object) -> str:

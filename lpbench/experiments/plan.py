@@ -18,7 +18,6 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import check_epsilon, expand_grid
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
-from lpbench.experiments.costs import Size, hidden_units, work_of_a_number
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.method import Method, import_object
@@ -88,24 +87,10 @@ class Block:
         """Fits that a naive loop would do."""
         return self.n_points * len(self.budgets) * self.replications
 
-    @cached_property
-    def size(self) -> Size:
-        """What the cost of the block depends on."""
-        numbers = self.replications * self.n_train * self.n_features
-        units = hidden_units(self.params, self.grid, self.n_features) * len(self.budgets)
-        name, costs = self.estimator.rpartition(".")[2], import_object(self.estimator).costs
-        return Size(name, self.replications, numbers, self.fits, numbers * units, costs)
-
     @property
-    def work(self) -> float:
-        """Seconds that the block takes in one worker by the listed costs."""
-        return self.size.seconds
-
-    @property
-    def work_of_a_fit(self) -> float:
-        """Seconds of one fit by the listed costs: one replication, one budget, one setting, no share of a sweep."""
-        grid = {key: list(values)[:1] for key, values in self.grid.items()}
-        return replace(self, replications=1, budgets=self.budgets[:1], grid=grid, extra_point=None).work
+    def numbers(self) -> int:
+        """Features of training rows that all replications read: blocks with more of them take longer."""
+        return self.replications * self.n_train * self.n_features
 
     @property
     def label(self) -> str:
@@ -166,7 +151,7 @@ class Plan:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Cells that are too much work, ``method on data set`` -> by how much."""
+        """Cells that the experiments leave out, ``method on data set`` -> why."""
         return {f"{e.method} on {e.dataset}": e.left_out for e in self.entries if e.left_out}
 
     def __add__(self, other: Plan) -> Plan:
@@ -196,16 +181,6 @@ def plan_experiment(
     for method in found.values():
         check_parameters(method)
     return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, found)))
-
-
-def counted_work(experiment: Experiment) -> dict[tuple[str, str, str], float]:
-    """Work of a fit for each number read, (data set, mask, method) -> listed microseconds: no machine measures it."""
-    found = {}
-    for entry in plan_experiment(experiment).entries:
-        block = entry.wanted
-        units = hidden_units(block.params, block.grid, block.n_features) // block.n_points
-        found[entry.dataset, entry.mask, entry.method] = work_of_a_number(import_object(block.estimator).costs, units)
-    return found
 
 
 def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
@@ -243,15 +218,9 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
                 seed,
             )
             names = (name, group.panel, dataset, mask, methods[method].name)
-            entry = Entry(*names, epsilons, group.x, value, None if missing else wanted, wanted, missing)
-            left_out = _left_out(entry, experiment.work_limit)
-            yield replace(entry, block=None, left_out=left_out) if left_out else entry
-
-
-def _left_out(entry: Entry, limit: float) -> str:
-    """Say how far a cell is over the work limit; empty if it is not."""
-    work = entry.block.work / entry.cells if entry.block else 0.0
-    return f"over the work limit of {limit:g} for a cell (work_limit): {work:.3g} by the cost model" * (work > limit)
+            left_out = experiment.left_out.get(f"{method} on {dataset}", "")
+            block = None if missing or left_out else wanted
+            yield Entry(*names, epsilons, group.x, value, block, wanted, missing, left_out)
 
 
 def _block(

@@ -1,16 +1,16 @@
-"""Progress of a run: one bar from its start to its end on a terminal, a line every minute in a log."""
+"""Progress of a run: a bar on a terminal, a line every minute in a log."""
 
 from __future__ import annotations
 
 import sys
 import threading
-import time
+from datetime import timedelta
 from types import TracebackType
 
-from tqdm import tqdm
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
-#: Blocks differ too much for a rate: the bar shows the share of the expected time, the time taken and the time left.
-_BAR = "{percentage:3.0f} %|{bar}| {elapsed}, {remaining} left"
 #: Seconds between two lines of a log.
 PERIOD = 60.0
 #: Name of the thread that writes them.
@@ -18,28 +18,29 @@ THREAD = "lpbench-progress"
 
 
 class Progress:
-    """How much of a run is done, in seconds that it is expected to take.
+    """How much of a run is done, with the time left by the average speed since the start, on standard error.
 
-    What is left is known from the average speed since the start. On a terminal this is a bar; elsewhere a line is
-    printed every :data:`PERIOD` seconds, whether or not a block has ended since. Both go to standard error.
-
-    Parameters
-    ----------
-    shown : bool
+    A log gets its lines whether or not a block has ended since the last one.
     """
 
     def __init__(self, shown: bool = True):
-        self._shown, self._start = shown, time.monotonic()
-        self.total, self.done = 0.0, 0.0
-        self._bar: tqdm | None = None
-        self._logging: threading.Thread | None = None
-        self._ended = threading.Event()
+        terminal = sys.stderr.isatty()
+        columns = (TextColumn("{task.percentage:3.0f} %"), BarColumn(None), TimeElapsedColumn(), TimeRemainingColumn())
+        self._bar = Bar(
+            *columns,
+            console=Console(stderr=True),
+            disable=not (shown and terminal),
+            redirect_stdout=sys.stdout.isatty(),
+            speed_estimate_period=float("inf"),
+        )
+        self._bar.add_task("", total=0.0)
+        [self._task] = self._bar.tasks
+        self._shown, self._ended = shown, threading.Event()
+        self._logging = threading.Thread(target=self._log, name=THREAD, daemon=True) if not terminal and shown else None
 
     def __enter__(self) -> Progress:
-        if self._shown and sys.stderr.isatty():
-            self._bar = tqdm(total=0.0, smoothing=0, bar_format=_BAR, dynamic_ncols=True)
-        elif self._shown:
-            self._logging = threading.Thread(target=self._log, name=THREAD, daemon=True)
+        self._bar.start()
+        if self._logging is not None:
             self._logging.start()
         return self
 
@@ -47,56 +48,33 @@ class Progress:
         self._ended.set()
         if self._logging is not None:
             self._logging.join()
-        if kind is None:
-            # what was expected and proved to be done already is no time left
-            self.advance(self.total - self.done)
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.stop()
 
-    def expect(self, seconds: float) -> None:
-        """Add to what is to be done."""
-        self.total += seconds
-        if self._bar is not None:
-            self._bar.total = self.total
-            self._bar.refresh()
+    def expect(self, work: float) -> None:
+        """Add to what is to be done, in any unit that grows with time."""
+        self._bar.update(self._task.id, total=(self._task.total or 0.0) + work)
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, work: float) -> None:
         """Add to what is done."""
-        self.done += seconds
-        if self._bar is not None:
-            self._bar.update(seconds)
+        self._bar.advance(self._task.id, work)
 
     def write(self, text: str) -> None:
         """Print a line to standard output, above the bar."""
         if self._shown:
-            tqdm.write(text)
+            print(text, flush=True)
 
     def stage(self, text: str) -> None:
         """Name, on standard error, what happens while the bar stands still."""
         if self._shown:
-            tqdm.write(f"{text} ...", file=sys.stderr)
-
-    def left(self) -> float:
-        """Seconds left by the average speed since the start."""
-        if self.done <= 0:
-            return self.total
-        return (self.total - self.done) * (time.monotonic() - self._start) / self.done
+            print(f"{text} ...", file=sys.stderr, flush=True)
 
     def line(self) -> str:
-        """``12 % done after 3 min 20 s, about 25 min left``."""
-        share = self.done / self.total if self.total else 0.0
-        return f"{share:.0%} done after {in_units(time.monotonic() - self._start)}, about {in_units(self.left())} left"
+        """``12% done after 0:03:20, about 0:25:00 left``."""
+        elapsed, left = (
+            "-" if s is None else timedelta(seconds=round(s)) for s in (self._task.elapsed, self._task.time_remaining)
+        )
+        return f"{self._task.percentage:.0f}% done after {elapsed}, about {left} left"
 
     def _log(self) -> None:
         while not self._ended.wait(PERIOD):
             print(self.line(), file=sys.stderr, flush=True)
-
-
-def in_units(seconds: float) -> str:
-    """Seconds in words of two units at most."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
@@ -13,7 +13,6 @@ from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
 from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.experiment import WORK_LIMIT
-from lpbench.experiments.limits import SECONDS_OF_WORK
 from lpbench.experiments.parts import containing, part_of
 from lpbench.experiments.plan import Block
 from lpbench.experiments.progress import Progress
@@ -65,8 +64,8 @@ def run_blocks(
     progress : bool
         Show progress with the time left and a line per block.
     timeouts : mapping of str to float, optional
-        Seconds after which a block is stopped and recorded as ``timeout``, by its key (default: those of the largest
-        work limit for each of its budgets). Like one that failed, it is tried again by the next run.
+        Seconds after which a block is stopped and recorded as ``timeout``, by its key (default: those of the usual
+        limit for each of its budgets). Like one that failed, it is tried again by the next run.
     bar : Progress, optional
         That of a run which does more than computing blocks; it stays open (default: one of its own).
     timed : collection of str, optional
@@ -75,7 +74,7 @@ def run_blocks(
     runner = runner or Runner()
     check_backend(runner.backend)
     start = time.perf_counter()
-    limits = {b.key: SECONDS_OF_WORK * WORK_LIMIT * len(b.budgets) for b in blocks} | dict(timeouts or {})
+    limits = {b.key: WORK_LIMIT * len(b.budgets) for b in blocks} | dict(timeouts or {})
     report, workers = RunReport(), worker_count(runner)
     with nullcontext(bar) if bar else Progress(progress) as shown:
         stored = store.keys()
@@ -86,12 +85,12 @@ def run_blocks(
         wholes = {key: whole for key, whole in containing(blocks).items() if key not in timed}
         parts = [block for block in pending if block.key in wholes]
         pending = [block for block in pending if block.key not in wholes]
-        shown.expect(sum(b.work for b in pending) / workers)
+        shown.expect(sum(map(_weight, pending)))
         if pending or parts:
             with engine(runner.backend, workers, runner.address) as mapping:
-                _Pending(pending, store, mapping, limits).run(report, shown, workers)
+                _compute_all(pending, store, mapping, limits, report, shown)
                 left = [block for block in parts if not _is_read(block, wholes[block.key], store, report)]
-                _Pending(left, store, mapping, limits).run(report, shown, workers)
+                _compute_all(left, store, mapping, limits, report, shown)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -122,71 +121,70 @@ def _is_read(block: Block, whole: Block, store: Store, report: RunReport) -> boo
     return True
 
 
+def _weight(block: Block) -> float:
+    """Share of a block in the progress: its seconds, as recorded in full runs, grow about like this."""
+    return float(max(block.numbers, 1) ** 0.5)
+
+
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
-        return sorted(blocks, key=lambda b: -b.work)
+        return sorted(blocks, key=lambda b: -b.numbers)
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     return blocks
 
 
-class _Pending:
-    """Blocks that have no result yet, and what becomes of them."""
+def _compute_all(
+    blocks: Sequence[Block],
+    store: Store,
+    mapping: MapUnordered,
+    limits: Mapping[str, float],
+    report: RunReport,
+    bar: Progress,
+) -> None:
+    known = {block.key: block for block in blocks}
+    for outcome in _outcomes(known, store, mapping, limits):
+        report.outcomes.append(outcome)
+        bar.advance(_weight(known[outcome.key]))
+        bar.write(f"[{len(report.outcomes)}/{len(blocks)}] {outcome.line()}")
 
-    def __init__(self, blocks: Sequence[Block], store: Store, mapping: MapUnordered, limits: Mapping[str, float]):
-        self.waiting = {b.key: b for b in blocks}
-        self._total, self._store, self._mapping, self._limits = len(blocks), store, mapping, limits
-        #: Keys of waiting blocks that another process is computing.
-        self._busy: set[str] = set()
 
-    def run(self, report: RunReport, bar: Progress, workers: int) -> None:
-        """Compute all of them, some at once."""
-        while self.waiting:
-            for outcome in self._round():
-                report.outcomes.append(outcome)
-                bar.advance(self.waiting.pop(outcome.key).work / workers)
-                bar.write(f"[{self._total - len(self.waiting)}/{self._total}] {outcome.line()}")
-
-    def _round(self) -> Iterator[Outcome]:
-        yield from self._compute([b for b in self.waiting.values() if b.key not in self._busy])
-        # only a lost worker leaves blocks behind: some are stored, although nobody was left to say so,
-        left = [b for b in self.waiting.values() if b.key not in self._busy]
-        yield from (self._stored(b) for b in left if self._store.has(b.key))
-        # and those that workers died on are tried one by one, each in a fresh worker
-        left = [b for b in left if b.key in self.waiting]
-        for block in [b for b in left if self._store.leases.is_abandoned(b.key)] or left[:1]:
-            yield from self._compute([block])
-            if block.key in self.waiting.keys() - self._busy:
-                yield _lost(block, self._store)
-        if self._busy == self.waiting.keys():
-            yield from self._await_others()
-
-    def _compute(self, blocks: Sequence[Block]) -> Iterator[Outcome]:
-        calls = [(b, str(self._store.root), self._limits[b.key]) for b in blocks]
-        for outcome in self._mapping(run_block, calls) if calls else ():
+def _outcomes(
+    blocks: Mapping[str, Block], store: Store, mapping: MapUnordered, limits: Mapping[str, float]
+) -> Iterator[Outcome]:
+    """Outcome of every block; those that another process is computing are waited for at the end."""
+    waiting, busy = dict(blocks), dict[str, Block]()
+    while waiting or busy:
+        wait = not waiting
+        if wait:
+            waiting, busy = busy, {}
+        sent: list[Block] = []
+        for outcome in mapping(run_block, _calls(list(waiting.values()), sent, store, limits, wait)):
+            block = waiting.pop(outcome.key)
             if outcome.status == "busy":
-                self._busy.add(outcome.key)
+                busy[block.key] = block
             else:
                 yield outcome
+        # only a lost worker leaves blocks behind that were sent
+        for block in sent:
+            if waiting.pop(block.key, None) is not None:
+                yield _lost(block, store)
 
-    def _stored(self, block: Block) -> Outcome:
-        metadata, rows = self._store.footer(block.key)
-        return Outcome(block.key, block.label, "ok", metadata["seconds"], rows)
 
-    def _await_others(self) -> Iterator[Outcome]:
-        """Wait until other processes have finished some of their blocks, or have died over them."""
-        freed: set[str] = set()
-        while self._busy and not freed:
-            time.sleep(0.2)
-            freed = {key for key in self._busy if not self._store.leases.is_held(key)}
-        self._busy -= freed
-        for block in [self.waiting[key] for key in freed if self._store.has(key)]:
-            yield Outcome(block.key, block.label, "ok", 0.0, 0, "computed by another process")
+def _calls(
+    blocks: Iterable[Block], sent: list[Block], store: Store, limits: Mapping[str, float], wait: bool
+) -> Iterator[tuple[Block, str, float, bool]]:
+    """Calls of :func:`run_block`, with a note of those that have been sent to a worker."""
+    for block in blocks:
+        sent.append(block)
+        yield block, str(store.root), limits[block.key], wait
 
 
 def _lost(block: Block, store: Store) -> Outcome:
-    """A block that kills its worker even when it runs alone."""
-    reason = "the worker process died while computing this block (out of memory?)"
-    store.leases.release(block.key)
+    """A block that was sent when a worker died: stored, although nobody was left to say so, or failed."""
+    if store.has(block.key):
+        metadata, rows = store.footer(block.key)
+        return Outcome(block.key, block.label, "ok", metadata["seconds"], rows)
+    reason = "a worker process died while this block was computed (out of memory?)"
     store.write_failure(block.key, {"status": "failed", "reason": reason, "label": block.label, "traceback": ""})
     return Outcome(block.key, block.label, "failed", 0.0, 0, reason)

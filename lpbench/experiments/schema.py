@@ -57,6 +57,14 @@ def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> N
         _check_group(f"{name}: groups[{place}]", kind, group, methods)
 
 
+def check_left_out(experiment: Experiment) -> None:
+    """Refuse cells that are left out of a file whose groups do not have them."""
+    cells = {f"{m} on {d}" for group in experiment.groups for m in group.method for d in group.dataset}
+    for cell in experiment.left_out:
+        if cell not in cells:
+            raise unknown_key(f"experiment {experiment.name}: left_out: none of its groups has", cell, cells)
+
+
 def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Method]) -> None:
     for key in ("dataset", "mask", "method", "epsilon"):
         if not getattr(group, key):

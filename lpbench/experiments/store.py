@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from filelock import FileLock
 
 from lpbench.errors import StoreError
-from lpbench.experiments.leases import Leases
 from lpbench.files import atomic_write, refusal, write_text
 
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
@@ -72,29 +72,20 @@ def _hashes(column: pa.ChunkedArray) -> np.ndarray:
 
 
 class Store:
-    """Blocks, failures and leases (:attr:`leases`) under one folder.
+    """Blocks, failures and locks under one folder.
 
-    Parameters
-    ----------
-    root : path
-    writable : bool, default True
-        Create the folder if it is missing, and see that it can be written; False for whoever only looks.
-
-    Raises
-    ------
-    StoreError
-        The folder cannot be created or written.
+    Unless it is opened by one who only looks (``writable=False``), the folder is created where it is missing; one that
+    cannot be written is a StoreError.
     """
 
     def __init__(self, root: Path | str, *, writable: bool = True):
         self.root = Path(root)
-        self.leases = Leases(self.root / "leases")
         if writable:
             self._prepare()
 
     def _prepare(self) -> None:
         try:
-            for folder in ("blocks", "failures", "leases"):
+            for folder in ("blocks", "failures", "locks"):
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
             descriptor, probe = tempfile.mkstemp(dir=self.root, prefix=".probe-")
             os.close(descriptor)
@@ -102,6 +93,10 @@ class Store:
         except OSError as error:
             otherwise = f"cannot write to {self.root}: {error.strerror}; choose another one with results_dir=DIR"
             raise StoreError(f"results folder: {refusal(error, self.root) or otherwise}") from error
+
+    def lock(self, key: str) -> FileLock:
+        """Lock that a process holds while it computes a block; the system lets go of it when the process dies."""
+        return FileLock(self.root / "locks" / key)
 
     def path(self, key: str) -> Path:
         """File of a block."""

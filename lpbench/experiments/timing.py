@@ -1,25 +1,30 @@
-"""What each artefact cost: seconds and memory of its blocks, as they were measured when the blocks were computed.
+"""Measured seconds: of an artefact's blocks, of one fit, and what a run is likely to take by them.
 
 Two runs of one commit give the same report, but for the files named here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 import pandas as pd
 
+from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
+from lpbench.paths import COMMITTED
 
 #: Files of a report that hold seconds, memory or facts of the machine; ``*seconds*`` are those of timing experiments.
 MEASURED = ("*seconds*", "timing.csv", "checks.html", "bench.csv", "bench_*.svg")
 #: Summary, comparison and table of a timing experiment.
 SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
 COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]
+#: Median seconds of one fit of each method in the leaderboard (columns method, seconds; scripts/measure_fits.py).
+FIT_SECONDS = "fit_seconds.csv"
 
 
 def is_measured(path: PurePath) -> bool:
@@ -70,3 +75,55 @@ def _peak(times: Mapping[str, list[Any]]) -> float | None:
 
 def _sums(times: Mapping[str, list[Any]]) -> tuple[int, int, float]:
     return len(times), int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Blocks and time of a run that is not started."""
+
+    blocks: int
+    to_do: int
+    fits: int  # of the blocks to do
+    seconds: float  # on the clock, of those to do whose experiments are timed
+    untimed: tuple[str, ...]  # experiments of the others
+
+    def __str__(self) -> str:
+        timed = f"about {max(self.seconds, 1):.0f} s" if self.seconds or not self.untimed else ""
+        untimed = f"not timed yet{f' ({len(self.untimed)} experiments)' if timed else ''}" if self.untimed else ""
+        return (
+            f"{self.blocks} blocks, {self.to_do} to do: {self.fits} fits, {', '.join(filter(None, (timed, untimed)))}"
+        )
+
+
+def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> Estimate:
+    """Add up the committed seconds of the blocks to do, at will as if no data were missing.
+
+    A block's share of its experiment's seconds is that of its fits, so that they scale with replications and points.
+    """
+    times, seen, fits, seconds = committed_seconds(COMMITTED), dict[str, Block](), 0, 0.0
+    to_do, untimed = 0, dict[str, None]()
+    for job in jobs:
+        for block in job.plan.wanted if with_missing else job.plan.blocks:
+            if block.key in seen:
+                continue
+            seen[block.key] = block
+            if not store.has(block.key):
+                to_do, fits = to_do + 1, fits + block.fits
+                if job.name in times:
+                    seconds += block.fits * times[job.name]
+                else:
+                    untimed[job.name] = None
+    return Estimate(len(seen), to_do, fits, seconds / workers, tuple(untimed))
+
+
+def committed_seconds(folder: Path) -> dict[str, float]:
+    """Seconds of a fit within its sweep, by experiment, from ``timing.csv``; empty without that file."""
+    path = folder / "timing.csv"
+    table = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)
+    return {row.artefact: row.seconds / row.fits_replaced for row in table.itertuples()}
+
+
+def fit_seconds() -> dict[str, float]:
+    """Median seconds of one fit alone of each method in the leaderboard, as they were measured."""
+    path = COMMITTED / FIT_SECONDS
+    return dict(pd.read_csv(path).itertuples(index=False)) if path.is_file() else {}

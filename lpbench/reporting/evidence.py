@@ -15,8 +15,8 @@ from lpbench.analysis.instances import Cells
 from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
-from lpbench.experiments.plan import counted_work
 from lpbench.experiments.results import Results
+from lpbench.reporting.paper import paper_of
 from lpbench.reporting.published import published_cells
 
 
@@ -96,11 +96,10 @@ class Evidence:
         chosen = self.results.artefact(name).chosen
         if chosen is None or chosen.empty:
             raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
-        experiment = self.results.artefact(name).experiment
-        if experiment.kind == "timing":
+        if count := paper_of(name).counted.get(name):
             # seconds differ from run to run: what is counted does not
-            work, keys = counted_work(experiment), zip(*(chosen[k] for k in ("dataset", "mask", "method")), strict=True)
-            chosen = chosen.assign(value=[work.get(key, np.nan) for key in keys])
+            cells = zip(chosen["dataset"], chosen["method"], strict=True)
+            chosen = chosen.assign(value=[count(dataset, method) for dataset, method in cells])
         return chosen
 
     def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> CellTable:

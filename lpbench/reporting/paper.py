@@ -135,6 +135,8 @@ class Paper:
     #: that use no private row.
     uncounted: tuple[str, ...] = ()
     totals: tuple[Total, ...] = ()  # numbers met, under one configuration for all of them
+    #: Experiment that measures seconds -> function(data set, method) that counts what its claims are judged on.
+    counted: Mapping[str, Callable[[str, str], float]] = field(default_factory=dict)
     #: Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
     #: Experiment -> its further tables and figures. Here and in ``advice`` and ``choices`` a name

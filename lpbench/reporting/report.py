@@ -32,7 +32,7 @@ FACTOR = 2.0
 #: How many methods that did not run are named; more are counted.
 NAMED = 3
 _STATUS = {
-    "left_out": "over the work limit",
+    "left_out": "left out by plan",
     "timeout": "incomplete, stopped by the clock (run again)",
     "failed": "incomplete, failed (run again)",
 }

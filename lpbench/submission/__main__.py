@@ -6,13 +6,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from lpbench.audit import table
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
-from lpbench.experiments.alone import at_one_setting
+from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
 from lpbench.submission.blocks import plan_of, scores_of
 from lpbench.testing import METHOD_CHECKS
 
@@ -29,12 +28,11 @@ def findings(asked: dict[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
     yield {"step": "audit", "wrong": _failed(lambda: _audit(name))}
     method = catalogue.method(name)
     blocks = plan_of(method, asked["experiment"])
-    entries = [entry for plan in blocks.values() for entry in plan.entries]
-    groups = catalogue.experiment(asked["experiment"]).groups
-    budgets = sorted({float(e) for group in groups if not group.panel for e in group.epsilon})
+    experiment = catalogue.experiment(asked["experiment"])
+    budgets = sorted({float(e) for group in experiment.groups if not group.panel for e in group.epsilon})
     model = at_one_setting(method).build()
     cost = {
-        "seconds": float(f"{median(entry.wanted.work_of_a_fit for entry in entries):.5g}"),
+        "seconds": float(f"{seconds_of_a_fit(method, experiment):.5g}"),
         "bits": {f"{epsilon:g}": table.bits_of(model, epsilon) for epsilon in budgets},
     }
     yield {"step": "cost", "wrong": "", "cost": cost}

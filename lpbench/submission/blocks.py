@@ -9,12 +9,12 @@ import pandas as pd
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.experiments.alone import alone
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
+from lpbench.experiments.single_method import alone
 from lpbench.experiments.store import Store
 from lpbench.experiments.submissions import COLUMNS, SCORE
 from lpbench.pipeline import describe_missing

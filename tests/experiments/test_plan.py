@@ -13,13 +13,12 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
-from lpbench.experiments.costs import hidden_units
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
-from tests.experiments.helpers import block, cell
+from tests.experiments.helpers import block, cell, own_experiments
 
 
 def experiment(**group):
@@ -145,23 +144,20 @@ def test_single_cell_has_one_entry():
     assert len(cell().entries) == 1
 
 
-def test_a_cell_over_the_work_limit_is_left_out_by_plan_and_says_so(tmp_path):
+def test_cells_that_an_experiment_leaves_out_are_not_run_and_say_why(tmp_path):
     both = experiment(method=["private_mean", "krr"], epsilon=[1.0, 2.0])
-    slow = max(plan_experiment(both).blocks, key=lambda b: b.work)
-    limit = slow.work / 2 * 0.999  # of a cell: the block serves two
-    plan = plan_experiment(replace(both, work_limit=limit))
-    assert list(plan.left_out) == ["krr on diabetes_progression"] and len(plan.blocks) == 1 and not plan.missing
-    assert not plan_experiment(replace(both, work_limit=limit * 1.01)).left_out
+    plan = plan_experiment(replace(both, left_out={"krr on diabetes_progression": "an hour a fit"}))
+    assert plan.left_out == {"krr on diabetes_progression": "an hour a fit"}
+    assert len(plan.blocks) == 1 and not plan.missing
     run_blocks(plan.blocks, Store(tmp_path), Runner(backend="serial"), progress=False)
     scores = assemble(plan.entries, Store(tmp_path))
     left = scores[scores["status"] == "left_out"]
     assert list(left["epsilon"]) == [1.0, 2.0] and set(left["method"]) == {"krr"} and len(scores) > 2
-    (reason,) = set(left["reason"])
-    assert "over the work limit" in reason and " s " not in reason and not reason.endswith(" s")
+    assert set(left["reason"]) == {"an hour a fit"}
 
 
-def test_the_work_of_a_network_grows_with_its_hidden_layers():
-    wide = {"grid": {"hidden_ratio": [0.5, 2], "learning_rate": [0.1, 1]}, "params": {}}
-    assert hidden_units(**wide, n_features=10) == 2 * (5 + 20)
-    assert hidden_units({"hidden_ratio": 0.01}, {"learning_rate": [1]}, 10) == 1
-    assert hidden_units({"hidden_ratio": 0}, {"learning_rate": [1]}, 10) == 0 == hidden_units({}, {"bins": [2]}, 10)
+def test_a_cell_that_is_left_out_must_be_one_of_the_groups(tmp_path):
+    content = {"name": "own/mistyped", "left_out": {"krr on diabetes": "an hour a fit"}, "groups": [
+        {"dataset": ["diabetes_progression"], "method": ["krr"], "epsilon": [1]}]}  # fmt: skip
+    with own_experiments(tmp_path, content), pytest.raises(ConfigurationError, match="krr on diabetes_progression"):
+        registry.experiment("own/mistyped")

@@ -84,9 +84,12 @@ def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
 def test_killed_worker_loses_only_its_block(tmp_path):
     store = Store(tmp_path / "store")
     flag = str(tmp_path / "died")
-    plan = product() + cell(params={"mode": "die_once", "flag": flag}) + cell(params={"mode": "die"})
+    once, always = cell(params={"mode": "die_once", "flag": flag}), cell(params={"mode": "die"})
+    plan = product() + once + always
     report = run_blocks(plan.blocks, store, Runner(workers=2), progress=False)
-    assert [o.status for o in report.failed] == ["failed"] and "worker process died" in report.failed[0].reason
+    assert {o.status for o in report.failed} == {"failed"} and "worker process died" in report.failed[0].reason
+    assert len(report.outcomes) == 8 and len(store.keys()) >= 4, "at most two are lost with each worker"
+    assert not run_blocks((product() + once).blocks, store, Runner(workers=2), progress=False).failed
     assert len(store.keys()) == 7
 
 

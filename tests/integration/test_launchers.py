@@ -62,9 +62,9 @@ def test_launchers_give_the_same_numbers(tmp_path, launcher, capsys):
 def test_cell_that_fails_elsewhere_is_a_failure_here(tmp_path, capsys):
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="make engines")
     options = [f"results_dir={tmp_path}", "tracking=none", "hydra/launcher=joblib"]
-    # a work limit that no cell can meet
+    # a time limit that no cell can meet
     assert main([*SWEEP, *options, "experiment.work_limit=1e-6"]) == 1
-    assert "over the work limit of 1e-06" in capsys.readouterr().err
+    assert "over the time limit of 1e-06 s" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -36,8 +36,8 @@ def test_a_plan_without_data_lists_them_first_and_counts_nothing(tmp_path, witho
     assert main([*argv, *QUIET]) == 0
     assert capsys.readouterr().out == (
         f"{MISSING}{SET_IT}nothing can be run without these data\n"
-        "with the missing data: 1 blocks, 1 to do: 180 fits, about 1 s (0 s of them to write results)\n"
-        "single: 3 replications, seed 2025; serial, 1 at once, plan, work limit 3600 for a cell; results in "
+        "with the missing data: 1 blocks, 1 to do: 180 fits, not timed yet\n"
+        "single: 3 replications, seed 2025; serial, 1 at once, plan, at most 36000 s a cell; results in "
         f"{tmp_path}/single/abalone/aligned/krr/epsilon=2\n"
         f"Next: lpbench {' '.join(argv[1:])} {' '.join(QUIET)} (runs it)\n"
     )

@@ -231,7 +231,7 @@ def test_results_are_remade_when_an_own_module_or_its_helper_changes(lpbench, ho
     hashes.append(source_hash.__wrapped__("own_mean"))
     helper.write_text('"""A comment changes no number."""\n\nFACTOR = 2.0\n')
     hashes.append(source_hash.__wrapped__("own_mean"))
-    change(FILES[0], "    protects =", '    costs = (0, 1, 2)\n    rounding = "vectors"\n    protects =')
+    change(FILES[0], "    protects =", '    rounding = "vectors"\n    protects =')
     hashes.append(source_hash.__wrapped__("own_mean"))
     assert hashes[0] != hashes[1] == hashes[2] == hashes[3]
 

@@ -9,8 +9,8 @@ from lpbench.analysis.ranks import ranks
 from lpbench.cli import rank
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue, run
-from lpbench.experiments.alone import alone, at_one_setting
 from lpbench.experiments.results import Results
+from lpbench.experiments.single_method import alone, at_one_setting
 from lpbench.papers.comparison.standing import selected, standing, where_it_wins
 
 RANKED = ("regression", "public_sample", "classification", "sealed_regression", "sealed_classification")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lpbench.estimators.psgd import PSGD
-from lpbench.experiments import catalogue, costs
+from lpbench.experiments import catalogue
+from lpbench.papers.lpct import claims_tables
 from lpbench.reporting.evidence import Evidence
 from tests.reporting.fake import bare, scores_of
 from tests.reporting.store import decided, put, verdict
@@ -225,8 +225,9 @@ def test_table2(tmp_path, claim, options, expected):
 @pytest.mark.parametrize(("factor", "expected"), [(1.0, "holds"), (1e-6, "fails")])
 def test_l18_is_judged_on_counted_work(tmp_path, monkeypatch, seconds, factor, expected):
     """Whatever a machine took for it."""
-    monkeypatch.setattr(PSGD, "costs", tuple(factor * cost for cost in PSGD.costs))
-    monkeypatch.setattr(costs, "_WEIGHT", factor * costs._WEIGHT)
+    slow = {name: factor * work for name, work in claims_tables.WORK.items() if name.startswith("psgd")}
+    monkeypatch.setattr(claims_tables, "WORK", claims_tables.WORK | slow)
+    monkeypatch.setattr(claims_tables, "HIDDEN_UNIT", factor * claims_tables.HIDDEN_UNIT)
     registered = list(dict.fromkeys(m for g in catalogue.experiment("lpct/table3").groups for m in g.method))
     experiment = body("table3", registered, [2], kind="timing")
     experiment["groups"][0]["dataset"] = ["email", "rice"]

@@ -3,19 +3,20 @@
 import json
 import re
 import xml.etree.ElementTree as ET
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import REPEATS, Submission
+from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import gains
 from lpbench.reporting.pages.findings import as_picture, below_the_constant, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, board, default_view, in_view, work_per_fit
+from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, board, default_view, in_view
 from lpbench.reporting.pages.leaderboard_script import as_script
+from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
 
@@ -235,10 +236,7 @@ def test_a_badge_is_of_the_files_that_were_checked(tmp_path):
     assert Submission(one.folder).badge == "stated"
 
 
-def test_work_of_a_fit_is_known_without_the_data(monkeypatch, tmp_path):
-    name = "field/public_sample"
-    entry = SimpleNamespace(name=name, experiment=catalogue.experiment(name), was_run=True)
-    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path))
-    monkeypatch.delenv("LPBENCH_DATA_MIRROR", raising=False)
-    found = work_per_fit([entry])
-    assert {"residual_gp", "private_mean"} <= set(found) and min(found.values()) > 0
+def test_seconds_of_a_fit_are_committed_for_every_method_of_the_leaderboard():
+    names = {name for paper in papers() for name in paper.leaderboard}
+    methods = {catalogue.method(m).name for e in catalogue.experiments(names).values() for m in e.methods}
+    assert methods == set(fit_seconds()) and min(fit_seconds().values()) > 0

@@ -22,7 +22,7 @@ from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
 from lpbench.datasets.archives import MOST, check_size
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
-from lpbench.experiments.limits import time_limit
+from lpbench.experiments.time_limit import time_limit
 from lpbench.seeds import Streams, stable_hash
 
 #: Reports asked for by one call of a vectorised function.

@@ -36,8 +36,6 @@ class PrivateMean(LocalRegressor):
         ``ldp``: features never leave the device.
     """
 
-    costs = (410, 0.0062, 260)
-
     epsilon: float = 1.0
 
     def learn(self, users: Users) -> Self:
@@ -73,8 +71,6 @@ class PrivateConstant(LocalRegressor):
     guarantee_ : Guarantee
         ``ldp``: features never leave the device.
     """
-
-    costs = (410, 0.02, 400)
 
     epsilon: float = 1.0
 
@@ -114,8 +110,6 @@ class PrivateMajority(LocalClassifier):
     guarantee_ : Guarantee
         ``ldp``: features never leave the device. Of a single class nothing is spent.
     """
-
-    costs = (0, 0.012, 440)
 
     epsilon: float = 1.0
 

@@ -39,7 +39,6 @@ class CT(LocalClassifier):
         ``none``, or ``ldp`` with epsilon = 0 for the public tree.
     """
 
-    costs = (36000, 0.048, 0)
     uses_epsilon = False
     uses_public = True
 

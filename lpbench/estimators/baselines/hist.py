@@ -156,8 +156,6 @@ class Hist(LocalRegressor):
         The curator's noisy histogram: counts and label sums of the cells.
     """
 
-    costs = (9400, 0, 31)
-
     epsilon: float = 1.0
     bins: int = 2
     threshold: float = 0.01

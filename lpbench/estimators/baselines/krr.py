@@ -152,8 +152,6 @@ class KRR(TreeRegressor):
     tree_ : CutTree
     """
 
-    costs = (0, 10, 100)
-
     epsilon: float = 1.0
     bins: int = 2
     budget: str = "composed"

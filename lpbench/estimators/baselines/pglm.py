@@ -220,7 +220,6 @@ class PGLM(BinaryClassifier):
         Whether ``scale_`` solves the moment equation.
     """
 
-    costs = (0, 0.1, 110)
     uses_public = True
 
     epsilon: float = 1.0

@@ -76,8 +76,6 @@ class PHIST(LocalClassifier):
         The curator's noisy histogram.
     """
 
-    costs = (21000, 0.12, 1100)
-
     epsilon: float = 1.0
     bins: int = 2
     noise: str = "laplace"

@@ -92,8 +92,6 @@ class LabelDT(TreeRegressor):
     tree_ : CutTree
     """
 
-    costs = (0, 0.79, 3000)
-
     epsilon: float = 1.0
     max_depth: int | None = None
     min_samples_leaf: float = 1
@@ -119,7 +117,6 @@ class ParDT(LabelDT):
     tree_ : CutTree
     """
 
-    costs = (0, 2.2, 210)
     uses_mask = True
     protects = "mask"
 
@@ -144,8 +141,6 @@ class DT(TreeRegressor):
     ----------
     tree_ : CutTree
     """
-
-    costs = (0, 1, 310)
 
     max_depth: int | None = None
     min_samples_leaf: float = 1

@@ -76,7 +76,6 @@ class AdHistOfTree(CellRegressor):
         See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
     """
 
-    costs = (0, 0.5, 230)
     rounding = "sums as wide as the processor's vectors"
 
     epsilon: float = 1.0

@@ -122,7 +122,6 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     the features, nor for rows in which features are missing.
     """
 
-    costs = (0, 22, 70000)
     _default = ResidualGP
 
     def learn(self, users: Users) -> Self:
@@ -178,7 +177,6 @@ class PrivateSets(Calibrated, LocalClassifier):
     The coverage is marginal, as that of :class:`PrivateIntervals`. Sets may be empty where no class is probable enough.
     """
 
-    costs = (150000, 28, 70000)
     _default = ResidualScore
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 

@@ -41,8 +41,6 @@ class LDPVote(CubeClassifier):
         The fitted classifier.
     """
 
-    costs = (1900, 0.052, 1500)
-
     epsilon: float = 1.0
 
     protects = "record"
@@ -92,8 +90,6 @@ class LDPMean(BoundedRegressor):
         T: labels are clipped to [-T, T] about the centre on the device; inf where a bounded moment is all that is
         known and nothing is protected.
     """
-
-    costs = (1300, 0.049, 1400)
 
     epsilon: float = 1.0
     density: float = 1.0

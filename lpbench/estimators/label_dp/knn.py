@@ -35,8 +35,6 @@ class KNNMean(BoundedRegressor):
         Labels as the curator sees them, in the order of the training rows (of the sorted feature if d = 1).
     """
 
-    costs = (1600, 0.069, 0)
-
     k: int | None = field(default=None, kw_only=True)
 
     uses_epsilon = False
@@ -92,8 +90,6 @@ class LabelLDPKNN(KNNMean):
         Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
         k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
     """
-
-    costs = (0, 0.21, 1100)
 
     epsilon: float = 1.0
 

@@ -40,8 +40,6 @@ class CubeMean(BoundedRegressor):
         Mean label of each cube, the centre of the range where it is empty.
     """
 
-    costs = (1600, 0.046, 0)
-
     bins: int | None = field(default=None, kw_only=True)
 
     uses_epsilon = False
@@ -96,8 +94,6 @@ class LabelCDPMean(CubeMean):
         factor p - 1).
     """
 
-    costs = (4000, 0.071, 85)
-
     epsilon: float = 1.0
 
     uses_epsilon = True
@@ -126,8 +122,6 @@ class CDPMean(LabelCDPMean):
     density : float
         Public lower bound c of the density of the features on [0, 1]^d.
     """
-
-    costs = (3100, 0.083, 120)
 
     constants: str = "paper"
     density: float = 1.0

@@ -39,7 +39,6 @@ class CubeVote(CubeClassifier):
         Class frequencies.
     """
 
-    costs = (3100, 0.043, 0)
     uses_epsilon = False
 
     def learn(self, users: Users) -> Self:
@@ -89,8 +88,6 @@ class LabelLDPVote(CubeVote):
         Estimated class frequencies projected on the simplex; their largest entry is that of S_lj.
     """
 
-    costs = (1200, 0.062, 1400)
-
     epsilon: float = 1.0
     mechanism: str = "bit_vector"
 
@@ -136,8 +133,6 @@ class LabelCDPVote(CubeClassifier):
         One-hot: nothing but the choice is released.
     """
 
-    costs = (1300, 0.077, 970)
-
     epsilon: float = 1.0
 
     protects = "label"
@@ -182,8 +177,6 @@ class CDPVote(LabelCDPVote):
         c = eps / 4 as printed, or c = eps / 2, which spends epsilon exactly (full CDP then costs no more than label
         CDP).
     """
-
-    costs = (2600, 0.077, 840)
 
     constants: str = "paper"
 

@@ -89,8 +89,6 @@ class LPCT(LPCTBase):
     Public are: the public sample, its labels, the set of classes, n, the partition.
     """
 
-    costs = (2600, 0.041, 0.7)
-
     epsilon: float = 1.0
     depth: int | None = None
     public_weight: float | None = None

@@ -63,8 +63,6 @@ class LPCTPrune(LPCTBase):
         As in :class:`~lpbench.estimators.LPCT`.
     """
 
-    costs = (7400, 0.018, 130)
-
     epsilon: float = 1.0
     depth: int | None = None
     min_depth: int | None = 1

@@ -212,7 +212,6 @@ class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
     all candidates; else it is the clipped difference of the squared errors of one candidate and the first.
     """
 
-    costs = (0, 0.8, 11000)
     rounding = "sums as wide as the processor's vectors"
     uses_mask = True
 
@@ -239,8 +238,6 @@ class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
 
     A report says whether one candidate is wrong on the own record minus whether the first is.
     """
-
-    costs = (0, 0.2, 12000)
 
     estimator: Any = "lpct_max_edge"
 

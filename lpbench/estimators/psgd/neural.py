@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from lpbench.estimators.progress import report_progress
 from lpbench.estimators.psgd.noise import HiddenNoise
 from lpbench.estimators.psgd.passes import Runs, Visits
 from lpbench.privacy import report_coefficients
@@ -106,10 +105,8 @@ class NeuralPass:
     def run(self) -> NeuralPass:
         """Visit all users."""
         n = self.users.X.shape[1]
-        report_progress(0, n)
         for first in range(0, n, self.noise.block):
             self._visit(slice(first, first + self.noise.block))
-            report_progress(first + self.noise.block, n)
         return self
 
     def final(self, replication: int, run: int) -> Layers:

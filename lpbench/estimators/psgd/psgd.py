@@ -62,7 +62,6 @@ class PSGD(BinaryClassifier):
         Final weights; the last input is the constant.
     """
 
-    costs = (0, 0.36, 3900)
     uses_public = True
 
     epsilon: float = 1.0

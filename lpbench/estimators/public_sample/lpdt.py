@@ -69,7 +69,6 @@ class LPDTRegressor(CellRegressor):
     middle of ``y_range``.
     """
 
-    costs = (0, 0.1, 1200)
     rounding = "sums as wide as the processor's vectors"
     uses_public = True
 

@@ -37,7 +37,6 @@ class PublicTreeClassifier(IndicatorClassifier):
     guarantee_ : Guarantee
     """
 
-    costs = (0, 0.1, 8000)
     rounding = "sums as wide as the processor's vectors"
 
     epsilon: float = 1.0

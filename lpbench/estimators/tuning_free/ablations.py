@@ -48,7 +48,6 @@ class WithoutPublicSample(ResidualScore):
 class RecordScore(ResidualScore):
     """Every user protects the whole record, whatever the mask: a calibrated public score."""
 
-    costs = (160000, 0.08, 7000)
     rounding = ""
     uses_mask = False
     protects = "record"

@@ -37,7 +37,6 @@ class PublicForest(LocalClassifier):
     Without a public sample nothing is known, and all classes are equally probable.
     """
 
-    costs = (140000, 0.11, 1200)
     uses_epsilon = False
     uses_public = True
 
@@ -77,7 +76,6 @@ class PublicForestRegressor(LocalRegressor):
     Without a public sample the middle of the range is predicted.
     """
 
-    costs = (110000, 1, 0)
     rounding = "linear algebra of the BLAS"
     uses_epsilon = False
     uses_public = True

@@ -72,7 +72,6 @@ class ResidualGP(LocalRegressor):
     Public are: the features that are shown, the mask, n, ``y_range``, ``domain``, and the public sample.
     """
 
-    costs = (0, 18, 60000)
     rounding = "linear algebra of the BLAS"
     uses_mask = True
     uses_public = True

@@ -58,7 +58,6 @@ class ResidualScore(IndicatorClassifier):
         rows are not protected.
     """
 
-    costs = (150000, 0.1, 30000)
     rounding = "linear algebra of the BLAS"
 
     epsilon: float = 1.0

@@ -54,6 +54,7 @@ PAPER = Paper(
     interpretations=INTERPRETATIONS,
     bounds=BOUNDS,
     totals=TOTALS,
+    counted={"lpct/table3": claims_tables.counted_work},
     outputs={"lpct/figure5a": Output(draw_public_data_rates)},
     drawings={
         "lpct/figure1": draw_partition,

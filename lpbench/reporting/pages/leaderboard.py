@@ -19,7 +19,6 @@ from lpbench.analysis.ranks import rank_intervals, ranks
 from lpbench.analysis.scores import LARGER_IS_BETTER, costs
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, best_without_privacy
 from lpbench.experiments.method import Method
-from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.submissions import Submission
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import gain, printed_gain
@@ -82,7 +81,7 @@ class Line:
     rank: float
     low: float
     high: float
-    #: Seconds of one fit alone by the cost model, and bits of one user's reports (in the audit's
+    #: Seconds of one fit alone, and bits of one user's reports (in the audit's
     #: small sample, what is shown in the clear left out); of a submission as its verification found them; NaN
     #: where they are not known.
     work: float
@@ -334,15 +333,3 @@ def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
     """Rows of a view, the best first; those without a rank at the end."""
     wanted = [line for line in lines if all(print_value(getattr(line, k)) == v for k, v in view.items())]
     return sorted(wanted, key=lambda line: (math.isnan(line.rank), line.rank, line.title))
-
-
-def work_per_fit(entries: Iterable[ReportEntry]) -> dict[str, float]:
-    """Median work of one fit alone of each method in the leaderboard's experiments, by the cost model of the plan."""
-    wanted = {name for paper in papers() for name in paper.leaderboard}
-    found: dict[str, list[float]] = {}
-    for entry in entries:
-        if entry.name in wanted and entry.was_run:
-            for cell in plan_experiment(entry.experiment).entries:
-                # the same whether or not the data are at hand
-                found.setdefault(cell.method, []).append(cell.wanted.work_of_a_fit)
-    return {method: float(np.median(values)) for method, values in found.items()}

@@ -13,6 +13,7 @@ from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import submissions
+from lpbench.experiments.timing import fit_seconds
 from lpbench.files import write_text
 from lpbench.reporting.baselines import collect_baselines, published_wins
 from lpbench.reporting.claim_files import tabulate
@@ -31,7 +32,6 @@ from lpbench.reporting.pages.leaderboard import (
     board,
     default_view,
     in_view,
-    work_per_fit,
 )
 from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script
 from lpbench.reporting.pages.names import is_numbered, label_of
@@ -105,7 +105,7 @@ class Site:
         baselines = collect_baselines(entries)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, baselines)]
         self.units = {e.name: self._unit(e, baselines) for e in entries if e.was_run}
-        self.lines = board(entries, cards, report_bits, work_per_fit(entries), [] if study else submissions())
+        self.lines = board(entries, cards, report_bits, fit_seconds(), [] if study else submissions())
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.over = over_constant([] if study else entries)

@@ -17,9 +17,9 @@ import pytest
 
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
-from lpbench.experiments.begun import begin, begun
 from lpbench.experiments.job import job_of
 from lpbench.experiments.store import Store
+from lpbench.experiments.unfinished import begin, begun
 from tests.integration.faults.faulty import NAME, mounted, summary, words
 
 SLOW = """
@@ -58,7 +58,7 @@ def temporary(pid: int) -> list[Path]:
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="reads the process table of Linux")
 def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     parent = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path)])
-    while len(list((tmp_path / "leases").glob("[0-9a-f]*"))) < 2:  # two workers are at work
+    while len(list((tmp_path / "locks").glob("[0-9a-f]*"))) < 2:  # two workers are at work
         assert parent.poll() is None
         time.sleep(0.05)
     workers = children(parent.pid)

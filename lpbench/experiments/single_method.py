@@ -1,13 +1,17 @@
-"""One method alone on the blocks of a registered experiment: the same data sets, masks, budgets, splits and seeds."""
+"""Run one method on the data sets, masks, budgets and seeds of a registered experiment."""
 
 from __future__ import annotations
 
+import math
 import re
+import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
-from lpbench.datasets import describe
-from lpbench.errors import ConfigurationError
+from lpbench.datasets import describe, make_problem
+from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.job import Job
@@ -79,13 +83,26 @@ def alone(
         raise ConfigurationError(
             f"experiment {experiment.name} has no budget among {', '.join(f'{e:g}' for e in budgets)}"
         )
-    task = describe(*_parsed(groups[0].dataset[0])).task
+    dataset = Selector.parse(groups[0].dataset[0])
+    task = describe(dataset.name, dataset.params).task
     if task != method.task:
         raise ConfigurationError(f"method {method.name} is for {method.task}, experiment {experiment.name} for {task}")
     own = replace(experiment, name=name, paper=name.partition("/")[0], groups=tuple(groups), notes=())
     return Job(own, overridden={method.name: run})
 
 
-def _parsed(selector: str) -> tuple[str, dict[str, object]]:
-    found = Selector.parse(selector)
-    return found.name, dict(found.params)
+def seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
+    """Median over an experiment's data sets of the processor seconds of one fit at one setting, measured here."""
+    model, seconds = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build(), []
+    for dataset in experiment.groups[0].dataset:
+        parsed = experiment.data_set(dataset)
+        if describe(parsed.name, parsed.params).available:
+            problem = make_problem(parsed.name, parsed.params, Selector.parse(experiment.groups[0].mask[0]).name)
+            own = model.for_problem(problem)
+            with warnings.catch_warnings():
+                for category in (PrivacyLeakWarning, ClippingWarning):
+                    warnings.simplefilter("ignore", category)
+                start = time.process_time()
+                own.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+                seconds.append(time.process_time() - start)
+    return median(seconds) if seconds else math.nan
