@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from lpbench.analysis.summary import CONSTANTS
 from lpbench.datasets import describe
@@ -127,12 +126,9 @@ def _writers(runner: Runner, artefacts: int) -> int:
 def _write_all(
     jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
-    """Write the artefacts that are not up to date, those with the most fits first; yield each when it is done.
+    """Write the artefacts that are not up to date, those with the most fits first.
 
-    Yields
-    ------
-    job, changed, problem
-        Whether it was written anew, and why it could not be.
+    Yields each job when it is done, with whether it was written anew and why it could not be.
     """
     stamps = {job.folder: stamp_of(job, store, sources(job.name)) for job in jobs}
     todo = {job.folder: job for job in jobs if not _is_current(results_dir / job.folder, stamps[job.folder])}
@@ -154,19 +150,7 @@ def _write_all(
 
 
 def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
-    """Write the artefacts of interrupted runs from the blocks that are stored.
-
-    Parameters
-    ----------
-    results_dir : Path
-    names : sequence of str
-        Experiments (default: all).
-
-    Returns
-    -------
-    list of str
-        A line for each run that has begun and is not complete.
-    """
+    """Write the artefacts of interrupted runs (default: all) from the stored blocks; returns a line for each."""
     if not (results_dir / "store").is_dir():
         return []
     store = Store(results_dir / "store")
@@ -246,12 +230,7 @@ def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) ->
 def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str]:
     """Print the constant baseline of each single cell: the same replications of the method that uses no feature.
 
-    What the store does not hold is computed here; it takes a fraction of a second.
-
-    Returns
-    -------
-    dict
-        Folder of the cell -> the baseline's score; cells without one are left out.
+    What the store does not hold is computed here; it takes a fraction of a second. Returns folder of the cell -> score.
     """
     from lpbench.reporting.tables.text import print_score
 
@@ -260,7 +239,8 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
         config = cell.record["config"]
         experiment = Experiment.from_record(config["experiment"])
         group = experiment.groups[0]
-        task = describe(*_name_and_params(group.dataset[0])).task
+        dataset = Selector.parse(group.dataset[0])
+        task = describe(dataset.name, dataset.params).task
         constant = next(name for name in CONSTANTS if catalogue.method(name).task == task)
         groups = (replace(group, method=(constant,), grid={}),)
         jobs[cell.folder] = Job(replace(experiment, groups=groups), config["seed"])
@@ -272,11 +252,6 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
         if len(values):
             found[folder] = print_score(values.mean(), values.sem())
     return found
-
-
-def _name_and_params(selector: str) -> tuple[str, Mapping[str, Any]]:
-    parsed = Selector.parse(selector)
-    return parsed.name, parsed.params
 
 
 def describe_left_out(left_out: Mapping[str, str]) -> str:

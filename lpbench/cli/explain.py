@@ -171,7 +171,7 @@ def _replications(row: Row) -> list[float] | None:
 def _guarantee(row: Row, seed: int) -> str:
     """Fit replication 0 at the selected setting and report what it spent."""
     from lpbench.datasets import describe, make_problem
-    from lpbench.experiments.seeds import method_streams
+    from lpbench.experiments.compute import method_streams
 
     spec = registry.method(row["method"])
     known = row["experiment"] in registry.experiment_names()

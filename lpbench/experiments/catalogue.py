@@ -136,11 +136,6 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
 
     They are read from the files without Hydra, which takes seconds for all of them. A file with more than plain values
     (``defaults``) or with an error is composed, or refused, as everywhere.
-
-    Parameters
-    ----------
-    kind : {"method", "experiment", "mask"}
-    keys : sequence of str
     """
     import yaml
 

@@ -64,21 +64,9 @@ class Finished(Protocol):
 
 
 def commit(artefacts: Sequence[Finished], folder: Path, paper: str, rule: str) -> bool:
-    """Write the scores of the experiments of a paper, if one of them differs from what is there; others stay.
+    """Write the scores of experiments of a paper, run as registered, if one differs from what is there; others stay.
 
-    Parameters
-    ----------
-    artefacts : sequence of Finished
-        Finished, as registered.
-    folder : Path
-        Results folder, as it is committed.
-    paper, rule : str
-        Name of the paper, and its rule for marks.
-
-    Returns
-    -------
-    bool
-        Whether anything was written.
+    ``rule`` is the paper's for marks. Returns whether anything was written.
     """
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
     scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}

@@ -22,10 +22,10 @@ from lpbench.estimators.base import LocalEstimator, SweepResult, expand_grid
 from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
-from lpbench.experiments.seeds import method_streams
 from lpbench.experiments.store import Store
 from lpbench.experiments.time_limit import time_limit
 from lpbench.problem import Problem
+from lpbench.seeds import Streams
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
@@ -52,7 +52,8 @@ class Outcome:
 def execute(block: Block) -> pa.Table:
     """Compute a block's rows (pure: reads data, writes nothing)."""
     estimator = import_object(block.estimator)(**block.params)
-    draw, points = _draws(block).problem, _Points(block)
+    mask = (block.mask or "all_private", block.mask_params)
+    draw, points = Draws(block.dataset, block.dataset_params, *mask, block.seed).problem, _Points(block)
     tables: list[pa.Table] = []
     replication = 0
     batch = 1
@@ -85,9 +86,17 @@ def _fitting(problem: Problem) -> int:
     return max(1, BATCH_BYTES // sum(int(a.nbytes) for a in arrays if a is not None))
 
 
-def _draws(block: Block) -> Draws:
-    mask, mask_params = (block.mask, block.mask_params) if block.mask is not None else ("all_private", {})
-    return Draws(block.dataset, block.dataset_params, mask, mask_params, block.seed)
+def method_streams(seed: int, dataset: str, mask: str | None, replication: int) -> Streams:
+    """Streams of the methods in one replication.
+
+    The method's name is not an axis: methods that privatise the label share its unit-scale noise, which pairs them for
+    the signed-rank test. ``mask`` is None for methods that ignore the mask, so that their results are the same under
+    every mask.
+    """
+    axes = {"dataset": dataset, "replication": replication}
+    if mask is not None:
+        axes["mask"] = mask
+    return Streams(seed).child("method", **axes)
 
 
 class _Points:

@@ -21,17 +21,7 @@ SELECTIONS = ("oracle", "tuning_free", "private")
 
 @dataclass
 class Named(Frozen):
-    """A data set or a mask: its name and parameters.
-
-    Attributes
-    ----------
-    name : str
-        Name of its file without the ending.
-    title : str
-        Printed name.
-    params : dict
-        Parameter -> value.
-    """
+    """A data set or a mask: name of its file without the ending, printed name, parameters."""
 
     name: str = MISSING
     title: str = ""

@@ -37,27 +37,13 @@ _LONGEST = 100
 
 @dataclass(frozen=True)
 class Job:
-    """One artefact to be made.
+    """One artefact to be made."""
 
-    Attributes
-    ----------
-    experiment : Experiment
-        As it is run.
-    seed : int
-        Root seed.
-    deviations : tuple of str
-        What differs from the registered experiment, ``key: registered → run`` each.
-    overridden : mapping of str to Method
-        Methods by selector that are not as registered.
-    folder : str
-        Where the artefact goes within the results folder.
-    """
-
-    experiment: Experiment
+    experiment: Experiment  # as it is run
     seed: int = ROOT_SEED
-    deviations: tuple[str, ...] = ()
-    overridden: Mapping[str, Method] = field(default_factory=dict)
-    folder: str = ""
+    deviations: tuple[str, ...] = ()  # from the registered experiment, ``key: registered → run`` each
+    overridden: Mapping[str, Method] = field(default_factory=dict)  # by selector, those not as registered
+    folder: str = ""  # within the results folder
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", self.folder or self.experiment.name)
@@ -92,18 +78,7 @@ def job_of(
     work_limit: float | None = None,
     seed: int = ROOT_SEED,
 ) -> Job:
-    """Job of an experiment, registered or derived from a registered one, with what deviates from it.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    replications : int, optional
-        Replaces the experiment's own number.
-    work_limit : float, optional
-        Replaces the experiment's own limit.
-    seed : int
-        Root seed.
-    """
+    """Job of an experiment, registered or derived from a registered one, with what deviates from it."""
     if seed < 0:
         raise ConfigurationError(f"seed={seed} must be >= 0")
     if replications is not None and experiment.kind != "drawing":
@@ -149,19 +124,7 @@ def _hash(text: str) -> str:
 
 
 def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
-    """Job of a composed configuration.
-
-    Parameters
-    ----------
-    config : Config
-    overrides : sequence of str
-        What was given on the command line.
-
-    Raises
-    ------
-    ConfigurationError
-        An override would have no effect; the message names it.
-    """
+    """Job of a composed configuration; an override of the command line that would have no effect is refused by name."""
     _check_overrides(config, overrides)
     if config.selection not in SELECTIONS:
         raise ConfigurationError(f"selection={config.selection!r} must be {' or '.join(SELECTIONS)}")

@@ -117,13 +117,7 @@ def _without(mapping: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, A
 
 
 def import_object(path: str) -> Any:
-    """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such module or name, or the module fails; the message says where.
-    """
+    """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones."""
     module, _, name = path.rpartition(".")
     sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)
     try:

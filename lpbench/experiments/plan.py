@@ -161,21 +161,7 @@ class Plan:
 def plan_experiment(
     experiment: Experiment, *, seed: int = ROOT_SEED, methods: Mapping[str, Method] | None = None
 ) -> Plan:
-    """Plan a table or figure.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    seed : int
-        Root seed.
-    methods : mapping of str to Method, optional
-        By selector, as they are run (default: as registered).
-
-    Raises
-    ------
-    ConfigurationError
-        Unknown names, impossible budgets or axes; the message names the key.
-    """
+    """Plan a table or figure with methods by selector, as they are run (default: as registered)."""
     found = registered_methods(experiment.methods) if methods is None else methods
     check_experiment(experiment, found)
     for method in found.values():

@@ -26,15 +26,7 @@ from lpbench.selectors import Selector
 
 
 def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
-    """Hash of what an artefact is made from: blocks (or why they are missing), configuration, reporting code.
-
-    Parameters
-    ----------
-    job : Job
-    store : Store
-    modules : iterable of str
-        Modules that write the artefact.
-    """
+    """Hash of what an artefact is made from: blocks (or why they are missing), configuration, modules that write it."""
     state = [
         [e.panel, e.dataset, e.mask, e.method, list(e.epsilons), e.x_axis, e.x_value]
         + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing or e.left_out, False])
@@ -48,20 +40,7 @@ def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
 def record_of(
     job: Job, stamp: str, runner: Runner, folder: Path, store: Store, scores: pd.DataFrame | None
 ) -> dict[str, Any]:
-    """Content of ``run.json``.
-
-    Parameters
-    ----------
-    job : Job
-    stamp : str
-        See :func:`stamp_of`.
-    runner : Runner
-    folder : Path
-        The artefact's, with all of its other files.
-    store : Store
-    scores : DataFrame or None
-        None for a drawing.
-    """
+    """Content of ``run.json`` for the folder of an artefact with all of its other files; a drawing has no scores."""
     config = {"experiment": asdict(job.experiment), "seed": job.seed}
     sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*") if p.is_file()}
     plan = job.plan

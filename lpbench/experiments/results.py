@@ -43,13 +43,7 @@ _TEXT = ["experiment", "panel", "dataset", "mask", "method", "selection", "param
 
 
 class Results:
-    """A results folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds ``<experiment>/`` of every artefact, and ``single/`` with single cells.
-    """
+    """A results folder: ``<experiment>/`` of every artefact, and ``single/`` with single cells."""
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
@@ -80,14 +74,7 @@ class Results:
 
 
 class Artefact:
-    """One experiment and what its folder holds; files are read on first use.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-        Of the experiment.
-    """
+    """One experiment and what its folder holds; files are read on first use."""
 
     def __init__(self, folder: Path, name: str):
         self.folder, self.name = Path(folder), name
@@ -160,13 +147,7 @@ class Artefact:
         return read_csv(path) if path.is_file() else None
 
     def rows(self, selection: str = "oracle") -> pd.DataFrame:
-        """Rows of the summary for one selection.
-
-        Raises
-        ------
-        NotRunError
-            The experiment was not run, or no cell of it has a number.
-        """
+        """Rows of the summary for one selection; NotRunError if no cell has a number."""
         if self.summary is None:
             raise NotRunError(f"{self.name} was not run")
         if not self.summary["mean"].notna().any():
@@ -193,10 +174,7 @@ class Artefact:
     def scores(self, **options: Any) -> pd.DataFrame:
         """Scores of every grid point and replication; options are those of :func:`pandas.read_parquet`.
 
-        Raises
-        ------
-        NotRunError
-            They are not there: the folder holds published results, or the experiment was not run.
+        NotRunError if the folder holds published results, or the experiment was not run.
         """
         if not self.has_scores:
             raise NotRunError(f"{self.name}: scores.parquet is not there, and scores by replication are needed")
@@ -271,13 +249,7 @@ def forget_summary(folder: Path) -> None:
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a table of a results folder; options are those of :func:`pandas.read_parquet`.
-
-    Raises
-    ------
-    StoreError
-        The file is damaged.
-    """
+    """Read a table of a results folder as :func:`pandas.read_parquet` does; StoreError if the file is damaged."""
     try:
         return pd.read_parquet(path, **options)
     except (ArrowException, OSError) as error:

@@ -55,21 +55,9 @@ def run_blocks(
 ) -> RunReport:
     """Run the blocks that the store does not hold yet; those that are part of another one are read from it.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-    store : Store
-    runner : Runner, optional
-        How they are executed.
-    progress : bool
-        Show progress with the time left and a line per block.
-    timeouts : mapping of str to float, optional
-        Seconds after which a block is stopped and recorded as ``timeout``, by its key (default: those of the usual
-        limit for each of its budgets). Like one that failed, it is tried again by the next run.
-    bar : Progress, optional
-        That of a run which does more than computing blocks; it stays open (default: one of its own).
-    timed : collection of str, optional
-        Keys of blocks that are there for the seconds that they take: they are computed by themselves.
+    A block is stopped after its seconds in ``timeouts`` (by key; default: the usual limit for each of its budgets), and
+    like one that failed it is tried again by the next run. Keys ``timed`` are of blocks that are there for the seconds
+    that they take: they are computed by themselves. A ``bar`` of a longer run stays open.
     """
     runner = runner or Runner()
     check_backend(runner.backend)

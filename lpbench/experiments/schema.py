@@ -24,19 +24,7 @@ STATED = ("tuning_free", "private")
 
 
 def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> None:
-    """Refuse an experiment that would fail, or whose keys would be ignored.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    methods : mapping of str to Method
-        By selector, those of the experiment's groups.
-
-    Raises
-    ------
-    ConfigurationError
-        The message names the experiment, the group and the key.
-    """
+    """Refuse an experiment that would fail, or whose keys would be ignored; its methods are by selector."""
     name, kind = f"experiment {experiment.name}", experiment.kind
     known = KINDS if experiment.name == "single" else KINDS[:-1]
     if kind not in known:

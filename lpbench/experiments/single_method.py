@@ -38,13 +38,7 @@ def method_named(word: str) -> Method:
 
 
 def at_one_setting(method: Method) -> Method:
-    """The method at the setting that it states without test rows; one with private selection states none and has one.
-
-    Raises
-    ------
-    ConfigurationError
-        It has a grid and states no setting.
-    """
+    """The method at the setting that it states without test rows; one that has a grid and states none is refused."""
     if method.tuning_free is None and (method.grid or method.grid_by_mask):
         raise ConfigurationError(
             f"method {method.name} states no setting: add `tuning_free: {{...}}` to its YAML, let reports choose one "
@@ -58,19 +52,10 @@ def at_one_setting(method: Method) -> Method:
 def alone(
     method: Method, experiment: Experiment, name: str, budgets: Sequence[float] = (), *, fair: bool = True
 ) -> Job:
-    """Job of one method on the blocks of an experiment's methods; no block of another method is in it.
+    """Job ``name`` of one method on the blocks of an experiment's methods, at some of its budgets (default: all).
 
-    Parameters
-    ----------
-    method : Method
-    experiment : Experiment
-        As registered; the panels beside its table, such as the learners without privacy, are left out.
-    name : str
-        Of the new experiment, and its folder.
-    budgets : sequence of float
-        Those of the experiment that are run (default: all).
-    fair : bool
-        Run the one stated setting alone; else the grid, of which the best point on the test rows is shown.
+    The panels beside its table, such as the learners without privacy, are left out. ``fair``: the one stated setting is
+    run; else the grid, of which the best point on the test rows is shown.
     """
     run = at_one_setting(method) if fair else method
     groups = []

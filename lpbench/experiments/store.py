@@ -121,13 +121,7 @@ class Store:
         self._failure(key).unlink(missing_ok=True)
 
     def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:
-        """Return a block's rows and metadata.
-
-        Raises
-        ------
-        CorruptBlockError
-            The file does not parse or its checksum does not match.
-        """
+        """Return a block's rows and metadata; CorruptBlockError if the file or its checksum is damaged."""
         path = self.path(key)
         try:
             table = pq.read_table(path, partitioning=None)

@@ -46,12 +46,7 @@ BADGES = {
 
 @dataclass(frozen=True)
 class Submission:
-    """One folder of ``results/submissions``.
-
-    Attributes
-    ----------
-    folder : Path
-    """
+    """One folder of ``results/submissions``."""
 
     folder: Path
 

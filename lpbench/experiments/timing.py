@@ -47,13 +47,8 @@ def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
     An artefact's seconds are the sum over its blocks, each measured in the worker that computed it, so that the time on
     the clock is about seconds / workers. A block that serves several artefacts counts in each of them and once in the
-    last row, ``total``.
-
-    Returns
-    -------
-    DataFrame
-        Columns artefact, blocks, fits_replaced, seconds, workers (those of the run that wrote the artefact), peak_mb
-        (largest resident memory of one worker in 10^6 bytes; missing where the system does not tell).
+    last row, ``total``. ``workers`` are those of the run that wrote the artefact; ``peak_mb`` is the largest resident
+    memory that a worker of its blocks had reached, in 10^6 bytes.
     """
     rows: list[list[Any]] = []
     distinct: dict[str, Any] = {}
