@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
+from rich.console import Console
+from rich.progress import track
 
 from lpbench.datasets import describe
 from lpbench.errors import StoreError
@@ -181,7 +182,9 @@ def verify(results: Path) -> int:
         print("note: this processor cannot stand for others (x86-64 with AVX2 is needed); only workers are compared")
     broken = 0
     lines: dict[tuple[str, int], list[Comparison]] = {}
-    for comparison in tqdm(compare(results, tried=tried), "machines", unit=" blocks", disable=None, dynamic_ncols=True):
+    for comparison in track(
+        compare(results, tried=tried), "machines", console=Console(stderr=True), disable=not sys.stderr.isatty()
+    ):
         lines.setdefault((comparison.machine, comparison.workers), []).append(comparison)
     for (machine, workers), found in lines.items():
         same = sum(c.largest == 0.0 for c in found)

@@ -68,7 +68,8 @@ def command(
     **wanted: Any,
 ) -> int:  # fmt: skip
     """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
-    from tqdm import tqdm
+    from rich.console import Console
+    from rich.progress import Progress
 
     from lpbench.cli.new_dataset import profile_file
     from lpbench.cli.profile import Choices
@@ -87,11 +88,12 @@ def command(
     if y_range is None and not classes:
         print("  range       taken from the file, which leaks its least and largest value unless public: --range")
     mask = _mask(protect, name, content, table.columns)
-    with tqdm(total=SPLITS, desc="pilot runs", disable=not sys.stderr.isatty(), leave=False) as bar:
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        runs = bar.add_task("pilot runs", total=SPLITS)
         answer = need(
             table.X, table.y.astype(int) if classes else table.y, mask=mask, budgets=epsilon, users=users,
             y_range=None if classes else y_range, task=content["task"], target=name, seed=seed,
-            splits=SPLITS, progress=lambda done, _: bar.update(done - bar.n),
+            splits=SPLITS, progress=lambda done, _: bar.update(runs, completed=done),
         )  # fmt: skip
     if plot is not None:
         answer.plot(plot)
