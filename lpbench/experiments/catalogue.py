@@ -1,7 +1,6 @@
-"""What is registered: experiments, methods and masks, from ``conf/``, a user's folders and plug-ins.
+"""Registered experiments, methods and masks, composed by Hydra from ``conf/``, a user's folders and plug-ins.
 
-Names are file names, found without reading a file. Objects are composed by Hydra, those that are asked for, once in a
-process.
+Names are file names, found without reading a file. Objects are composed when they are asked for, once in a process.
 """
 
 from __future__ import annotations

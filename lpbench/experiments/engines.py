@@ -1,4 +1,4 @@
-"""Where blocks are computed: joblib's backends for this process, worker processes, a Dask or a Ray cluster.
+"""Joblib's backends that compute blocks: this process, worker processes, a Dask or a Ray cluster.
 
 Functions and arguments are pickled. Workers must see the same files: the store is a folder, and a result is what a
 worker has written into it.

@@ -1,4 +1,4 @@
-"""What determines a block's numbers: configuration, data, source code of the rooms it uses, library versions."""
+"""Hashes of what determines a block's numbers: source code of the modules it uses, library versions."""
 
 from __future__ import annotations
 

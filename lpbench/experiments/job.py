@@ -1,4 +1,4 @@
-"""Jobs: an experiment as it is run, its seed, and how it deviates from the registered one.
+"""Jobs, which are experiments as they are run: with a seed, and how they deviate from the registered ones.
 
 Whatever is overridden takes effect in the job that is planned, run and recorded, or is refused by name.
 """

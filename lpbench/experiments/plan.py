@@ -1,4 +1,4 @@
-"""From an experiment's groups to a list of blocks: the list of blocks *is* the sweep."""
+"""Plan of an experiment: its groups as a list of blocks, which is the sweep."""
 
 from __future__ import annotations
 

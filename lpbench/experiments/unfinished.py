@@ -1,7 +1,7 @@
-"""Runs that have begun and are not complete: what was asked for is kept beside the store until its artefact is written.
+"""Records of unfinished runs, so that ``lpbench report`` can show partial results.
 
-An interrupted run leaves finished blocks, which nobody could tell apart by their keys; with these records they are
-assembled and shown (``lpbench report``).
+What was asked for is kept beside the store until its artefact is written: by their keys alone nobody could tell the
+finished blocks of an interrupted run apart.
 """
 
 from __future__ import annotations
