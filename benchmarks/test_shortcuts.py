@@ -12,7 +12,7 @@ from lpbench.datasets import make_problem
 from lpbench.estimators import LPCT, HistOfTree, LabelLDPVote
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.baselines.tree_growth import cut_class_trees
-from lpbench.experiments.seeds import method_streams
+from lpbench.experiments.compute import method_streams
 from lpbench.partitions import SampleGroups, grow_max_edge
 from lpbench.partitions.max_edge import grow_max_edge_forest
 

@@ -13,7 +13,7 @@ from lpbench.errors import MissingDataError
 from lpbench.estimators import LPCT, PSGD
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
-from lpbench.experiments.seeds import method_streams
+from lpbench.experiments.compute import method_streams
 from lpbench.problem import Problem
 
 #: Grid points that stand for all of them on the slow side.
