@@ -17,6 +17,7 @@ from lpbench.experiments.config import ROOT_SEED, SELECTIONS, Config
 from lpbench.experiments.experiment import Experiment, Group, changes, deviations
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Plan, plan_experiment, registered_methods
+from lpbench.experiments.schema import check_left_out
 from lpbench.paths import RUNS
 from lpbench.selectors import Selector
 
@@ -30,7 +31,10 @@ _DESCRIPTIONS = {
 #: Keys of a single cell, which the other experiments fix themselves.
 _CELL_KEYS = ("dataset", "mask", "method", "epsilon")
 #: Keys of an experiment that a drawing, which computes no scores, has no use for.
-_NOT_DRAWN = ("replications", "experiment.replications", "experiment.work_limit", "experiment.groups")
+_NOT_DRAWN = (
+    *("replications", "experiment.replications", "experiment.work_limit"),
+    *("experiment.left_out", "experiment.groups"),
+)
 #: Longest name of a folder that spells out what deviates; beyond it there is a hash.
 _LONGEST = 100
 
@@ -182,10 +186,12 @@ def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
             return f"the tables of {name} show both selections; it chooses what a single cell prints"
         if config.experiment.kind == "drawing" and (key in _NOT_DRAWN or key.startswith("runner")):
             return f"{name} is a drawing, which computes no scores"
+        if key == "experiment.left_out":
+            check_left_out(config.experiment)
         if key.startswith("experiment.settings."):
             _check_setting(config.experiment, key.split(".")[2])
         return ""
-    if key.startswith(("experiment.groups", "experiment.settings")):
+    if key.startswith(("experiment.groups", "experiment.left_out", "experiment.settings")):
         return "a single cell is given by dataset, mask, method and epsilon; choose an experiment with experiment=NAME"
     return _without_effect_on_method(config, key) if top == "method" and rest else ""
 

@@ -117,11 +117,21 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     ),
     (
         EXPERIMENT,
-        "experiment.work_limit=0.000001",
+        "experiment.work_limit=78",
+        lambda r: r.experiment["work_limit"] == 78 and r.says("at most 78 s a cell") and r.deviates("work_limit"),
+    ),
+    (
+        EXPERIMENT,
+        "+experiment.left_out={hist on diabetes_progression:slow}",
         lambda r: (
-            set(r.scores["status"]) == {"timeout"} and r.says("at most 1e-06 s a cell") and r.deviates("work_limit")
+            set(r.scores.loc[r.scores["status"] == "left_out", "method"]) == {"hist"}
+            and r.says("hist on diabetes_progression: slow")
+            and r.deviates("left_out")
         ),
     ),
+    (EXPERIMENT, "+experiment.left_out={histt on diabetes_progression:slow}", "hist on diabetes_progression"),
+    (CELL, "+experiment.left_out={hist on diabetes_progression:slow}", "experiment.left_out"),
+    (DRAWING, "+experiment.left_out={hist on diabetes_progression:slow}", "experiment.left_out"),
     (
         EXPERIMENT,
         f"experiment.groups=[{GROUP}]",
