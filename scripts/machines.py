@@ -182,9 +182,7 @@ def verify(results: Path) -> int:
         print("note: this processor cannot stand for others (x86-64 with AVX2 is needed); only workers are compared")
     broken = 0
     lines: dict[tuple[str, int], list[Comparison]] = {}
-    for comparison in track(
-        compare(results, tried=tried), "machines", console=Console(stderr=True), disable=not sys.stderr.isatty()
-    ):
+    for comparison in track(compare(results, tried=tried), "machines", console=Console(stderr=True)):
         lines.setdefault((comparison.machine, comparison.workers), []).append(comparison)
     for (machine, workers), found in lines.items():
         same = sum(c.largest == 0.0 for c in found)

@@ -1,6 +1,5 @@
 """Write results/reproduced/fit_seconds.csv: the median seconds of one fit of each method in the leaderboard."""
 
-from collections import defaultdict
 from statistics import median
 
 import pandas as pd
@@ -13,9 +12,9 @@ from lpbench.paths import COMMITTED
 from lpbench.reporting.paper import papers
 
 if __name__ == "__main__":
-    found = defaultdict(list)
+    found: dict[str, list[float]] = {}
     for experiment in catalogue.experiments(name for paper in papers() for name in paper.leaderboard).values():
         for method in map(catalogue.method, experiment.methods):
-            found[method.name].append(seconds_of_a_fit(method, experiment))
+            found.setdefault(method.name, []).append(seconds_of_a_fit(method, experiment))
     rows = sorted((name, median(seconds)) for name, seconds in found.items())
     write_csv(pd.DataFrame(rows, columns=["method", "seconds"]), COMMITTED / FIT_SECONDS)
