@@ -35,7 +35,7 @@ def described(X, y, T, bins, epsilon):
 def test_shares_are_those_of_the_described_code(d, bins, epsilon):
     rng = np.random.default_rng(0)
     X, y, T = rng.uniform(-0.1, 1.1, (300, d)), rng.integers(0, 2, 300), rng.uniform(-0.05, 1.05, (80, d))
-    found = ReleasedHistogram.collect(X, y, bins).shares(T, [epsilon])[0]
+    found = ReleasedHistogram(X, y, bins).shares(T, [epsilon])[0]
     np.testing.assert_allclose(found, described(X, y, T, bins, epsilon), rtol=1e-12)
 
 

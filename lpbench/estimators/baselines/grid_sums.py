@@ -58,7 +58,7 @@ class GridDevice(Device[Any]):
     def draw_many(self, records: Records, family: Any, streams: Streams) -> np.ndarray:
         """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
         sums = [_GridSums(self, records, question, streams) for question in family.questions[0]]
-        named = sums[0].occupied.named(family.X)
+        named = sums[0].named(family.X)
         budgets = [[m for question in asked for m in self.statistics(question)[1]] for asked in family.questions]
         return _noisy(sums, named, budgets)[..., named.inverse]
 
@@ -69,26 +69,6 @@ class _Named(NamedTuple):
     cells: np.ndarray
     codes: np.ndarray
     inverse: np.ndarray
-
-
-class _Occupied(NamedTuple):
-    """The cells of a grid in which users are."""
-
-    bins: int
-    known: KeyIndex
-
-    def named(self, X: np.ndarray) -> _Named:
-        """Find the cells of rows (m, d)."""
-        digits = _digits(X, self.bins)
-        keys, first, inverse = np.unique(cell_keys(digits, self.bins), return_index=True, return_inverse=True)
-        return _Named(digits[first], self.known.find(keys), inverse)
-
-
-def _located(X: np.ndarray, bins: int) -> tuple[_Occupied, np.ndarray]:
-    """Return the cells in which the rows of X (n, d) are, and the position of each row's among them."""
-    keys = cell_keys(_digits(X, bins), bins)
-    index = KeyIndex(keys, bins ** X.shape[1])
-    return _Occupied(bins, index), index.find(keys)
 
 
 def _digits(X: np.ndarray, bins: int) -> np.ndarray:
@@ -103,18 +83,30 @@ class _GridSums:
     """
 
     def __init__(self, device: GridDevice, records: Records, question: Any, streams: Streams) -> None:
-        bins = int(question.cells.bins)
+        self._bins = bins = int(question.cells.bins)
         self.n, (self._first, self._mechanisms) = len(records), device.statistics(question)
-        self.occupied, codes = records.remembered(("cells of the grid", bins), lambda: _located(records.X, bins))
-        size = self.occupied.known.size + 1
+
+        def occupied() -> tuple[KeyIndex, np.ndarray]:
+            keys = cell_keys(_digits(records.X, bins), bins)
+            index = KeyIndex(keys, bins ** records.X.shape[1])
+            return index, index.find(keys)
+
+        self._occupied, codes = records.remembered(("cells of the grid", bins), occupied)
+        size = self._occupied.size + 1
         self._sums = np.array([np.bincount(codes, own, size) for own in device.numbers(records, question)])
         # The users' stream is entered as used; its draws are functions of the cell.
         device.draws(streams, self.n, question)
         self.seed = streams.child("counts", bins=bins).seed
 
+    def named(self, X: np.ndarray) -> _Named:
+        """Find the cells of rows (m, d)."""
+        digits = _digits(X, self._bins)
+        keys, first, inverse = np.unique(cell_keys(digits, self._bins), return_index=True, return_inverse=True)
+        return _Named(digits[first], self._occupied.find(keys), inverse)
+
     def at(self, X: np.ndarray) -> np.ndarray:
         """Return the noisy sums in the cells of X (m, d), shape (k, m)."""
-        named = self.occupied.named(X)
+        named = self.named(X)
         return _noisy([self], named, [self._mechanisms])[0][:, named.inverse]
 
     def keyed(self, named: _Named) -> tuple[np.ndarray, list[np.ndarray]]:

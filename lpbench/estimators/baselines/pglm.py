@@ -255,7 +255,7 @@ class PGLM(BinaryClassifier):
             raise ConfigurationError("version='released' needs public features: pass X_public, or version='text'")
         public, streams, records = users.public.X, self._streams(), users.reveal()
         users.note("features are not bounded and the noise of a user shrinks with n: no budget holds")
-        collect = partial(ReleasedMoments.collect, records.X, records.y, public, streams)
+        collect = partial(ReleasedMoments, records.X, records.y, public, streams)
         return records.remembered(("released", streams.seed), collect)
 
     def _mechanism(self, n: int) -> Gaussian:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -15,34 +14,22 @@ from lpbench.seeds import Streams
 _STEPS = 10
 
 
-@dataclass
 class ReleasedMoments:
     """Sums of rows (x, 1) and classes 0 and 1 as they are, unit noise of the sums, and the public rows."""
 
-    gram: np.ndarray  # (D, D)
-    cross: np.ndarray  # (D,)
-    noise_gram: np.ndarray  # symmetric, of variance 1 off the diagonal and 2 on it
-    noise_cross: np.ndarray
-    public: np.ndarray  # (q, D)
-    n: int  # users
-
-    @classmethod
-    def collect(cls, X: np.ndarray, codes: np.ndarray, X_public: np.ndarray, streams: Streams) -> ReleasedMoments:
-        """Add up the rows and draw the unit noise."""
+    def __init__(self, X: np.ndarray, codes: np.ndarray, X_public: np.ndarray, streams: Streams) -> None:
         rng, rows = streams.generator("moments"), with_constant(X)
-        width = rows.shape[1]
+        self.n, width = rows.shape
         square = rng.standard_normal((width, width))
-        noise_gram, noise_cross = (square + square.T) / math.sqrt(2.0), rng.standard_normal((width,))
-        sums = rows.T @ rows, rows.T @ codes
-        return cls(*sums, noise_gram, noise_cross, with_constant(X_public), rows.shape[0])
-
-    def variance(self, epsilon: float, delta: float) -> float:
-        """Variance of the noise of a sum: 32 D^4 log(2.5 / delta) / epsilon^2 times sqrt(n), not n."""
-        return 32.0 * self.gram.shape[0] ** 4 * math.log(2.5 / delta) / epsilon**2 * math.sqrt(self.n)
+        # symmetric, of variance 1 off the diagonal and 2 on it
+        self.noise_gram, self.noise_cross = (square + square.T) / math.sqrt(2.0), rng.standard_normal((width,))
+        self.gram, self.cross, self.public = rows.T @ rows, rows.T @ codes, with_constant(X_public)
 
     def solve(self, epsilon: float, delta: float) -> np.ndarray:
         """Return coefficients (D,) of a score that is positive for class 1, which the code cuts at 1/2."""
-        scale = math.sqrt(self.variance(epsilon, delta))
+        # variance of the noise of a sum, times sqrt(n), not n
+        variance = 32.0 * self.gram.shape[0] ** 4 * math.log(2.5 / delta) / epsilon**2 * math.sqrt(self.n)
+        scale = math.sqrt(variance)
         gram, cross = self.gram + scale * self.noise_gram, self.cross + scale * self.noise_cross
         coef = np.linalg.solve(gram, cross)
         c = released_scale(self.public @ coef)

@@ -103,7 +103,7 @@ class PHIST(LocalClassifier):
             raise ConfigurationError(f"version='released' needs two classes and at most {MOST_CELLS} cells")
         records = users.reveal()
         users.note("the noise is that of one seed, known to everybody: no budget holds")
-        return ReleasedHistogram.collect(records.X, records.y, self.bins)
+        return ReleasedHistogram(records.X, records.y, self.bins)
 
     def _question(self, n_features: int) -> VoteQuestion:
         """What the users are asked: a vote in the cells of the grid."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
 
@@ -13,21 +11,13 @@ import numpy as np
 MOST_CELLS = 2**24
 
 
-@dataclass
 class ReleasedHistogram:
     """Votes for class 1 and users of each cell that holds users."""
 
-    bins: int
-    n_features: int
-    n: int
-    cells: np.ndarray  # numbers of the cells (k,), ascending
-    sums: np.ndarray  # (2, k)
-
-    @classmethod
-    def collect(cls, X: np.ndarray, codes: np.ndarray, bins: int) -> Self:
-        """Count the rows."""
-        cells, place = np.unique(_numbers(X, bins), return_inverse=True)
-        return cls(bins, X.shape[1], X.shape[0], cells, np.stack([np.bincount(place, codes), np.bincount(place)]))
+    def __init__(self, X: np.ndarray, codes: np.ndarray, bins: int) -> None:
+        self.bins, (self.n, self.n_features) = bins, X.shape
+        self.cells, place = np.unique(_numbers(X, bins), return_inverse=True)  # numbers of the cells (k,), ascending
+        self.sums = np.stack([np.bincount(place, codes), np.bincount(place)])  # (2, k)
 
     def shares(self, X: np.ndarray, budgets: list[float]) -> np.ndarray:
         """Share of class 1 for each budget and row of X (m, d), which the code cuts at 1/2: shape (budgets, m).

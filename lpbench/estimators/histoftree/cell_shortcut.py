@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -49,7 +50,9 @@ def answer_family(records: Records, family: CellFamily, streams: Streams) -> lis
     blind = truth if leaves.certain else leaves.choose(_uniforms(records, streams, draw="leaf"))
     answers = []
     for grid, query, mechanism in family.grids:
-        cells, own = UserCells(grid, leaves), _true_bins(records, family.grid_columns, grid.bins, streams)
+        cells, columns = UserCells(grid, leaves), family.grid_columns
+        key = ("bins", streams.seed, columns.tobytes(), grid.bins)
+        own = records.remembered(key, partial(_TrueBins, records, columns, grid.bins, streams))
         cells.check_budget(budget)
         asked = replace(query, codes=own.index.find(query.codes))
         if mechanism == "rr":
@@ -98,22 +101,15 @@ def kept_last(records: Records, name: str, key: Hashable, compute: Callable[[], 
 class _TrueBins:
     """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves."""
 
-    def __init__(self, X: np.ndarray, mask: np.ndarray | None, bins: int, uniforms: np.ndarray) -> None:
-        digits, drawn = grid_digits(X, bins), grid_digits(uniforms, bins)
-        blind = drawn if mask is None else np.where(mask, drawn, digits)
-        truth_key, blind_key = cell_keys(digits, bins), cell_keys(blind, bins)
-        self.index = KeyIndex(np.concatenate([truth_key, blind_key]), bins ** X.shape[1])
-        self.truth, self.blind = self.index.find(truth_key), self.index.find(blind_key)
-
-
-def _true_bins(records: Records, columns: np.ndarray, bins: int, streams: Streams) -> _TrueBins:
-    def locate() -> _TrueBins:
+    def __init__(self, records: Records, columns: np.ndarray, bins: int, streams: Streams) -> None:
         uniforms = [_uniforms(records, streams, draw="bin", feature=int(column)) for column in columns]
-        drawn = np.array(uniforms).reshape(len(columns), len(records)).T
-        mask = None if records.mask is None else records.mask[:, columns]
-        return _TrueBins(records.X[:, columns], mask, bins, drawn)
-
-    return records.remembered(("bins", streams.seed, columns.tobytes(), bins), locate)
+        blind = grid_digits(np.array(uniforms).reshape(len(columns), len(records)).T, bins)
+        digits = grid_digits(records.X[:, columns], bins)
+        if records.mask is not None:
+            blind = np.where(records.mask[:, columns], blind, digits)
+        truth_key, blind_key = cell_keys(digits, bins), cell_keys(blind, bins)
+        self.index = KeyIndex(np.concatenate([truth_key, blind_key]), bins ** len(columns))
+        self.truth, self.blind = self.index.find(truth_key), self.index.find(blind_key)
 
 
 class _BitSums:
