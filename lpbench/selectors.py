@@ -44,8 +44,14 @@ class Selector:
         """Inverse of :meth:`parse`, parameters in alphabetical order."""
         if not self.params:
             return self.name
-        body = ",".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in sorted(self.params.items()))
+        written = {k: v if isinstance(v, str) else json.dumps(v, default=_plain) for k, v in self.params.items()}
+        body = ",".join(f"{k}={v}" for k, v in sorted(written.items()))
         return f"{self.name}[{body}]"
+
+
+def _plain(value: Any) -> Any:
+    """A number or an array of numpy as Python's own."""
+    return value.tolist()
 
 
 def _parse_value(raw: str) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 
 import click
 
+from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue as registry
 
 #: Head, rows.
@@ -36,7 +38,11 @@ def _datasets() -> Table:
 
     rows = []
     for name in list_datasets():
-        facts = describe(name, {})
+        try:
+            facts = describe(name, {})
+        except LpbenchError as error:  # one manifest that cannot be used hides no other
+            print(f"warning: {error}", file=sys.stderr)
+            continue
         parts = (facts.n_train, facts.n_test, facts.n_public)  # all that a replication draws
         drawn = None if None in parts else sum(part or 0 for part in parts)
         total = load_manifest(name).fingerprint.get("rows") or drawn

@@ -71,8 +71,7 @@ def command(
     from rich.console import Console
     from rich.progress import Progress
 
-    from lpbench.cli.new_dataset import profile_file
-    from lpbench.cli.profile import Choices
+    from lpbench.cli.profile import Choices, profile_file
     from lpbench.planning import need
     from lpbench.planning.pilot import SPLITS
 
@@ -128,7 +127,7 @@ def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str
     """Protected features by the names of the file's columns; those of a one-hot column go together."""
     import numpy as np
 
-    from lpbench.cli.new_dataset import manifest_of
+    from lpbench.cli.profile import manifest_of
     from lpbench.datasets.real import group_names
 
     sources = group_names(manifest_of("pilot", content), columns)

@@ -54,13 +54,19 @@ computed from the reports in `learn`, the grid in the YAML.""")
 @click.option("--clip", type=float, nargs=2, metavar="LOW HIGH", help="Clip the target to this range.")
 @click.option("--rows", type=click.IntRange(10), metavar="N", help="Keep at most as many rows, drawn once.")
 @options.choice("--missing", ("drop", "fill"), "drop")
+@click.option(
+    "--missing-words", metavar="WORDS", help="These words alone mean missing, as in NA,?  [default: the usual]"
+)
+@click.option(
+    "--unit", metavar="COLUMN", help="Names persons with several rows, or none.  [default: an id that repeats]"
+)
 @click.option("--public", type=click.FloatRange(0, 0.5), metavar="SHARE", help="Share of the rows that are public.")
 @click.option("--name", metavar="NAME", help="[default: the file's name]")
 @options.own_folder()
 def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
-    """Profile the columns of a CSV and write its manifest.
+    """Profile the columns of a file and write its manifest.
 
-    FILE is plain or gzipped, with or without header. Prints each decision.
+    FILE is a CSV, plain or compressed, with or without header, or an ARFF. Prints each decision.
     """
     from lpbench.cli.new_dataset import new_dataset
     from lpbench.cli.new_method import export_line, shown

@@ -1,45 +1,54 @@
-"""Profile of a CSV for ``lpbench new dataset``: its columns as features, its target, and why a column is left out."""
+"""What a table of one's own holds, column by column: the manifest in the making, and each decision in a sentence."""
 
 from __future__ import annotations
 
 import math
 import re
-import warnings
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lpbench.checks import check_range
-from lpbench.datasets.preprocess import repeated_identifier
+from lpbench.datasets.cells import Column, decide
+from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.preprocess import prepare, repeated_identifier
+from lpbench.datasets.readers import decide_columns, read_source, read_text
+from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError, unknown_key
+from lpbench.experiments.config import ROOT_SEED
 
 #: A text column with more values than this is left out, and so is one that misses more than this share of its cells.
 MAX_CATEGORIES, MAX_MISSING = 20, 0.5
-#: How dates are written, the commonest first.
-DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
-#: Names of columns that hold identifiers, where all values are different: id, customer_id, CustomerId, order no.
-_IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I[dD]$")
+#: Public rows of a classification data set: this share, within these bounds.
+PUBLIC_SHARE, PUBLIC_ROWS = 0.1, (20, 500)
 #: So few whole numbers are classes, unless they are said to be measured.
 FEW_CLASSES = 3
 #: The middle 99 % of the labels in less than this share of their range: outliers decide how much noise is added.
 BULK, BULK_SHARE = 0.99, 1 / 3
+#: A feature that is correlated with the target so much, either way, is the target in other words.
+SAME = 1 - 1e-9
+#: Names of columns that hold identifiers, where all values are different: id, customer_id, CustomerId, order no, and
+#: what pandas calls the nameless column of a saved index.
+_IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I[dD]$|^Unnamed: \d+$|^level_\d$")
 
 
 @dataclass(frozen=True)
 class Choices:
     """What a user decides about a file; everything else is decided for her, and printed."""
 
-    target: str | None = None  # column to predict; None: the last one
-    positive: str | None = None  # class against all others; None: of two classes the last in order
-    task: str | None = None  # regression or classification; None: decided by the target's values
+    target: str | None = None  # the column to predict (None: the last one)
+    positive: str | None = None  # the class against all others; of two classes, by default the last in order
+    task: str | None = None  # regression or classification (None: decided by the target's values)
     log: bool = False  # predict the logarithm of the target, of 1 + the target where it may be 0
     clip: tuple[float, float] | None = None  # clip the target to this range, which is then the public one
-    rows: int | None = None  # keep at most as many rows, drawn once
-    missing: str = "drop"  # rows with missing cells, or fill the cells: median, or most frequent category of the column
-    public: float | None = (
-        None  # share of rows in a public sample; None: 0.1 of a classification's, none of a regression's
-    )
+    rows: int | None = None  # keep at most as many, drawn once
+    missing: str = "drop"  # rows with missing cells; or fill the cells by the column's median or most frequent category
+    missing_words: str | None = None  # words that mean missing, separated by commas (None: the usual, among numbers)
+    unit: str | None = None  # the column that names persons, or "none" (None: an identifier that repeats)
+    public: float | None = None  # share of public rows (None: a tenth of a classification's, none of a regression's)
 
 
 @dataclass
@@ -54,89 +63,85 @@ class Profile:
         self.decisions.append(f"{what:12s}{text}")
 
 
-def texts(values: pd.Series) -> pd.Series:
+def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
+    """Decide what a CSV or ARFF file holds; return the decisions and the table that follows from them."""
+    profile, raw, columns = _read(file, listed, name, chosen.missing_words)
+    if chosen.target is not None and chosen.target not in raw.columns:
+        raise unknown_key("unknown column --target", chosen.target, raw.columns)
+    target = chosen.target or str(raw.columns[-1])
+    profile.say("target", target + ("" if chosen.target else " (the last column; --target names another)"))
+    _profile_target(profile, raw[target], chosen)
+    _profile_features(profile, raw, target, columns, chosen.unit)
+    return profile, _profile_rows(profile, raw, name, chosen)
+
+
+def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
+    """Return the manifest that holds the decisions."""
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+    return Manifest(name=name, **fields)
+
+
+def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profile, pd.DataFrame, dict[str, Column]]:
+    """Find out how the file is written and what its columns hold, and read it as the manifest will."""
+    source: dict[str, Any] = {"kind": "file", "files": {"data": listed}, "format": {"type": "arff"}}
+    profile = Profile({"title": name.replace("_", " ").capitalize(), "task": "", "origin": f"the file {file.name}"})
+    named: list[str] = []
+    if arff := file.suffix.lower() == ".arff":
+        raw = read_source(source, {"data": file}, [], name)
+        columns = {c: Column("number") if raw[c].dtype.kind in "if" else decide(_texts(raw[c]), ()) for c in raw}
+    else:
+        text, source["format"], notes = read_text(file)
+        listed_words = None if words is None else [word.strip() for word in words.split(",")]
+        columns = decide_columns(text, listed_words, source["format"].get("sep", ","))
+        numbers = {c: k.written[0] for c, k in columns.items() if k.kind == "number" and k.written}
+        missing = {c: list(k.missing) for c, k in columns.items() if k.missing}
+        source["format"] |= ({"missing": missing} if missing else {}) | ({"numbers": numbers} if numbers else {})
+        named = [] if source["format"].get("header", True) else list(text.columns)
+        raw = read_source(source, {"data": file}, named, name)
+    if raw.empty or raw.shape[1] < 2:
+        raise DataError(f"{file} has {len(raw)} rows and {raw.shape[1]} columns; at least one feature is needed")
+    profile.content |= {"sources": [source]} | ({"columns": named} if named else {})
+    how = "ARFF" if arff else "; ".join([f"separated by {source['format'].get('sep', ',')!r}", *notes])
+    profile.say("file", f"{len(raw)} rows, {raw.shape[1]} columns, {how}")
+    if not arff:
+        _say_reading(profile, columns, text, raw)
+    return profile, raw, columns
+
+
+def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFrame, raw: pd.DataFrame) -> None:
+    """Which words mean missing where, which numbers are not plain, and what could be meant otherwise."""
+    where: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        for word in column.missing:
+            where.setdefault(word, []).append(f"{name} ({int((text[name] == word).sum())})")
+    for word, places in where.items():
+        profile.say("missing", f"{word!r} means missing in {_some(places)}; --missing-words says otherwise")
+    for name, column in columns.items():
+        if column.kind == "number" and column.written:
+            row = int(np.argmax(raw[name].notna()))
+            said = f"{text[name].iloc[row]!r} is the number {raw[name].iloc[row]:.12g} (`numbers` of the manifest)"
+            profile.say("number", f"{name}: {said}")
+    for name, column in columns.items():
+        if column.remark:
+            profile.say("question", f"{name}: {column.remark}")
+
+
+def _some(names: list[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
+
+
+def _texts(values: pd.Series) -> pd.Series:
     """Cells as the preparation compares them: text without blanks, whole numbers without ``.0``."""
     if pd.api.types.is_float_dtype(values) and (values == values.round()).all():
         values = values.astype("Int64")
     return values.astype(str).str.strip()
 
 
-def profile_features(profile: Profile, raw: pd.DataFrame) -> None:
-    """Numbers as they are, dates as days, two values as 0 and 1, few categories one-hot; the rest is left out."""
-    features: list[str | dict[str, Any]] = []
-    unit = repeated_identifier(raw)
-    if unit:
-        profile.content["unit"] = unit
-        profile.say("unit", f"{unit}: its values repeat; rows of one are kept together, and who has r of them spends "
-                    "r times epsilon; `rows_per_unit=1` trains on one row of each")  # fmt: skip
-    for column in raw.columns.drop([unit] if unit else []):
-        values = raw[column].dropna()
-        dates = _date_formats(values)
-        reason = _useless(raw[column], values, bool(dates))
-        if reason:
-            profile.say("left out", f"{column}: {reason}")
-        elif pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
-            features.append(column)
-        elif dates:
-            features.append({"column": column, "date": dates[0]})
-            other = f"; {dates[1]} would fit too, edit `date`" if len(dates) > 1 else ""
-            profile.say("date", f"{column}: days since 1970, read as {dates[0]}{other}")
-        else:
-            features.append(_category(profile, column, sorted(texts(values).unique())))
-    if not features:
-        raise DataError("no column can be a feature: " + "; ".join(profile.decisions[2:]))
-    profile.content["features"] = features
-    numbers = [f for f in features if isinstance(f, str)]
-    profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {', '.join(numbers[:6])}"
-                + (", ..." if len(numbers) > 6 else ""))  # fmt: skip
-    profile.content["sensitivity"] = {"order": "columns", "reason": "not known: the order of the file"}
-    profile.say("sensitivity", "the order of the columns, first = most personal; edit `sensitivity` to change it")
-
-
-def _category(profile: Profile, column: str, categories: list[str]) -> dict[str, Any]:
-    two = len(categories) == 2
-    coding = {"map": dict(zip(categories, (0, 1), strict=True))} if two else {"one_hot": categories}
-    how = "as 0, 1" if two else "one column each"
-    profile.say("category", f"{column}: {', '.join(categories[:6])}{', ...' * (len(categories) > 6)}; {how}")
-    return {"column": column, **coding}
-
-
-def _date_formats(values: pd.Series) -> list[str]:
-    """Ways of writing dates that fit every cell."""
-    if pd.api.types.is_numeric_dtype(values) or values.empty or not texts(values.head(1)).str.match(r"\d").all():
-        return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a format that does not fit is no news
-        return [f for f in DATES if pd.to_datetime(texts(values), format=f, errors="coerce").notna().all()]
-
-
-def _useless(column: pd.Series, values: pd.Series, date: bool) -> str:
-    """Why a column can be no feature; empty if it can."""
-    if len(values) < (1 - MAX_MISSING) * len(column):
-        return f"{1 - len(values) / len(column):.0%} of its cells are missing"
-    if values.nunique() < 2:
-        return "constant"
-    if pd.api.types.is_integer_dtype(values) and len(values) > 2:
-        steps = values.diff().dropna()
-        if (steps == 1).all():
-            return "numbers the rows"
-        if (steps > 0).all():
-            return "numbers the rows, with gaps"
-        if values.is_unique and _IDENTIFIER.search(str(column.name)):
-            return "identifies the rows"
-    if not pd.api.types.is_numeric_dtype(values) and not date and values.nunique() > MAX_CATEGORIES:
-        strange = values[pd.to_numeric(values, errors="coerce").isna()]
-        if len(strange) < len(values) / 2:
-            return f"{len(strange)} cells are no numbers, e.g. {str(strange.iloc[0])!r}"
-        return f"text with {values.nunique()} different values"
-    return ""
-
-
-def profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None:
+def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None:
     """Two values, or --positive: a classification. Numbers: a regression."""
     known, name = column.dropna(), str(column.name)
-    classes = sorted(texts(known).unique())
-    numeric = pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_bool_dtype(known)
+    classes = sorted(_texts(known).unique())
+    numeric = known.dtype.kind in "if"
     if chosen.positive is not None and chosen.positive not in classes:
         raise unknown_key(f"unknown class --positive of column {name!r}", chosen.positive, classes)
     if len(classes) < 2:
@@ -145,24 +150,22 @@ def profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None
     if chosen.task == "regression" and numeric:
         _regression(profile, known, chosen)
     elif chosen.positive is not None or len(classes) == 2:
-        _classification(profile, known, chosen.positive or classes[-1], classes)
+        positive = chosen.positive or classes[-1]
+        others = [c for c in classes if c != positive]
+        profile.content["task"] = "classification"
+        profile.content["target"] = {"column": name, "positive": [positive], "negative": others}
+        share = (_texts(known) == positive).mean()
+        profile.say("task", f"classification: {positive!r} is 1 ({share:.0%}), {', '.join(map(repr, others[:4]))} is 0")
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
+        strange = "" if numeric else _strange(known)
         raise DataError(
-            f"target {name!r} {of} {len(classes)} values ({', '.join(classes[:4])}{', ...' * (len(classes) > 4)}): "
+            f"target {name!r} {of} {len(classes)} values ({_some(classes, 4)}){strange and f', {strange}'}: "
             f"--positive VALUE makes it one class against the others; {measured}"
         )
     else:
         _regression(profile, known, chosen)
-
-
-def _classification(profile: Profile, known: pd.Series, positive: str, classes: list[str]) -> None:
-    others = [c for c in classes if c != positive]
-    profile.content["task"] = "classification"
-    profile.content["target"] = {"column": str(known.name), "positive": [positive], "negative": others}
-    share = (texts(known) == positive).mean()
-    profile.say("task", f"classification: {positive!r} is 1 ({share:.0%}), {', '.join(map(repr, others[:4]))} is 0")
 
 
 def _regression(profile: Profile, known: pd.Series, chosen: Choices) -> None:
@@ -200,3 +203,141 @@ def _say_outliers(profile: Profile, known: pd.Series) -> None:
             log = " --log, or" if end == high and low > -1 else ""
             text = f"{BULK:.0%} of the labels lie {where}, but the range ends at {end:g}, and noise grows with it"
             profile.say("outliers", f"{text}: consider{log} --clip LOW HIGH")
+
+
+def _profile_features(
+    profile: Profile, raw: pd.DataFrame, target: str, columns: dict[str, Column], unit: str | None
+) -> None:
+    """Numbers as they are, dates as days, two values as 0 and 1, few categories one-hot; the rest is left out."""
+    features: list[str | dict[str, Any]] = []
+    if unit is not None and unit not in (*raw.columns.drop(target), "none"):
+        raise unknown_key("unknown column --unit", unit, [*raw.columns.drop(target), "none"])
+    unit = repeated_identifier(raw.drop(columns=target)) if unit is None else unit
+    if unit not in (None, "none"):
+        profile.content["unit"] = unit
+        profile.say("unit", f"{unit}: its values repeat; rows of one are kept together, and who has r of them "
+                    "spends r times epsilon; `rows_per_unit=1` trains on one row of each (or --unit none)")  # fmt: skip
+    for name in raw.columns.drop([target, *([unit] if unit in raw else [])]):
+        values, column = raw[name].dropna(), columns[name]
+        if reason := _useless(raw[name], values, column):
+            profile.say("left out", f"{name}: {reason}")
+            continue
+        if values.dtype.kind in "if":
+            features.append(name)
+        elif column.kind == "date":
+            features.append({"column": name, "date": column.written[0]})
+            other = f"; {column.written[1]} would fit too, edit `date`" if len(column.written) > 1 else ""
+            profile.say("date", f"{name}: days since 1970, read as {column.written[0]}{other}")
+        else:
+            features.append(_category(profile, name, sorted(_texts(values).unique())))
+        if _tells(raw[name], raw[target]):
+            profile.say("question", f"{name} is the target {target!r} over again: is it known before the target is? "
+                        "If not, take it out of `features`")  # fmt: skip
+    if not features:
+        raise DataError("no column can be a feature: " + "; ".join(profile.decisions[2:]))
+    profile.content["features"] = features
+    numbers = [f for f in features if isinstance(f, str)]
+    profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {_some(numbers)}")
+    profile.content["sensitivity"] = {"order": "columns", "reason": "not known: the order of the file"}
+    profile.say("sensitivity", "the order of the columns, first = most personal; edit `sensitivity` to change it")
+
+
+def _category(profile: Profile, column: str, categories: list[str]) -> dict[str, Any]:
+    two = len(categories) == 2
+    coding = {"map": dict(zip(categories, (0, 1), strict=True))} if two else {"one_hot": categories}
+    profile.say("category", f"{column}: {_some(categories)}; {'as 0, 1' if two else 'one column each'}")
+    return {"column": column, **coding}
+
+
+def _useless(cells: pd.Series, values: pd.Series, column: Column) -> str:
+    """Why a column can be no feature; empty if it can."""
+    if len(values) < (1 - MAX_MISSING) * len(cells):
+        return f"{1 - len(values) / len(cells):.0%} of its cells are missing"
+    if values.nunique() < 2:
+        return "constant"
+    if values.dtype.kind in "if" and len(values) > 2 and (values == values.round()).all():
+        steps = values.diff().dropna()
+        if (steps == 1).all():
+            return "numbers the rows"
+        if (steps > 0).all() and values.dtype.kind == "i":
+            return "numbers the rows, with gaps"
+        if values.is_unique and _IDENTIFIER.search(str(cells.name)):
+            return "identifies the rows"
+    if values.dtype.kind not in "if" and column.kind != "date" and values.nunique() > MAX_CATEGORIES:
+        return _strange(values) or f"text with {values.nunique()} different values"
+    return ""
+
+
+def _strange(values: pd.Series) -> str:
+    """What keeps a column of text, nearly all numbers, from being one of numbers."""
+    other = values[[decide([value]).kind != "number" for value in values.astype(str)]]
+    return f"{len(other)} cells are no numbers, e.g. {str(other.iloc[0])!r}" if 0 < len(other) < len(values) / 2 else ""
+
+
+def _tells(feature: pd.Series, target: pd.Series) -> bool:
+    """Whether a feature is the target over again: the same numbers on another scale, or a value for each class."""
+    one, other = feature.to_numpy(), target.to_numpy()
+    both = pd.notna(one) & pd.notna(other)
+    one, other = one[both], other[both]
+    if one.dtype.kind in "if" and other.dtype.kind in "if":
+        return len(one) > 2 and np.ptp(one) > 0 < np.ptp(other) and bool(abs(np.corrcoef(one, other)[0, 1]) > SAME)
+    return len(one) > 2 and bool((pd.factorize(one)[0] == pd.factorize(other)[0]).all())
+
+
+def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choices) -> Table:
+    """Treat missing cells, cap the rows, draw a public sample, and fingerprint the result."""
+    content = profile.content
+    target = content["target"] if isinstance(content["target"], str) else content["target"]["column"]
+    needed = [target, *([content["unit"]] if "unit" in content else [])]
+    used = [f if isinstance(f, str) else f["column"] for f in content["features"]]
+    steps = _missing(profile, raw, used, needed, chosen.missing)
+    kept = len(raw.dropna(subset=needed if chosen.missing == "fill" else [*used, *needed]))
+    if kept < 10:
+        raise DataError(f"data set {name!r}: {kept} rows remain without those that miss a cell; at least 10 are needed")
+    if chosen.rows is not None and chosen.rows < kept:
+        steps.append({"sample": {"size": chosen.rows, "seed": ROOT_SEED}})
+        profile.say("rows", f"{chosen.rows} of {kept}, drawn once (--rows)")
+        kept = chosen.rows
+    elif chosen.rows is not None:
+        profile.say("rows", f"all {kept}: no more than --rows {chosen.rows}")
+    if steps:
+        content["rows"] = steps
+    rows = round((chosen.public or 0.0) * kept)
+    if chosen.public is None and content["task"] == "classification":
+        rows = int(np.clip(PUBLIC_SHARE * kept, *PUBLIC_ROWS))
+    if rows := min(rows, kept // 2):
+        content["public"] = {"sample": rows, "seed": ROOT_SEED}
+    table = prepare(raw, manifest_of(name, content))
+    if table.public is not None and table.public.sum() > max(2 * rows, kept // 2):  # a unit with most of the rows
+        del content["public"]
+        table = prepare(raw, manifest_of(name, content))
+    if table.public is None:
+        profile.say("public", "no rows: the range of all rows scales the features (--public SHARE draws a sample)")
+    else:
+        drawn, whole = int(table.public.sum()), f", every {content['unit']} whole" if "unit" in content else ""
+        profile.say("public", f"{drawn} rows ({drawn / kept:.0%}), drawn once{whole}, are the public sample: they "
+                    "scale the features, and methods may learn from them (--public SHARE)")  # fmt: skip
+    content["fingerprint"] = table.fingerprint
+    return table
+
+
+def _missing(
+    profile: Profile, raw: pd.DataFrame, used: list[str], needed: list[str], choice: str
+) -> list[dict[str, Any]]:
+    """Count missing cells, and treat them as chosen."""
+    counts = raw[[*used, *needed]].isna().sum()
+    counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
+    if counts.empty:
+        return []
+    cells = f"{int(counts.sum())} cells are missing ({_some([f'{column} {n}' for column, n in counts.items()], 4)})"
+    if choice == "drop":
+        rows = int(raw[[*used, *needed]].isna().any(axis=1).sum())
+        profile.say("missing", f"{cells}: {rows} rows are dropped ({rows / len(raw):.0%}); --missing fill keeps them")
+        return [{"drop_missing": [*used, *needed]}]
+    without = [column for column in needed if column in counts.index]
+    steps: list[dict[str, Any]] = [{"drop_missing": without}] if without else []
+    filled = [column for column in counts.index if column not in needed]
+    dropped = f"; rows without {' or '.join(without)} are dropped" if steps else ""
+    profile.say("missing", f"{cells}: filled by the column's median or most frequent category, which are the file's"
+                + dropped)  # fmt: skip
+    return [*steps, {"fill_missing": filled}] if filled else steps

@@ -132,9 +132,10 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     from lpbench.analysis.selection import Setting
     from lpbench.analysis.summary import summarise
     from lpbench.datasets import Draws
+    from lpbench.datasets.readers import read_table
     from lpbench.experiments.config import ROOT_SEED
 
-    table = pd.read_csv(path)
+    table = read_table(path, ("replication", "epsilon", "row", "prediction"))
     if missing := [c for c in PREDICTIONS if c not in table]:
         raise ConfigurationError(f"{path}: column {missing[0]!r} is missing; it needs {', '.join(PREDICTIONS)}")
     known = {(d, m) for group in experiment.groups if not group.panel for d in group.dataset for m in group.mask}

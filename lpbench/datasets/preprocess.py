@@ -40,7 +40,7 @@ def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
             f"rows; add `unit: {repeated}` to the manifest if it names persons or households",
             stacklevel=2,
         )
-    public = None if manifest.public is None else frame.public(manifest.public)
+    public = None if manifest.public is None else frame.public(manifest.public, manifest.unit)
     columns = frame.feature_columns(manifest.features, manifest.target)
     X = np.empty((len(frame.raw), len(columns)))
     for k, (_, values) in enumerate(columns):
@@ -57,6 +57,7 @@ class _Frame:
         self.raw, self.name = raw, name
 
     def column(self, column: str) -> pd.Series:
+        column = str(column)  # a name such as 2020 is a number to YAML
         if column not in self.raw.columns:
             have = ", ".join(map(str, self.raw.columns[:12])) + (", ..." if self.raw.shape[1] > 12 else "")
             raise DataError(f"data set {self.name!r}: column {column!r} is missing; the file has {have}")
@@ -86,17 +87,28 @@ class _Frame:
     def categories(self, column: str, known: Sequence) -> pd.Series:
         """Return the column as text, having checked that every cell is one of the known categories."""
         text = _text(self.column(column))
-        allowed = {str(v) for v in known}
+        allowed = set(self.cells(column, known))
         if unknown := sorted(set(text.unique()) - allowed):
+            quoted = "" if all(isinstance(v, str) for v in known) else "; in the manifest, quote words and numbers"
             raise DataError(
                 f"data set {self.name!r}: column {column!r} holds {unknown[0]!r}, expected one of "
-                f"{', '.join(sorted(allowed))}"
+                f"{', '.join(sorted(allowed))}{quoted}"
             )
         return text
 
+    def cells(self, column: str, known: Sequence) -> list[str]:
+        """Values of the manifest as the column's cells are written; where these are numbers, by what they are worth."""
+        series = self.column(column)
+        if series.dtype.kind not in "iuf":
+            return [str(v) for v in known]
+        numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce")
+        whole = series.dtype.kind != "f" or (series.dropna() == series.dropna().round()).all()
+        written = [str(int(n)) if whole and np.isfinite(n) and n == round(n) else str(float(n)) for n in numbers]
+        return [w if n == n else str(v) for v, n, w in zip(known, numbers, written, strict=True)]
+
     def is_in(self, column: str, values: Sequence) -> np.ndarray:
         """Return where a column holds one of the values (compared as text)."""
-        return _text(self.column(column)).isin([str(v) for v in values]).to_numpy()
+        return _text(self.column(column)).isin(self.cells(column, values)).to_numpy()
 
     def units(self, column: str, features: Sequence[str], public: np.ndarray | None) -> np.ndarray:
         """Number the values of a column that names persons, in the order in which they occur."""
@@ -124,10 +136,15 @@ class _Frame:
         else:
             raise DataError(f"data set {self.name!r}: rows step {kind!r} must be one of {', '.join(ROWS)}")
 
-    def public(self, rule: Mapping) -> np.ndarray:
+    def public(self, rule: Mapping, unit: str) -> np.ndarray:
         n = len(self.raw)
         if "first" in rule:
             return np.arange(n) < rule["first"]
+        if "sample" in rule and unit:  # whole units, until they have as many rows
+            codes = pd.factorize(self.column(unit))[0]
+            rank = np.argsort(np.argsort(np.random.PCG64(rule["seed"]).random_raw(codes.max() + 1), kind="stable"))
+            before = np.cumsum(np.bincount(rank[codes])) - np.bincount(rank[codes])
+            return before[rank[codes]] < rule["sample"]
         if "sample" in rule:
             return drawn_rows(n, rule["sample"], rule["seed"])
         if "file" in rule:
@@ -147,9 +164,8 @@ class _Frame:
             return np.clip(self.numbers(rule["column"]), *rule["clip"])
         if "log" in rule:
             return self.logarithms(rule["column"], rule["log"])
-        positive = [str(v) for v in rule["positive"]]
-        text = self.categories(rule["column"], [*positive, *rule["negative"]])
-        return text.isin(positive).to_numpy(dtype=np.float64)
+        text = self.categories(rule["column"], [*rule["positive"], *rule["negative"]])
+        return text.isin(self.cells(rule["column"], rule["positive"])).to_numpy(dtype=np.float64)
 
     def logarithms(self, column: str, offset: float) -> np.ndarray:
         values = offset + self.numbers(column)
@@ -174,13 +190,19 @@ class _Frame:
             elif "date" in item:
                 columns.append((item["column"], self.days(item["column"], item["date"])))
             elif "map" in item:
-                codes = {str(k): float(v) for k, v in item["map"].items()}
-                text = self.categories(item["column"], list(codes))
+                text = self.categories(item["column"], list(item["map"]))
+                codes = dict(
+                    zip(self.cells(item["column"], list(item["map"])), map(float, item["map"].values()), strict=True)
+                )
                 columns.append((item["column"], text.map(codes).to_numpy(dtype=np.float64)))
             else:
-                text = self.categories(item["column"], item["one_hot"])
+                text, cells = (
+                    self.categories(item["column"], item["one_hot"]),
+                    self.cells(item["column"], item["one_hot"]),
+                )
                 columns.extend(
-                    (f"{item['column']}={v}", (text == str(v)).to_numpy(dtype=np.float64)) for v in item["one_hot"]
+                    (f"{item['column']}={v}", (text == cell).to_numpy(dtype=np.float64))
+                    for v, cell in zip(item["one_hot"], cells, strict=True)
                 )
         return columns
 

@@ -1,23 +1,37 @@
-"""Raw files to a table of raw columns: CSV, Excel, ARFF and LIBSVM, plain or gzipped."""
+"""Raw files to a table of raw columns: CSV, Excel, ARFF and LIBSVM, plain or compressed."""
 
 from __future__ import annotations
 
+import bz2
+import csv
+import gzip
+import io
+import itertools
+import lzma
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
 
 from lpbench.datasets.archives import check_size
+from lpbench.datasets.cells import Column, decide, typed
 from lpbench.errors import DataError
 
 #: Values must not depend on the parser: each is the nearest double to what is written (pandas 3 needs no telling).
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+SEPARATORS = ",;\t|"
+#: Lines that tell how a file is written.
+_FIRST = 20
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+#: The type of an attribute of an ARFF file, with what its reader does not know: a remark behind it, and dates.
+_ATTRIBUTE = re.compile(r"""^(\s*@attribute\s(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^'"%])*)%.*""", re.IGNORECASE)
+_DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*""", re.IGNORECASE)
 
 
 def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[str], name: str) -> pd.DataFrame:
@@ -32,10 +46,10 @@ def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[st
         except (TypeError, ValueError, AttributeError) as error:
             raise DataError(f"data set {name!r}: {source['loader']} does not take its options: {error}") from error
     columns = list(source.get("columns") or columns)
-    options = {"type": "arff"} if source["kind"] == "openml" else source.get("format", {})
+    options: Mapping[str, Any] = {"type": "arff"} if source["kind"] == "openml" else source.get("format", {})
     frames = []
     for path in paths.values():
-        frame = _read_file(path, options, name)
+        frame = read_file(path, options, f"data set {name!r}: ")
         if columns:
             if frame.shape[1] != len(columns):
                 raise DataError(
@@ -44,13 +58,84 @@ def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[st
                 )
             frame.columns = columns
         frames.append(frame)
-    return pd.concat(frames, keys=list(paths))
+    stacked = pd.concat(frames, keys=list(paths))
+    if not options.get("strict"):
+        return stacked
+    missing, numbers = options.get("missing", []), options.get("numbers", {})
+    if not isinstance(missing, Mapping):
+        missing = dict.fromkeys(stacked, missing if isinstance(missing, list) else [missing])
+    words = {column: [str(word) for word in listed] for column, listed in missing.items()}
+    made = {c: typed(stacked[c], words.get(c, []), numbers.get(c, "")) for c in stacked}
+    if wrong := [column for column in numbers if column not in made or made[column].dtype.kind not in "if"]:
+        raise DataError(f"data set {name!r}: column {wrong[0]!r} is not written as {numbers[wrong[0]]!r} in every row")
+    return pd.DataFrame(made)
 
 
-def _read_file(path: Path, options: Mapping, name: str) -> pd.DataFrame:
+def read_table(path: Path, numbers: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a CSV of any separator as columns of numbers and of text; some columns must be numbers in every row."""
+    text, how, _ = read_text(path)
+    columns = decide_columns(text, None, how.get("sep", ","))
+    table = pd.DataFrame({c: typed(text[c], k.missing, *k.written[: k.kind == "number"]) for c, k in columns.items()})
+    for column in set(numbers) & set(table):
+        found = pd.to_numeric(table[column], errors="coerce")
+        if found.isna().any():
+            row = int(np.argmax(found.isna()))
+            raise DataError(f"{path}: column {column!r}, row {row + 1} holds {text[column][row]!r}, expected a number")
+        table[column] = found
+    return table
+
+
+def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
+    """Cells of a CSV as stripped text, how it is written (``format`` of a manifest), and remarks on its first line."""
+    check_size(path)
+    try:
+        with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+            head = "".join(itertools.islice(file, _FIRST))
+        lines = {sep: list(csv.reader(io.StringIO(head, newline=""), delimiter=sep)) for sep in SEPARATORS}
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    except (OSError, EOFError, lzma.LZMAError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read: {error}; export it as CSV in UTF-8") from error
+    lines = {sep: [line for line in found if line] for sep, found in lines.items()}
+    if not any(lines.values()):
+        raise DataError(f"{path} is empty")
+    if head.count("\n") == _FIRST or head.count("\r") == _FIRST:  # the last line may go on behind what was read
+        lines = {sep: found[:-1] or found for sep, found in lines.items()}
+    even = {sep: len(found[0]) for sep, found in lines.items() if len({*map(len, found)}) == 1}
+    sep = max(SEPARATORS, key=lambda sep: (even.get(sep, 0) > 1, even.get(sep, 0) or len(lines[sep][0])))
+    first, *others = lines[sep]
+    if others and len(first) != len(others[0]):
+        raise DataError(f"{path}: its first line has {len(first)} cells, the next one {len(others[0])}")
+    header = not all(_is_number(cell) for cell in first if cell.strip())
+    how: dict[str, Any] = (
+        {"strict": True} | ({} if sep == "," else {"sep": sep}) | ({} if header else {"header": False})
+    )
+    text = read_file(path, how)
+    notes = [] if header else ["no header: columns are called x1, x2, ..., y"]
+    if header and (numbers := [cell for cell in first if _is_number(cell)]):
+        notes.append(f"its first line is taken for names, though {numbers[0]!r} in it is a number")
+    if doubled := [cell for cell in dict.fromkeys(first) if header and cell and first.count(cell) > 1]:
+        notes.append(f"the name {doubled[0]!r} stands there more than once: the second is called {doubled[0] + '.1'!r}")
+    text.columns = text.columns.map(str) if header else [*(f"x{k}" for k in range(1, len(first))), "y"]
+    return text.fillna("").apply(lambda cells: cells.astype(str).str.strip()), how, notes
+
+
+def decide_columns(text: pd.DataFrame, words: Sequence[str] | None, sep: str) -> dict[str, Column]:
+    """Decide what each column of text holds; a decimal comma in one makes it likely in the others."""
+    found = {column: decide(text[column], words, sep) for column in text}
+    commas = any(",5" in way and not k.remark for k in found.values() for way in k.written if k.kind == "number")
+    return {c: decide(text[c], words, sep, True) if commas and k.kind == "number" else k for c, k in found.items()}
+
+
+def _is_number(cell: str) -> bool:
+    return decide([cell.strip()]).kind == "number"
+
+
+def read_file(path: Path, options: Mapping, who: str = "") -> pd.DataFrame:
+    """Read one file in the format of a manifest; strict ones as text."""
     kind = options.get("type", "csv")
     if kind not in _READERS:
-        raise DataError(f"data set {name!r}: format type {kind!r} must be one of {', '.join(_READERS)}")
+        raise DataError(f"{who}format type {kind!r} must be one of {', '.join(_READERS)}")
     try:
         check_size(path)
         return _READERS[kind](path, options)
@@ -58,20 +143,34 @@ def _read_file(path: Path, options: Mapping, name: str) -> pd.DataFrame:
     except (ValueError, KeyError, EOFError, OSError, NotImplementedError, StopIteration) as error:
         if isinstance(error, DataError):
             raise
+        if isinstance(error, UnicodeDecodeError) and kind in ("csv", "arff"):
+            raise _not_utf8(path, who) from error
         reason = " ".join(str(error).split())
-        raise DataError(f"data set {name!r}: {path} cannot be read as {kind}: {reason}") from error
+        raise DataError(f"{who}{path} cannot be read as {kind}: {reason}") from error
+
+
+def _not_utf8(path: Path, who: str = "") -> DataError:
+    with _OPENERS.get(path.suffix, open)(path, "rb") as file:
+        likely = "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "latin1"
+    return DataError(
+        f"{who}{path} is not text in UTF-8; save it as CSV in UTF-8, or convert it: iconv -f {likely} -t utf-8"
+    )
 
 
 def _read_csv(path: Path, options: Mapping) -> pd.DataFrame:
-    return pd.read_csv(
+    strict = bool(options.get("strict"))
+    types: dict[str, Any] = {"na_values": options.get("missing", []), **_EXACT}
+    table = pd.read_csv(
         path,
         sep=options.get("sep", ","),
         header=0 if options.get("header", True) else None,
-        na_values=options.get("missing", []),
         comment=options.get("comment"),
         skipinitialspace=True,
-        **_EXACT,
+        **({"dtype": str, "keep_default_na": False, "na_filter": False} if strict else types),
     )
+    if strict and not isinstance(table.index, pd.RangeIndex):
+        raise ValueError("its rows have more cells than its first line")
+    return table
 
 
 def _read_excel(path: Path, options: Mapping) -> pd.DataFrame:
@@ -84,13 +183,15 @@ def _read_excel(path: Path, options: Mapping) -> pd.DataFrame:
 
 
 def _read_arff(path: Path, options: Mapping) -> pd.DataFrame:
-    with open(path, encoding="utf-8") as file:
-        values, _ = arff.loadarff(file)
-    frame = pd.DataFrame(values)
-    for column in frame.select_dtypes(object):
-        text = frame[column].str.decode("utf-8")
-        frame[column] = text.mask(text == "?")
-    return frame
+    import arff
+
+    with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as file:
+        lines = (_DATE.sub(r"\1string", _ATTRIBUTE.sub(r"\1", line)) for line in file)
+        try:
+            content = arff.load(lines)
+        except (arff.ArffException, RecursionError) as error:
+            raise ValueError(str(error)) from error
+    return pd.DataFrame(content["data"], columns=[name for name, _ in content["attributes"]])
 
 
 def _read_svmlight(path: Path, options: Mapping) -> pd.DataFrame:

@@ -6,6 +6,7 @@ A manifest may come from somebody else. What passes here can be read, downloaded
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -36,7 +37,8 @@ def check_content(path: Any, content: Mapping) -> None:
 
 def _refuse(place: str, value: Any, expected: str) -> DataError:
     shown = repr(value)
-    return DataError(f"{place}={shown[:80]}{'...' * (len(shown) > 80)} must be {expected}")
+    quoted = "; write the word in quotes if it is a cell of the file" if value is None else ""
+    return DataError(f"{place}={shown[:80]}{'...' * (len(shown) > 80)} must be {expected}{quoted}")
 
 
 def _check_size(path: Any, content: Any) -> None:
@@ -158,6 +160,11 @@ def _loader(place: str, value: Any) -> None:
         raise _refuse(place, value, f"one of {', '.join(EMBEDDED)}")
 
 
+def _example(place: str, value: Any) -> None:
+    if not isinstance(value, str) or not re.fullmatch(r"\D*1\D?234[.,]5\D*", value):
+        raise _refuse(place, value, "1234.5 as the column would write it, e.g. '1.234,5', '$1,234.5' or '1234.5%'")
+
+
 def _order(place: str, value: Any) -> None:
     if value != "columns":
         _listed(_SCALAR)(place, value)
@@ -179,8 +186,17 @@ FORMAT: Keys = {
     "sep": (_TEXT, "separator of a CSV (default `,`)"),
     "header": (_kind("true or false", bool), "whether the first line of a CSV names the columns (default true)"),
     "missing": (
-        _one_of(_SCALAR, _CELLS, expected="text or a list"),
-        "list of cells of a CSV that mean missing, besides the usual ones",
+        _one_of(_SCALAR, _CELLS, _mapped(_CELLS), expected="text, a list, or a mapping of columns to lists"),
+        "list of cells of a CSV that mean missing, besides the usual ones; with `strict`, column -> list, too",
+    ),
+    "strict": (
+        _kind("true or false", bool),
+        "whether columns of a CSV are numbers only where every cell is a plain one without zeros in front, and missing "
+        "are only empty cells and `missing` (default false)",
+    ),
+    "numbers": (
+        _mapped(_example),
+        "with `strict`: column -> how its numbers are written, shown by 1234.5, as in `1.234,5`, `$1,234.5`, `1234.5%`",
     ),
     "comment": (_TEXT, "character that begins a comment in a CSV"),
     "sheet": (

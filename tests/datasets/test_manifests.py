@@ -196,5 +196,7 @@ def test_broken_yaml(workshop):
 
 def test_same_name_in_two_folders(workshop):
     workshop.manifest("abalone")
+    workshop.manifest()
+    assert {"abalone", "toy"} <= set(list_datasets()) and load_manifest("toy").title == "Toy"
     with pytest.raises(ConfigurationError, match="two manifests"):
-        list_datasets()
+        load_manifest("abalone")

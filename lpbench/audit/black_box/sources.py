@@ -21,6 +21,7 @@ import numpy as np
 from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
 from lpbench.datasets.archives import MOST, check_size
+from lpbench.datasets.readers import read_table
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.experiments.time_limit import time_limit
 from lpbench.seeds import Streams, stable_hash
@@ -202,7 +203,7 @@ class FileSource(FixedSource):
                 told = read_metadata(path)
                 if 8 * told.num_rows * told.num_columns > MOST:
                     raise DataError(f"it has {told.num_rows} rows, more than {MOST >> 20} MiB")
-            table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+            table = pd.read_parquet(path) if path.suffix == ".parquet" else read_table(path)
         except Exception as error:
             text = " ".join(str(error).split())
             raise DataError(f"{str(path)!r} cannot be read as a table: {text}") from None

@@ -1,0 +1,132 @@
+"""Cells of a table that is text: which words mean missing, and columns of numbers, of dates and of categories."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+#: Words that mean missing where they stand among numbers or dates; among other words they may be categories.
+MISSING = ("?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "<na>", "none", "null", "nil", "unknown", "missing")
+#: How dates are written, the commonest first.
+DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
+_WHOLE, _EXPONENT = r"(?:0|[1-9]\d*)", r"(?:[eE][+-]?\d+)?"
+#: Ways of writing 1234.5, the likeliest first -> pattern of all such numbers, without a sign.
+WAYS = {
+    "1234.5": rf"(?:{_WHOLE}\.?\d*|\.\d+){_EXPONENT}",
+    "1,234.5": r"(?:0|[1-9]\d{0,2}(?:,\d{3})*)(?:\.\d+)?",
+    "1234,5": rf"(?:{_WHOLE},?\d*|,\d+){_EXPONENT}",
+    **{
+        f"1{mark}234{point}5": rf"(?:0|[1-9]\d{{0,2}}(?:[{mark}]\d{{3}})*)(?:[{point}]\d+)?"
+        for mark, point in (".,", " .", " ,", "'.", "',")
+    },
+}
+_PLAIN = re.compile(rf"[+-]?(?:{WAYS['1234.5']})")
+#: Digits, with zeros in front too; and those that are a code: zeros in front, or more of them than a number holds.
+_DIGITS = re.compile(rf"[+-]?(?:\d+\.?\d*|\.\d+){_EXPONENT}")
+_CODE = re.compile(r"[+-]?(?:0\d+(?:\.\d*)?|[1-9]\d{15,})")
+_CURRENCY = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|AUD|CAD|R\$|Rs\.?|kr\.?"
+#: Sign, currency, sign, digits, and a currency, a percent sign or a unit behind them.
+_PARTS = re.compile(
+    rf"([+-]?) ?((?:{_CURRENCY})?) ?([+-]?)([\d.,].*?) ?((?:{_CURRENCY}|[%‰°]\w?|[^\W\d_]{{1,4}}[²³]?)?)"
+)
+_EXAMPLE = re.compile(rf"(\D*?)({'|'.join(map(re.escape, WAYS))})(\D*)")
+#: Blanks and apostrophes of all kinds are one.
+_ALIKE = str.maketrans("\xa0\u202f\u2009’−", "   '-")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column of text holds."""
+
+    kind: str  # number, date or text
+    written: tuple[str, ...] = ()  # example of its numbers, formats that fit its dates; (): plain numbers, or text
+    missing: tuple[str, ...] = ()  # words that mean missing
+    remark: str = ""
+
+
+def decide(cells: Iterable[str], words: Sequence[str] | None = None, sep: str = ",", commas: bool = False) -> Column:
+    """Decide what a column of stripped text holds; empty cells are missing.
+
+    ``words`` mean missing in every column (None: those of :data:`MISSING` among numbers or dates alone). Where a number
+    could be read in two ways, the separator of the cells, and whether other columns have decimal ``commas``, decide.
+    """
+    values = [cell for cell in dict.fromkeys(cells) if cell]
+    found = tuple(v for v in values if (v.lower() in MISSING if words is None else v in words))
+    rest = [v for v in values if v not in found]
+    kind, written, remark = _kind(rest, sep, commas)
+    if words is None and kind == "text":
+        if found and rest:
+            remark = f"{', '.join(map(repr, found))} taken for a category; --missing-words {found[0]} means missing"
+        found = ()
+    return Column(kind, written, found, remark)
+
+
+def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...], str]:
+    if not values:
+        return "text", (), ""
+    if plain := all(map(_DIGITS.fullmatch, values)):
+        if code := next(filter(_CODE.fullmatch, values), ""):
+            return "text", (), f"{code!r} is a code, not a number: zeros in front, or too many digits"
+        if not commas:
+            return "number", (), ""
+    parts = [_PARTS.fullmatch(value.translate(_ALIKE)) for value in values]
+    first = parts[0]
+    if first and all(part and part[2] == first[2] and part[5] == first[5] for part in parts):
+        bodies = [part[4] for part in parts if part]
+        fits = [way for way, pattern in WAYS.items() if all(re.fullmatch(pattern, body) for body in bodies)]
+        comma, dot = (any(mark in body for body in bodies) for mark in ",.")
+        if (comma and sep == ";") or ((comma or dot) and commas):
+            fits.sort(key=lambda way: ",5" not in way)
+        if fits:
+            examples, other = [f"{first[2]}{way}{first[5]}" for way in fits], ""
+            if comma or (dot and commas):
+                pairs = zip(examples, fits, strict=True)
+                other = next((e for e, way in pairs if (",5" in way) != (",5" in fits[0])), "")
+            remark = f"{values[0]!r} could be meant otherwise: write {other!r} into `numbers`" if other else ""
+            return "number", () if plain and examples[0] == "1234.5" else (examples[0],), remark
+    dates = _date_formats(values)
+    return ("date", dates, "") if dates else ("text", (), "")
+
+
+def _date_formats(values: list[str]) -> tuple[str, ...]:
+    """Ways of writing dates that fit every cell."""
+    if not re.match(r"\d{1,4}[-/.]\d", values[0]):
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a format that does not fit is no news
+        return tuple(f for f in DATES if pd.to_datetime(pd.Series(values), format=f, errors="coerce").notna().all())
+
+
+def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> pd.Series:
+    """A column of text as the manifest says: numbers written as in the example, or where every cell is a plain number.
+
+    Empty cells and words are missing. Where one cell is not written so, the column stays text.
+    """
+    text = [cell.strip() for cell in cells.fillna("").astype(str)]
+    text = ["" if cell in words else cell for cell in text] if words else text
+    numbers = text
+    if found := _EXAMPLE.fullmatch(example):
+        before, way, after = (part.strip() for part in found.groups())
+        mark, point, fits = (way[1] if way[1] != "2" else ""), way[-2], re.compile(WAYS[way])
+        numbers = []
+        for cell in text:
+            part = _PARTS.fullmatch(cell.translate(_ALIKE))
+            right = part and part[2] == before and part[5] == after and fits.fullmatch(part[4])
+            numbers.append(
+                part[1] + part[3] + part[4].replace(mark, "").replace(point, ".") if part and right else cell
+            )
+    there = [number for number in numbers if number]
+    plain = there and all(map(_PLAIN.fullmatch, there)) and (example or not any(map(_CODE.fullmatch, there)))
+    if not plain:
+        return pd.Series([cell or None for cell in text], index=cells.index, name=cells.name, dtype="object")
+    whole = 0 < len(there) == len(text) and all(n.lstrip("+-").isdecimal() and len(n) < 16 for n in there)
+    # Python reads a text as the nearest double
+    made = np.array(
+        [int(number) if whole else float(number or "nan") for number in numbers], dtype=None if whole else float
+    )
+    return pd.Series(made, index=cells.index, name=cells.name)
