@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,6 +21,8 @@ from lpbench.errors import PrivacyError, SpendingWarning
 
 #: Ledgers whose block is open; the fits of all threads are entered.
 _OPEN: list[PrivacyLedger] = []
+#: Rows a distinct row, beyond which users who are alike are to be expected.
+_COARSE = 10
 #: Whether what is learned here is part of something that is entered as a whole.
 _ENTERED: ContextVar[bool] = ContextVar("entered", default=False)
 
@@ -40,8 +42,9 @@ class PrivacyLedger:
     """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
     The users of a DataFrame are known by its index. The rows of an array have no names, so that its fits count for
-    every user, and rows that are the same for one of them. What a fit may spend is reserved before it begins, so that
-    the limit holds in threads. Grid searches run in threads inside the block: other processes could not be entered.
+    every user; rows that are the same are taken for one, unless a table has so few categories that users are alike.
+    What a fit may spend is reserved before it begins, so that the limit holds in threads. Grid searches run in threads
+    inside the block: other processes could not be entered.
 
     Parameters
     ----------
@@ -170,28 +173,41 @@ class _Owners:
     user: np.ndarray  # shape (n,), number of each row's user
     labels: list[Any] | None  # of the users
     n_users: int
+    copies: str = ""  # a sentence if one row stands for several users, or several times for one without a name
 
     @classmethod
     def of(cls, table: Any, y: Any, n: int) -> _Owners:
         """Tell the users of a table by its index, those of an array by its rows, and those of no table by number."""
         if table is None:
             return cls(np.arange(n), None, n)
-        named, places = hasattr(table, "columns") and hasattr(table, "index"), dict[Any, int]()
-        users = [places.setdefault(name, len(places)) for name in (table.index if named else _contents(table, y))]
-        return cls(np.array(users, dtype=np.intp), list(places) if named else None, len(places))
+        named = hasattr(table, "columns") and hasattr(table, "index")
+        users, labels = _numbered(table.index if named else range(n))
+        rows, contents = _numbered(_contents(table, y))
+        # one row under several labels, or without any
+        times = int(np.bincount(rows[np.unique(rows * n + users, return_index=True)[1]]).max(initial=1))
+        if times == 1:
+            return cls(users, labels if named else None, len(labels))
+        said = f"a row stands {times} times and is taken for "
+        if not named and len(contents) > n / _COARSE:
+            said += (
+                "one user, who pays for each; where these are different users, pass a DataFrame, whose index says so"
+            )
+            return cls(rows, None, len(contents), said)
+        # in a table of few categories different users are alike
+        said += f"{times} users; where it is one user's, say so by the index of a DataFrame"
+        return cls(
+            users, labels if named else None, len(labels), said if len(contents) > n / _COARSE or not named else ""
+        )
 
     def by_user(self, values: np.ndarray) -> np.ndarray:
         """Sum over each user's rows."""
         return np.bincount(self.user, weights=values, minlength=self.n_users)
 
-    def warn_of_copies(self) -> None:
-        """Say that rows without names were taken for one user."""
-        copies = int(np.bincount(self.user).max(initial=0))
-        if self.labels is None and copies > 1:
-            warnings.warn(
-                f"a row of the array stands {copies} times and is taken for one user, who pays for each; where "
-                "these are different users, pass a DataFrame, whose index names them", SpendingWarning, stacklevel=5,
-            )  # fmt: skip
+
+def _numbered(names: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Number of each name, in the order in which they are met, and the names."""
+    places: dict[Any, int] = {}
+    return np.array([places.setdefault(name, len(places)) for name in names], dtype=np.intp), list(places)
 
 
 def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
@@ -221,8 +237,8 @@ def accounted(model: Any, users: Any, table: Any = None, y: Any = None) -> Itera
         most, more = float(spent.max(initial=0.0)), float(users.spent.delta - delta)
         for ledger in asked:
             ledger._settle(rows, Payment(type(model).__name__, len(after), most, more) if begun else None, spent)
-        if begun:
-            rows.warn_of_copies()
+        if begun and rows.copies:
+            warnings.warn(rows.copies, SpendingWarning, stacklevel=4)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The ledger in threads, with rows that stand several times, and with tables of other libraries."""
 
 import threading
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,17 +84,28 @@ def test_what_a_failed_or_cheaper_fit_leaves_of_its_reservation_is_free_again(mo
 
 
 def test_copies_of_a_row_are_one_user():
-    with PrivacyLedger() as ledger, pytest.warns(SpendingWarning, match="stands 3 times"):
+    with PrivacyLedger() as ledger, pytest.warns(SpendingWarning, match="stands 3 times and is taken for one user"):
         PrivateMean(1.0, y_range=(0, 1)).fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3))
     assert ledger.epsilon == 3.0
     with PrivacyLedger(limit=2.0), pytest.raises(PrivacyError, match="costs epsilon = 3"):
         PrivateMean(1.0, y_range=(0, 1)).fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3))
-    # rows that a frame names are whose they are said to be
-    with PrivacyLedger() as ledger:
+    # rows that a frame names are whose they are said to be, with a warning
+    with PrivacyLedger() as ledger, pytest.warns(SpendingWarning, match="taken for 3 users"):
         PrivateMean(1.0, y_range=(0, 1)).fit(pd.DataFrame(np.repeat(X, 3, axis=0)), np.repeat(Y, 3))
     assert ledger.epsilon == 1.0
     with PrivacyLedger(limit=1.0), pytest.raises(PrivacyError, match="costs epsilon = 2"):
-        PrivateMean(1.0, y_range=(0, 1)).fit(FRAME.loc[[0, 1, 1]], Y[:3])
+        PrivateMean(1.0, y_range=(0, 1)).fit(FRAME.loc[[0, 1, 1]], Y[[0, 1, 1]])
+
+
+def test_users_of_a_table_of_few_categories_are_alike_and_others():
+    few, label = np.arange(200)[:, None] % 2.0, np.arange(200) % 2 / 1.0
+    with PrivacyLedger(limit=1.0) as ledger, pytest.warns(SpendingWarning, match="taken for 100 users"):
+        PrivateMean(1.0, y_range=(0, 1)).fit(few, label)
+    assert ledger.epsilon == 1.0
+    with warnings.catch_warnings(), PrivacyLedger(limit=1.0):
+        warnings.simplefilter("error")
+        PrivateMean(1.0, y_range=(0, 1)).fit(pd.DataFrame(few), label)
+        assert ledger.epsilon == 1.0
 
 
 def test_bagging_draws_users_again():

@@ -197,3 +197,10 @@ def test_accounts_are_kept_by_history_not_by_user():
         totals[who] += epsilon
     np.testing.assert_allclose(spending.of_users(), totals, rtol=1e-15)
     assert max(a.total for a in spending.accounts) == totals.max()
+
+
+def test_the_former_name_of_public_features_warns():
+    users = sealed(mask=np.zeros((20, 2), dtype=bool))
+    for holder in (users, users.reveal()):
+        with pytest.warns(DeprecationWarning, match="public_features"):
+            np.testing.assert_array_equal(holder.shown, holder.public_features)
