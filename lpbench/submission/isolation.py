@@ -42,7 +42,7 @@ while [ "$1" != -- ]; do
   mount --bind "$1" ".$1" && mount -o remount,bind,ro ".$1"; shift
 done
 shift
-mount --bind "$place" ".$place" && mount -o remount,ro .
+mount --bind "$place" ".$place" && mount -o remount,bind,ro .
 exec chroot . setpriv $who --bounding-set=-all --inh-caps=-all --no-new-privs sh -c 'cd "$0" && exec "$@"' "$place" "$@"
 """
 #: Tries to write beside the folder, to read what is not named, to reach somebody, and to run more than is allowed.
