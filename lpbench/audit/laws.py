@@ -241,7 +241,7 @@ def _statistics(mechanism: Mechanism, width: int) -> list[Callable[[np.ndarray, 
         if width == 1:
             return [lambda r, i: r.reshape(r.shape[:2]), lambda r, i: r.reshape(r.shape[:2]) == i.ravel()]
         weights = np.sin(np.arange(1, mechanism.n_categories + 1) * 1.7)
-        if width == mechanism.n_categories and _is_bits(mechanism):
+        if width == mechanism.n_categories and hasattr(mechanism, "response"):
             return [lambda r, i: r @ weights, lambda r, i: r[:, np.arange(i.size), i.ravel()]]
         return [lambda r, i: weights[r.astype(int)].sum(axis=-1), lambda r, i: (r == i.reshape(-1, 1)).any(axis=-1)]
     if hasattr(mechanism, "parts"):
@@ -271,10 +271,6 @@ def _statistics(mechanism: Mechanism, width: int) -> list[Callable[[np.ndarray, 
         lambda r, i: np.einsum("cnk,nk->cn", flat(r, 2), flat(i, 1)),
         lambda r, i: ((flat(r, 2) - flat(i, 1)) ** 2.0).sum(axis=-1),
     ]
-
-
-def _is_bits(mechanism: Any) -> bool:
-    return hasattr(mechanism, "response")
 
 
 def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -339,7 +335,7 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
     if calls > 2:
         pairs["successive calls"] = (g[0 : calls - calls % 2 : 2], g[1:calls:2][: calls // 2])
         pairs["the recorded call and the next"] = (g[:1], g[1:2])
-    size = _size(g)
+    size = np.asarray(ndtri(np.clip(chdtr(1, g**2), 1e-15, 1.0 - 1e-15)))  # normal scores of the sizes
     sizes = {
         "neighbours": (size[:, 0 : n - n % 2 : 2], size[:, 1:n:2][:, : n // 2]),
         "users half the sample apart": (size[:, : n // 2], size[:, n // 2 : 2 * (n // 2)]),
@@ -349,11 +345,6 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
             if a.size >= 8:
                 yield _squares((a + b) / math.sqrt(2.0)), f"{kind}{name} agree or cancel"
                 yield _squares((a - b) / math.sqrt(2.0)), f"{kind}{name} differ or agree"
-
-
-def _size(g: np.ndarray) -> np.ndarray:
-    """Normal scores of the sizes of normal scores."""
-    return np.asarray(ndtri(np.clip(chdtr(1, g**2), 1e-15, 1.0 - 1e-15)))
 
 
 def _mean(g: np.ndarray) -> float:

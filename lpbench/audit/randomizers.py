@@ -109,15 +109,12 @@ class Randomizer:
 
         All messages of a user draw from the same streams, as they do in ``fit``.
         """
-        parts = [
-            self._sample_chunk(value, min(_CHUNK, n - start), streams.child("chunk", start=start))
-            for start in range(0, n, _CHUNK)
-        ]
+        parts = []
+        for start in range(0, n, _CHUNK):
+            size, own = min(_CHUNK, n - start), streams.child("chunk", start=start)
+            sent = [np.asarray(message.send(value, size, own), dtype=np.float64) for message in self.messages]
+            parts.append(np.hstack([report.reshape(size, -1) for report in sent]) if sent else np.zeros((size, 1)))
         return np.concatenate(parts)
-
-    def _sample_chunk(self, value: int, n: int, streams: Streams) -> np.ndarray:
-        sent = [np.asarray(message.send(value, n, streams), dtype=np.float64) for message in self.messages]
-        return np.hstack([report.reshape(n, -1) for report in sent]) if sent else np.zeros((n, 1))
 
 
 def exact_loss(randomizer: Randomizer) -> ExactLoss:
