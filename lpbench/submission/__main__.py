@@ -12,7 +12,7 @@ from lpbench.audit import table
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
-from lpbench.submission.blocks import plan_of, scores_of
+from lpbench.submission.blocks import own_sweep, plan_of, scores_of
 from lpbench.testing import METHOD_CHECKS
 
 #: Transcripts of the sampled audit of a submission.
@@ -23,6 +23,7 @@ def findings(asked: dict[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
     """Contract, audit, mutants, cost, then the drawn blocks; ``wrong`` is empty where a step found nothing."""
     name = asked["name"]
     yield {"step": "rounding", "wrong": "", "rounding": catalogue.method(name).estimator_class.rounding}
+    yield {"step": "sweep", "wrong": own_sweep(catalogue.method(name))}
     for check, run in METHOD_CHECKS.items():
         yield {"step": f"contract, {check}", "wrong": _failed(lambda run=run: run(name))}
     yield {"step": "audit", "wrong": _failed(lambda: _audit(name))}

@@ -20,6 +20,13 @@ from lpbench.experiments.submissions import COLUMNS, SCORE
 from lpbench.pipeline import describe_missing
 
 
+def own_sweep(method: Method) -> str:
+    """A sentence if a method scores its sweeps itself: there test labels would be within its reach."""
+    kinds = [kind for kind in method.estimator_class.__mro__ if not kind.__module__.startswith("lpbench.")]
+    found = [name for name in ("learn_grid", "learn_grids") if any(name in vars(kind) for kind in kinds)]
+    return f"a submission is fitted point by point and has no {found[0]} of its own" if found else ""
+
+
 def plan_of(method: Method, experiment: str) -> dict[str, Plan]:
     """Blocks of a method alone on an experiment, at its one setting, whose data are at hand.
 

@@ -20,7 +20,7 @@ from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.submissions import ABOUT, CLAIMED, FOLDER, REQUIREMENTS, Submission
 from lpbench.files import write_text
 from lpbench.paths import own_folders
-from lpbench.submission.blocks import plan_of, scores_of
+from lpbench.submission.blocks import own_sweep, plan_of, scores_of
 
 #: Libraries whose versions a submission states.
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -36,6 +36,8 @@ def pack(
     if target.folder.exists():
         raise ConfigurationError(f"{target.folder} exists and is never overwritten; remove it, or choose another name")
     method = catalogue.method(name)
+    if wrong := own_sweep(method):
+        raise ConfigurationError(wrong)
     blocks = plan_of(method, experiment)
     claimed = scores_of(blocks, list(blocks), scratch, workers)
     spent = recorded_run(estimator_of(name), EPSILON).spent

@@ -59,11 +59,13 @@ def verify(
 
 
 def copied(submission: Submission, folder: Path) -> Submission:
-    """Copy the files of a submission, and refuse it if there are others, or links."""
+    """Copy the files of a submission; it is refused if one is missing, and if there are others, or links."""
     there = {str(p.relative_to(submission.folder)): p for p in sorted(submission.folder.rglob("*"))}
     for name, path in there.items():
         if path.is_symlink() or not (name in submission.files or name == "methods"):
             raise ConfigurationError(f"{path} is no file of a submission, which has {', '.join(submission.files)}")
+    if missing := [name for name in submission.files[:-1] if name not in there]:
+        raise ConfigurationError(f"{submission.folder} has no {missing[0]}; `lpbench submit` writes all files")
     target = folder / submission.name
     (target / "methods").mkdir(parents=True)
     for name in submission.files:
@@ -201,7 +203,7 @@ def _read(run: _Run, lines: Sequence[dict[str, Any]], drawn: Sequence[str]) -> N
     run.scores = pd.DataFrame(rows, columns=COLUMNS).astype({"epsilon": float, "value": float})
     steps = {line["step"] for line in lines}
     if not run.unfinished and (
-        run.drawn != list(drawn) or not steps >= {"audit", "cost", *(f"contract, {c}" for c in CONTRACT)}
+        run.drawn != list(drawn) or not steps >= {"sweep", "audit", "cost", *(f"contract, {c}" for c in CONTRACT)}
     ):
         run.unfinished = "a step is missing from the isolated run"
 

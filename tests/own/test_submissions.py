@@ -11,9 +11,11 @@ import pytest
 
 from lpbench.audit.table import method_complaints
 from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import FOLDER, REPEATS, Submission, submissions
 from lpbench.paths import ROOT
 from lpbench.submission import verify
+from lpbench.submission.blocks import own_sweep
 from lpbench.submission.isolation import isolation
 from lpbench.testing import METHOD_CHECKS
 
@@ -61,7 +63,7 @@ def test_claims_of_a_block_are_complete_and_of_the_experiment(tmp_path):
 def test_findings_that_are_not_whole_verify_nothing():
     blocks, steps = ["a m"], [f"contract, {check}" for check in METHOD_CHECKS]
     rows = [["a", "m", 1.0, 0, "mse", 0.5]]
-    lines = [{"step": s, "wrong": ""} for s in [*steps, "audit"]]
+    lines = [{"step": s, "wrong": ""} for s in [*steps, "sweep", "audit"]]
     lines.append({"step": "cost", "wrong": "", "cost": {"seconds": 0.1, "bits": {"1": 64}}})
     lines.append({"step": "block", "wrong": "", "block": "a m", "scores": rows})
     whole = verify._Run()
@@ -126,29 +128,38 @@ def test_the_named_files_alone_are_copied_and_others_refused(tmp_path):
         verify.copied(one, tmp_path / "third")
 
 
+def test_a_file_that_is_missing_is_named(tmp_path):
+    folder = tmp_path / OURS[0].name
+    shutil.copytree(OURS[0].folder, folder)
+    (folder / "requirements.txt").unlink()
+    with pytest.raises(ConfigurationError, match=r"has no requirements\.txt"):
+        verify.verify(Submission(folder), seconds=1.0)
+
+
 def test_findings_are_not_read_through_a_link(tmp_path):
     (tmp_path / "secret").write_text("{}")
     (tmp_path / "found.jsonl").symlink_to(tmp_path / "secret")
     assert verify._text(tmp_path / "found.jsonl") == ""
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("        where = ", "        self.least_ = users._records.y.min()\n        where = "),
-     ("    def predict(", "    def learn_grid(self, tasks, budgets, grid):\n"
-      "        self.test_ = tasks[0].score.__self__.y_test\n        return super().learn_grid(tasks, budgets, grid)\n\n"
-      "    def predict(")],
-    ids=["private values", "test labels"],
-)  # fmt: skip
-def test_the_sealed_run_refuses_who_reads(home, lpbench, old, new):
+def test_a_submission_that_reads_is_refused(home, lpbench):
     lpbench("new method own_reader")
     path = home / "lpbench_plugins" / "own_reader.py"
-    path.write_text(path.read_text().replace(old, new, 1))
-    try:
-        found = method_complaints("own_reader")
-    except AttributeError as error:  # the sealed score is no method of a problem
-        found = [str(error)]
-    assert found
+    honest = path.read_text()
+    path.write_text(
+        honest.replace("        where = ", "        self.least_ = users._records.y.min()\n        where = ", 1)
+    )
+    assert method_complaints("own_reader")
+    # in a sweep of its own, test labels would be within its reach
+    lpbench("new method own_scorer")
+    assert own_sweep(catalogue.method("own_scorer")) == ""
+    sweep = (
+        "    def learn_grid(self, tasks, budgets, grid):\n        return tasks[0].counts.args[0]\n\n    def predict("
+    )
+    lpbench("new method own_sweeper")
+    path = home / "lpbench_plugins" / "own_sweeper.py"
+    path.write_text(path.read_text().replace("    def predict(", sweep, 1))
+    assert "has no learn_grid of its own" in own_sweep(catalogue.method("own_sweeper"))
 
 
 @pytest.fixture
