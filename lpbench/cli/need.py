@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import sys
 from pathlib import Path
@@ -48,12 +49,15 @@ class Span(click.ParamType):
 @click.command(epilog="FILE is read in the clear and never leaves this machine.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
-@click.option("--protect", metavar="COLUMNS", default="", help="Private columns besides the target: age,sex, or all.")
+@click.option(
+    "--protect", metavar="COLUMNS", default="", help='Private columns besides the target: age,sex,"a, b", or all.'
+)
 @click.option("--range", "y_range", type=float, nargs=2, metavar="LOW HIGH", help="Public range of the target.")
 @click.option(
     "--task", type=click.Choice(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
 )
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
+@click.option("--missing-words", metavar="WORDS", help="These words alone mean missing, as in NA,?")
 @click.option("--error", metavar="K", help="Wanted error, in multiples of a constant's.  [default: 0.8x]")
 @click.option("--mse", type=float, metavar="V", help="Wanted mean squared error.")
 @click.option("--accuracy", type=click.FloatRange(0, 1), metavar="V", help="Wanted share of right classes.")
@@ -64,8 +68,8 @@ class Span(click.ParamType):
 @options.seed()
 def command(
     file: Path, target: str | None, protect: str, y_range: tuple[float, float] | None, task: str | None,
-    positive: str | None, epsilon: list[float], users: list[int] | None, unit: str, plot: Path | None, seed: int,
-    **wanted: Any,
+    positive: str | None, missing_words: str | None, epsilon: list[float], users: list[int] | None, unit: str,
+    plot: Path | None, seed: int, **wanted: Any,
 ) -> int:  # fmt: skip
     """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
     from rich.console import Console
@@ -76,12 +80,13 @@ def command(
     from lpbench.planning.pilot import SPLITS
 
     _check_file(file)
-    profile, table = profile_file(file.resolve(), file.name, "pilot", Choices(target, positive, task, public=0.0))
+    chosen = Choices(target, positive, task, missing_words=missing_words, public=0.0)
+    profile, table = profile_file(file.resolve(), file.name, "pilot", chosen)
     content = profile.content
     classes = content["task"] == "classification"
     name = content["target"]["column"] if isinstance(content["target"], dict) else content["target"]
     goal = _goal(classes, **wanted)
-    for decision in profile.decisions:
+    for decision in profile.lines(options=False):
         if not decision.startswith(("sensitivity", "public")) and (y_range is None or "y_range" not in decision):
             print(f"  {decision}")
     if y_range is None and not classes:
@@ -131,7 +136,9 @@ def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str
     from lpbench.datasets.real import group_names
 
     sources = group_names(manifest_of("pilot", content), columns)
-    asked = [part.strip() for part in protect.split(",") if part.strip()]
+    one = protect in sources  # a name may have a comma; among others it is quoted
+    asked = [protect] if one else [part.strip() for row in csv.reader([protect], skipinitialspace=True) for part in row]
+    asked = [part for part in asked if part]
     if asked == ["all"]:
         return np.ones(len(columns), dtype=bool)
     for part in asked:

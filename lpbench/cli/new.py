@@ -73,7 +73,7 @@ def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
 
     path, profile = new_dataset(file, folder, name=name, **choices)
     print(f"wrote {shown(path)}")
-    for decision in profile.decisions:
+    for decision in profile.lines():
         print(f"  {decision}")
     methods = _FIRST_METHODS[profile.content["task"]]
     print(f"""Wrong? Edit the manifest, or remove it and use other options (--help). Next:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from lpbench.cli.new_method import check_name, refuse_overwriting, shown
-from lpbench.cli.profile import Choices, Profile, profile_file
+from lpbench.cli.profile import Choices, Profile, manifest_of, profile_file
 from lpbench.datasets.manifest import list_datasets, read_manifest
-from lpbench.datasets.sources import Location, build_table
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.paths import MANIFESTS
 
 #: Letters of a name that is made from the file's, and endings that are no part of it.
 _LONGEST = 60
@@ -49,8 +50,10 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
         if copy != file:
             shutil.copyfile(file, copy)
         path.write_text(text, encoding="utf-8")
-        written = read_manifest(path)  # what is written is read back, down to the last cell
-        build_table(written, Location(written.sources[0], {"data": copy}, "beside the manifest"))
+        if replace(read_manifest(path), folder=MANIFESTS) != manifest_of(name, profile.content):
+            raise DataError(
+                f"{shown(path)} cannot be written so that it is read as it was meant; --name NAME or --target"
+            )
     except BaseException:
         for made in (path, *([copy] if copy != file else [])):
             made.unlink(missing_ok=True)

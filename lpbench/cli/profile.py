@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from lpbench.experiments.config import ROOT_SEED
 
 #: A text column with more values than this is left out, and so is one that misses more than this share of its cells.
 MAX_CATEGORIES, MAX_MISSING = 20, 0.5
+#: Lines of one kind that are printed.
+MOST_LINES = 12
 #: Public rows of a classification data set: this share, within these bounds.
 PUBLIC_SHARE, PUBLIC_ROWS = 0.1, (20, 500)
 #: So few whole numbers are classes, unless they are said to be measured.
@@ -56,11 +59,29 @@ class Profile:
     """A manifest in the making, and what was decided on the way."""
 
     content: dict[str, Any]
-    decisions: list[str] = field(default_factory=list)
+    said: list[tuple[str, str, str]] = field(
+        default_factory=list
+    )  # label, decision, option of `new dataset` to change it
 
-    def say(self, what: str, text: str) -> None:
+    def say(self, what: str, text: str, option: str = "") -> None:
         """Note one decision."""
-        self.decisions.append(f"{what:12s}{text}")
+        self.said.append((what, text, option))
+
+    @property
+    def decisions(self) -> list[str]:
+        """Every decision in a line."""
+        return [f"{what:12s}{text}{option}" for what, text, option in self.said]
+
+    def lines(self, options: bool = True) -> list[str]:
+        """The decisions for a screen: of columns that are alike, the first."""
+        count: Counter[str] = Counter()
+        found = []
+        for what, text, option in self.said:
+            count[what] += 1
+            if count[what] <= MOST_LINES:
+                found.append(f"{what:12s}{text}{option if options else ''}")
+        more = {what: n - MOST_LINES for what, n in count.items() if n > MOST_LINES}
+        return found + [f"{what:12s}... and {n} more columns" for what, n in more.items()]
 
 
 def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
@@ -202,7 +223,7 @@ def _say_outliers(profile: Profile, known: pd.Series) -> None:
         if bulk < BULK_SHARE * (high - low):
             log = " --log, or" if end == high and low > -1 else ""
             text = f"{BULK:.0%} of the labels lie {where}, but the range ends at {end:g}, and noise grows with it"
-            profile.say("outliers", f"{text}: consider{log} --clip LOW HIGH")
+            profile.say("outliers", text, f": consider{log} --clip LOW HIGH")
 
 
 def _profile_features(
@@ -215,8 +236,8 @@ def _profile_features(
     unit = repeated_identifier(raw.drop(columns=target)) if unit is None else unit
     if unit not in (None, "none"):
         profile.content["unit"] = unit
-        profile.say("unit", f"{unit}: its values repeat; rows of one are kept together, and who has r of them "
-                    "spends r times epsilon; `rows_per_unit=1` trains on one row of each (or --unit none)")  # fmt: skip
+        said = f"{unit}: its values repeat; rows of one are kept together, and who has r of them spends r times epsilon"
+        profile.say("unit", said, "; `rows_per_unit=1` trains on one row of each; --unit none: no persons")
     for name in raw.columns.drop([target, *([unit] if unit in raw else [])]):
         values, column = raw[name].dropna(), columns[name]
         if reason := _useless(raw[name], values, column):
@@ -332,7 +353,8 @@ def _missing(
     cells = f"{int(counts.sum())} cells are missing ({_some([f'{column} {n}' for column, n in counts.items()], 4)})"
     if choice == "drop":
         rows = int(raw[[*used, *needed]].isna().any(axis=1).sum())
-        profile.say("missing", f"{cells}: {rows} rows are dropped ({rows / len(raw):.0%}); --missing fill keeps them")
+        dropped = f"{cells}: {rows} rows are dropped ({rows / len(raw):.0%})"
+        profile.say("missing", dropped, "; --missing fill keeps them")
         return [{"drop_missing": [*used, *needed]}]
     without = [column for column in needed if column in counts.index]
     steps: list[dict[str, Any]] = [{"drop_missing": without}] if without else []

@@ -102,12 +102,12 @@ def _date_formats(values: list[str]) -> tuple[str, ...]:
         return tuple(f for f in DATES if pd.to_datetime(pd.Series(values), format=f, errors="coerce").notna().all())
 
 
-def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> pd.Series:
+def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.ndarray:
     """A column of text as the manifest says: numbers written as in the example, or where every cell is a plain number.
 
     Empty cells and words are missing. Where one cell is not written so, the column stays text.
     """
-    text = [cell.strip() for cell in cells.fillna("").astype(str)]
+    text = [cell.strip() for cell in texts(cells)]
     text = ["" if cell in words else cell for cell in text] if words else text
     numbers = text
     if found := _EXAMPLE.fullmatch(example):
@@ -116,17 +116,19 @@ def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> pd.
         numbers = []
         for cell in text:
             part = _PARTS.fullmatch(cell.translate(_ALIKE))
-            right = part and part[2] == before and part[5] == after and fits.fullmatch(part[4])
-            numbers.append(
-                part[1] + part[3] + part[4].replace(mark, "").replace(point, ".") if part and right else cell
-            )
+            if part and part[2] == before and part[5] == after and fits.fullmatch(part[4]):
+                cell = part[1] + part[3] + part[4].replace(mark, "").replace(point, ".")
+            numbers.append(cell)
     there = [number for number in numbers if number]
     plain = there and all(map(_PLAIN.fullmatch, there)) and (example or not any(map(_CODE.fullmatch, there)))
     if not plain:
-        return pd.Series([cell or None for cell in text], index=cells.index, name=cells.name, dtype="object")
-    whole = 0 < len(there) == len(text) and all(n.lstrip("+-").isdecimal() and len(n) < 16 for n in there)
-    # Python reads a text as the nearest double
-    made = np.array(
-        [int(number) if whole else float(number or "nan") for number in numbers], dtype=None if whole else float
-    )
-    return pd.Series(made, index=cells.index, name=cells.name)
+        return np.array([cell or None for cell in text], dtype=object)
+    if len(there) == len(text) and all(n.lstrip("+-").isdecimal() and len(n) < 16 for n in there):
+        return np.array(list(map(int, numbers)))
+    return np.array([float(number or "nan") for number in numbers])  # Python reads a text as the nearest double
+
+
+def texts(cells: pd.Series) -> list[str]:
+    """Cells of a column as text; missing ones are empty."""
+    values = cells.to_numpy(dtype=object)
+    return ["" if missing else str(value) for value, missing in zip(values, pd.isna(values), strict=True)]

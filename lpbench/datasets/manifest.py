@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -33,6 +34,16 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     }
 
 
+def _mapping(loader: Any, node: Any) -> dict:
+    """A mapping whose keys are told once: of two, YAML would keep the last without a word."""
+    count = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+    if doubled := [key for key, n in count.items() if n > 1]:
+        said = f"the key {doubled[0]!r} stands there twice"
+        raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+    return loader.construct_mapping(node, deep=True)  # type: ignore[no-any-return]
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:[Tt]rue|TRUE|[Ff]alse|FALSE)$"), list("tTfF"))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d*)$"), list("-+0123456789"))
 #: What a set of no paper is for: choices are made on ``development`` sets; methods are compared on the others, and on

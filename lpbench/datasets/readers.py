@@ -20,7 +20,7 @@ import pandas as pd
 from sklearn.datasets import load_svmlight_file
 
 from lpbench.datasets.archives import check_size
-from lpbench.datasets.cells import Column, decide, typed
+from lpbench.datasets.cells import Column, decide, texts, typed
 from lpbench.errors import DataError
 
 #: Values must not depend on the parser: each is the nearest double to what is written (pandas 3 needs no telling).
@@ -68,7 +68,7 @@ def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[st
     made = {c: typed(stacked[c], words.get(c, []), numbers.get(c, "")) for c in stacked}
     if wrong := [column for column in numbers if column not in made or made[column].dtype.kind not in "if"]:
         raise DataError(f"data set {name!r}: column {wrong[0]!r} is not written as {numbers[wrong[0]]!r} in every row")
-    return pd.DataFrame(made)
+    return pd.DataFrame(made, index=stacked.index)
 
 
 def read_table(path: Path, numbers: Sequence[str] = ()) -> pd.DataFrame:
@@ -89,7 +89,7 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     """Cells of a CSV as stripped text, how it is written (``format`` of a manifest), and remarks on its first line."""
     check_size(path)
     try:
-        with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with _opener(path)(path, "rt", encoding="utf-8-sig", newline="") as file:
             head = "".join(itertools.islice(file, _FIRST))
         lines = {sep: list(csv.reader(io.StringIO(head, newline=""), delimiter=sep)) for sep in SEPARATORS}
     except UnicodeDecodeError as error:
@@ -105,7 +105,8 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     sep = max(SEPARATORS, key=lambda sep: (even.get(sep, 0) > 1, even.get(sep, 0) or len(lines[sep][0])))
     first, *others = lines[sep]
     if others and len(first) != len(others[0]):
-        raise DataError(f"{path}: its first line has {len(first)} cells, the next one {len(others[0])}")
+        index = " (row names without a name? write the file without them)" if len(others[0]) == len(first) + 1 else ""
+        raise DataError(f"{path}: its first line has {len(first)} cells, the next one {len(others[0])}{index}")
     header = not all(_is_number(cell) for cell in first if cell.strip())
     how: dict[str, Any] = (
         {"strict": True} | ({} if sep == "," else {"sep": sep}) | ({} if header else {"header": False})
@@ -117,7 +118,7 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     if doubled := [cell for cell in dict.fromkeys(first) if header and cell and first.count(cell) > 1]:
         notes.append(f"the name {doubled[0]!r} stands there more than once: the second is called {doubled[0] + '.1'!r}")
     text.columns = text.columns.map(str) if header else [*(f"x{k}" for k in range(1, len(first))), "y"]
-    return text.fillna("").apply(lambda cells: cells.astype(str).str.strip()), how, notes
+    return pd.DataFrame({c: [cell.strip() for cell in texts(text[c])] for c in text}, dtype=object), how, notes
 
 
 def decide_columns(text: pd.DataFrame, words: Sequence[str] | None, sep: str) -> dict[str, Column]:
@@ -125,6 +126,10 @@ def decide_columns(text: pd.DataFrame, words: Sequence[str] | None, sep: str) ->
     found = {column: decide(text[column], words, sep) for column in text}
     commas = any(",5" in way and not k.remark for k in found.values() for way in k.written if k.kind == "number")
     return {c: decide(text[c], words, sep, True) if commas and k.kind == "number" else k for c, k in found.items()}
+
+
+def _opener(path: Path) -> Callable[..., Any]:
+    return _OPENERS.get(path.suffix.lower(), open)
 
 
 def _is_number(cell: str) -> bool:
@@ -150,7 +155,7 @@ def read_file(path: Path, options: Mapping, who: str = "") -> pd.DataFrame:
 
 
 def _not_utf8(path: Path, who: str = "") -> DataError:
-    with _OPENERS.get(path.suffix, open)(path, "rb") as file:
+    with _opener(path)(path, "rb") as file:
         likely = "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "latin1"
     return DataError(
         f"{who}{path} is not text in UTF-8; save it as CSV in UTF-8, or convert it: iconv -f {likely} -t utf-8"
@@ -185,7 +190,7 @@ def _read_excel(path: Path, options: Mapping) -> pd.DataFrame:
 def _read_arff(path: Path, options: Mapping) -> pd.DataFrame:
     import arff
 
-    with _OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as file:
+    with _opener(path)(path, "rt", encoding="utf-8-sig") as file:
         lines = (_DATE.sub(r"\1string", _ATTRIBUTE.sub(r"\1", line)) for line in file)
         try:
             content = arff.load(lines)

@@ -171,10 +171,12 @@ def test_a_form_is_whole_and_alone(workshop, changes, reason):
         "title: &a [*a]\ntask: regression\nsources: [{kind: manual, instructions: x}]",
         "".join(f"x{k}: &x{k} [{', '.join([f'*x{k - 1}'] * 10) if k else 1}]\n" for k in range(12)),
         "params: " + "[" * 2000 + "]" * 2000,
+        "a0: &a0 {x: 1}\n" + "".join(f"a{k}: &a{k} {{<<: [{', '.join([f'*a{k - 1}'] * 10)}]}}\n" for k in range(1, 12)),
+        "title: One\ntask: regression\ntitle: Two\nsources: [{kind: manual, instructions: x}]",
     ],
-    ids=["circle", "multiplied", "deep"],
+    ids=["circle", "multiplied", "deep", "merged", "doubled key"],
 )
-def test_yaml_that_grows_is_refused(workshop, text):
+def test_yaml_that_grows_or_says_a_key_twice_is_refused(workshop, text):
     (workshop.manifests / "toy.yaml").write_text(text)
     with pytest.raises(DataError):
         load_manifest("toy")
