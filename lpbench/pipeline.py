@@ -227,13 +227,11 @@ def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) ->
     return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
 
 
-def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, str]:
-    """Print the constant baseline of each single cell: the same replications of the method that uses no feature.
+def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:
+    """Mean and standard error of each single cell's constant baseline on the same replications, by the cell's folder.
 
-    What the store does not hold is computed here; it takes a fraction of a second. Returns folder of the cell -> score.
+    What the store does not hold is computed here, in a fraction of a second. Cells without a baseline are left out.
     """
-    from lpbench.reporting.tables.text import print_score
-
     store, jobs = Store(results_dir / "store"), {}
     for cell in cells:
         config = cell.record["config"]
@@ -250,7 +248,7 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
     for folder, job in jobs.items():
         values = assemble(job.plan.entries, store)["value"].dropna()
         if len(values):
-            found[folder] = print_score(values.mean(), values.sem())
+            found[folder] = (float(values.mean()), float(values.sem()))
     return found
 
 

@@ -190,7 +190,7 @@ def _reasons(
     wanted = wanted.merge(have, on=[*CELL, "selection"], how="left")
     wanted = wanted[wanted["have"].isna()].drop(columns="have")
     if wanted.empty:
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame(columns=columns).astype({"epsilon": float, "x": float})
     lost = _plain(scores.loc[scores["status"] != "ok", [*CELL, "status", "reason"]].drop_duplicates())
     lost["reason"] = [f"{s}: {r}" if r else s for s, r in zip(lost["status"], lost["reason"], strict=True)]
     text = (

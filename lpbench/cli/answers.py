@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: Columns of a pipe or a file, where no line needs to be broken.
 _WIDE = 1000
+#: Keys that have a column in the table of a sweep anyway, or decide only what a single cell prints.
+_IN_COLUMNS = ("dataset", "mask", "method", "epsilon", "selection")
+_NONE = (float("nan"), float("nan"))
 _SWEEP_REMARK = (
     "oracle: the best grid point on the test rows, which no user has; tuning-free: one setting fixed without them, or "
     "chosen by privatised reports; "
@@ -67,8 +70,11 @@ def _checks(decision: Decision) -> str:
     return "; ".join([*found, *filter(None, [decision.reason])])
 
 
-def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> None:
-    """Print one table of all cells of a multirun, with both selections and the baseline, and save it as CSV."""
+def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path: Path) -> None:
+    """Print one table of all cells of a multirun, with both selections and the baseline, and save it as CSV.
+
+    ``cells`` are by their folders, with the keys that were given; each key that was swept has a column.
+    """
     import pandas as pd
 
     from lpbench.analysis import write_csv
@@ -79,27 +85,28 @@ def print_sweep(cells: Sequence[Artefact], results_dir: Path, path: Path) -> Non
 
     if not cells:
         return
-    baselines, rows = baseline_scores(cells, results_dir), []
-    for cell in cells:
-        table = cell.summary
-        if table is None or table.empty:
-            continue
-        first: dict[Any, Any] = table.iloc[0].to_dict()
-        scores = {row.selection: print_score(row.mean, row.se) for row in table.itertuples()}
-        rows.append(
-            (
-                *(first["dataset"], first["mask"], first["method"]),
-                catalogue.method(first["method"]).privacy.replace("_", " ") or "not stated",
-                *(f"{first['epsilon']:g}", first["metric"]),
-                scores.get("oracle", "-"),
-                # a method is shown under one of the two
-                scores.get("tuning_free", scores.get("private", "-")),
-                baselines.get(cell.folder, "-"),
-            )
-        )
-    heads = ("dataset", "mask", "method", "privacy", "ε", "metric", "oracle", "tuning-free", "baseline")
-    print_tables([PlainTable("", heads, tuple(rows), _SWEEP_REMARK)])
-    write_csv(pd.DataFrame(rows, columns=list(heads)), path)
+    artefacts = {name: Artefact(results_dir / name, "single") for name in cells}
+    keys = dict.fromkeys(key for given in cells.values() for key in given if key not in _IN_COLUMNS)
+    swept = [key for key in keys if len({given.get(key) for given in cells.values()}) > 1]
+    baselines, rows, printed = baseline_scores(list(artefacts.values()), results_dir), [], []
+    for name, cell in artefacts.items():
+        table: Any = cell.summary
+        first, given = table.iloc[0], {key: cells[name].get(key, "") for key in swept}
+        scores = {row.selection: (row.mean, row.se) for row in table.itertuples()}
+        # a method is shown under one of the two
+        without = scores.get("tuning_free", scores.get("private", _NONE))
+        shown = {"oracle": scores.get("oracle", _NONE), "tuning-free": without}
+        shown["baseline"] = baselines.get(cell.folder, _NONE)
+        place = {key: first[key] for key in ("dataset", "mask", "method")}
+        place["privacy"] = catalogue.method(first["method"]).privacy.replace("_", " ") or "not stated"
+        numbers = {f"{head}{end}": v for head, pair in shown.items() for end, v in zip(("", "_se"), pair, strict=True)}
+        seed = {"seed": cell.record["config"]["seed"], "n": int(table["n"].max())}
+        rows.append(place | {"epsilon": first["epsilon"], **given} | seed | {"metric": first["metric"], **numbers})
+        texts = ["-" if mean != mean else print_score(mean, se) for mean, se in shown.values()]
+        printed.append((*place.values(), f"{first['epsilon']:g}", *given.values(), first["metric"], *texts))
+    heads = ("dataset", "mask", "method", "privacy", "ε", *swept, "metric", "oracle", "tuning-free", "baseline")
+    print_tables([PlainTable("", heads, tuple(printed), _SWEEP_REMARK)])
+    write_csv(pd.DataFrame(rows), path)
     print(f"table: {path}")
 
 

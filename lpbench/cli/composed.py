@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,8 +24,8 @@ from lpbench.pipeline import (
 )
 from lpbench.reporting.publish import publish_experiment
 
-#: File in a job's folder of a multirun that names the folder of the cell's results.
-_CELL = "cell.txt"
+#: File in a job's folder of a multirun: the folder of the cell's results, and what was given.
+_CELL = "cell.json"
 
 
 def run_config(config: Config, overrides: Sequence[str], job_folder: str | None = None) -> int:
@@ -48,7 +49,8 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
         _conclude(job, result, results_dir)
         return result.exit_code
     if job_folder and result.plan.blocks:
-        (Path(job_folder) / _CELL).write_text(job.folder, encoding="utf-8")
+        given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)
+        (Path(job_folder) / _CELL).write_text(json.dumps({"folder": job.folder, "given": given}), encoding="utf-8")
     return _conclude_cell(job, result, results_dir, config.selection)
 
 
@@ -79,9 +81,13 @@ def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) 
         )
     if result.run.failed or result.problems:
         return 1
-    summary = Artefact(results_dir / job.folder, job.name).summary
-    if summary is not None:
-        answers.print_cell(summary, selection, result.run.reused > 0)
+    artefact = Artefact(results_dir / job.folder, job.name)
+    if not artefact.was_run:
+        reasons = "; ".join(dict.fromkeys(artefact.full.reasons["reason"])) if artefact.full else "no score"
+        print(f"error: {' '.join(job.folder.split('/')[1:])}: {reasons}", file=sys.stderr)
+        return 1
+    if artefact.summary is not None:
+        answers.print_cell(artefact.summary, selection, result.run.reused > 0)
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
     return 0
@@ -92,8 +98,11 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
     if not (results_dir / "store").is_dir():
         return
     jobs = sorted(folder.glob(f"*/{_CELL}"), key=lambda path: int(path.parent.name))
-    folders = dict.fromkeys(path.read_text(encoding="utf-8") for path in jobs)
-    artefacts = [Artefact(results_dir / name, "single") for name in folders]
-    answers.print_sweep([a for a in artefacts if a.is_finished], results_dir, folder / "sweep.csv")
+    cells: dict[str, dict[str, str]] = {}
+    for path in jobs:
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        if Artefact(results_dir / cell["folder"], "single").was_run:
+            cells.setdefault(cell["folder"], cell["given"])
+    answers.print_sweep(cells, results_dir, folder / "sweep.csv")
     if tracking.backend == "mlflow":
         print(f"{track_results(results_dir, tracking.uri)} runs written to MLflow")

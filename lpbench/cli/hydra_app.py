@@ -16,6 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from lpbench.cli.names import with_selectors
 from lpbench.errors import ConfigurationError, LpbenchError, StoreError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import Config
@@ -118,7 +119,9 @@ def _first_sentence(error: Exception) -> str:
 
 def _free(argument: str) -> str:
     """Let Hydra accept parameters that the configuration does not list; lpbench itself checks their names."""
-    return f"++{argument}" if argument.startswith(("dataset.params.", "method.params.")) else argument
+    if argument.startswith(("dataset.params.", "method.params.")):
+        return f"++{argument}"
+    return with_selectors(argument)
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -15,7 +14,10 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.catalogue import experiment_folders, method_folders
 from lpbench.experiments.config import Config
 from lpbench.paths import CONF, manifest_folders
+from lpbench.selectors import Selector
 
+#: Keys whose names may have parameters, ``name[param=value,...]``.
+SELECTED = ("dataset", "mask", "method")
 #: Launchers of multiruns that need the extra ``launchers`` -> the module that has them.
 LAUNCHERS = {
     "joblib": "hydra_plugins.hydra_joblib_launcher",
@@ -58,7 +60,7 @@ def check_names(argv: Sequence[str]) -> None:
         key, sep, value = argument.lstrip("+").partition("=")
         if sep:
             given.setdefault(key, []).append(value)
-        if sep and not sweep and _values(value) > 1:
+        if sep and not sweep and len(values_of(value)) > 1:
             raise ConfigurationError(
                 f"{argument!r} gives several values, which is a sweep and needs -m: lpbench -m {shlex.join(argv)}"
             )
@@ -67,9 +69,12 @@ def check_names(argv: Sequence[str]) -> None:
         elif sep:
             _check_key(key)
         if sep and key in known and not value.startswith(("glob(", "choice(")):
-            for name in value.split(","):
-                if name.strip() and name.strip() not in known[key]:
-                    raise unknown_name(key, name.strip(), known[key])
+            for text in filter(None, (text.strip().strip("'\"") for text in values_of(value))):
+                chosen = Selector.parse(text) if key in SELECTED and "[" in text else Selector(text)
+                if chosen.name not in known[key]:
+                    raise unknown_name(key, chosen.name, known[key])
+                for parameter in chosen.params if key == "mask" else ():
+                    _check_key(f"mask.params.{parameter}")
     _check_given_once(given)
 
 
@@ -82,12 +87,30 @@ def _check_given_once(given: Mapping[str, Sequence[str]]) -> None:
             )
 
 
-def _values(value: str) -> int:
-    """Values of an override that are separated by commas outside brackets and quotes."""
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", value)
-    while (shorter := re.sub(r"[\[({][^\[\](){}]*[\])}]", "", bare)) != bare:
-        bare = shorter
-    return bare.count(",") + 1
+def values_of(value: str) -> list[str]:
+    """Values of an override, which commas outside brackets and quotes separate."""
+    found, depth, quote = [""], 0, ""
+    for sign in value:
+        if sign in "'\"" and quote in ("", sign):
+            quote = "" if quote else sign
+        elif not quote:
+            depth += (sign in "[({") - (sign in "])}")
+        if sign == "," and not (depth or quote):
+            found.append("")
+        else:
+            found[-1] += sign
+    return found
+
+
+def with_selectors(argument: str) -> str:
+    """Let Hydra know the names with parameters of an override, such as ``method=hist[bins=2],krr``, and quote them."""
+    key, _, value = argument.partition("=")
+    if key not in SELECTED or "[" not in value or value.startswith("glob("):
+        return argument
+    chosen = [name.strip().strip("'\"") for name in values_of(value.removeprefix("choice(").removesuffix(")"))]
+    for name in (name for name in chosen if "[" in name):
+        catalogue.register_selector(key, name)
+    return f"{key}=" + ",".join(f"'{name}'" if "[" in name else name for name in chosen)
 
 
 def _check_launcher(name: str) -> None:

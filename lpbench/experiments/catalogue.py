@@ -120,6 +120,11 @@ def experiment(name: str) -> Experiment:
     return experiments([name])[name]
 
 
+def single() -> Experiment:
+    """The cell of the command line before anything is chosen."""
+    return Experiment(**_read_yaml(CONF / "experiment" / "single.yaml")["experiment"])
+
+
 def masks(names: Iterable[str] | None = None) -> dict[str, Named]:
     """Masks by name, with their default parameters (default: all)."""
     return _objects("mask", mask_names() if names is None else list(names), Named)
@@ -239,7 +244,9 @@ def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
 
 def check_chosen(kind: str, name: str, found: str, overrides: Iterable[str]) -> None:
     """Refuse a file whose key ``name`` is not what it was chosen by, unless an override gave the key."""
-    if name != found and not any(word.lstrip("+").startswith(f"{kind}.name=") for word in overrides):
+    if Selector.parse(name).name != found and not any(
+        word.lstrip("+").startswith(f"{kind}.name=") for word in overrides
+    ):
         raise ConfigurationError(f"{_files(kind)[name]}: name {found!r} must equal the file name, {name!r}")
 
 
@@ -260,6 +267,15 @@ def register() -> None:
                 folder, _, leaf = f"{kind}/{name}".rpartition("/")
                 paper = {"paper": name.partition("/")[0]} if kind == "experiment" else {}
                 store.store(group=folder, name=leaf, node=paper | _read_yaml(path), package=kind)
+
+
+def register_selector(kind: str, selector: str) -> None:
+    """Tell Hydra a name with parameters, such as the method ``residual_score[variant=features]``."""
+    from hydra.core.config_store import ConfigStore
+
+    parsed = Selector.parse(selector)
+    node = {"defaults": [parsed.name], "params": dict(parsed.params)}
+    ConfigStore.instance().store(group=kind, name=selector, node=node, package=kind)
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

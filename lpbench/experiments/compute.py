@@ -185,7 +185,7 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
         return Outcome(block.key, block.label, "ok", seconds, len(table))
     except StoreError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a method must not end the run of the others
         status = "timeout" if isinstance(error, CellTimeout) else "failed"
         reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}"
         record = {"status": status, "reason": reason, "label": block.label, "config": block.config}

@@ -37,6 +37,8 @@ _NOT_DRAWN = (
 )
 #: Longest name of a folder that spells out what deviates; beyond it there is a hash.
 _LONGEST = 100
+#: What a cell's folder is not named after: its place says it, or it decides no number.
+_NOT_NAMED = ("groups", "title", "notes", "method.title", "method.reference", "method.audited")
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,20 @@ def placed(jobs: Sequence[Job]) -> list[Job]:
     Where any of them deviates from what is registered, all of them go to one results folder within the results, named
     after what deviates: ``runs/replications=2/<experiment>``. Nothing that was run as registered is overwritten.
     """
-    changed: dict[str, str] = {}
-    for job in jobs:
-        for text in () if job.is_cell else job.deviations:
-            key, _, change = text.partition(": ")
-            changed[key] = change.rpartition(" → ")[2]
+    changed = _changed([text for job in jobs if not job.is_cell for text in job.deviations])
     if not changed:
         return list(jobs)
     folder = f"{RUNS}/{_folder_name(changed)}"
     return [job if job.is_cell else replace(job, folder=f"{folder}/{job.name}") for job in jobs]
+
+
+def _changed(deviating: Iterable[str]) -> dict[str, str]:
+    """Key -> the value that was run, of texts ``key: registered → run``."""
+    return {key: change.rpartition(" → ")[2] for key, _, change in (text.partition(": ") for text in deviating)}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^0-9A-Za-z_.]+", "-", text).strip("-")
 
 
 def _folder_name(changed: Mapping[str, str]) -> str:
@@ -118,7 +125,7 @@ def _folder_name(changed: Mapping[str, str]) -> str:
     words = []
     for key, value in sorted(changed.items()):
         short = value if re.fullmatch(r"[\w.+-]{1,20}", value) else _hash(value)
-        words.append(f"{re.sub(r'[^0-9A-Za-z_.]+', '-', key).strip('-')}={short}")
+        words.append(f"{_slug(key)}={short}")
     name = ",".join(words)
     return name if len(name) <= _LONGEST else f"{len(words)}-keys={_hash(name)}"
 
@@ -150,11 +157,19 @@ def _cell(config: Config) -> Job:
         method=(method.name,),
         epsilon=(config.epsilon,),
     )
-    experiment = replace(config.experiment, groups=(group,))
-    places = [*group.dataset, *group.mask, *group.method, f"epsilon={config.epsilon:g}"]
     found = changes(asdict(method), asdict(registered.select(changed)), "method.")
-    job = job_of(experiment, replications=config.replications, seed=config.seed)
-    return replace(job, deviations=tuple(found), overridden={method.name: method}, folder="/".join(["single", *places]))
+    job = job_of(replace(config.experiment, groups=(group,)), replications=config.replications, seed=config.seed)
+    others = deviations(job.experiment, catalogue.single()) + changes({"seed": job.seed}, {"seed": ROOT_SEED})
+    named = {k: v for k, v in _changed([*found, *others]).items() if not k.startswith(_NOT_NAMED)}
+    budget = f"epsilon={repr(config.epsilon).removesuffix('.0')}"
+    places = [*group.dataset, *group.mask, *group.method, ",".join([budget, *filter(None, [_folder_name(named)])])]
+    folder = "/".join(["single", *map(_as_folder, places)])
+    return replace(job, deviations=tuple(found), overridden={method.name: method}, folder=folder)
+
+
+def _as_folder(text: str) -> str:
+    """A name of a folder; what is too long for one, or has a slash, is cut and hashed."""
+    return text if len(text.encode()) <= 2 * _LONGEST and "/" not in text else f"{_slug(text)[:_LONGEST]}-{_hash(text)}"
 
 
 def _check_overrides(config: Config, overrides: Iterable[str]) -> None:
