@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from lpbench.paths import COMMITTED, RESULTS_VARIABLE
 
 # The suite has a worker on every core, and runs compute on one thread: a pool of threads in each worker, and in each
 # command that a test starts, would only wait for the others. numpy reads this when it is imported.
@@ -24,6 +27,14 @@ LONGEST = (
     "test_browser.py", "test_methods.py", "test_run.py", "test_sklearn_contract.py", "test_causes.py",
     "test_audit_your_own.py", "test_first_run.py", "test_levels.py", "test_papers.py",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _results_apart(tmp_path_factory):
+    """Commands without a results folder find a copy of what is committed: runs of the checkout change no test."""
+    folder = tmp_path_factory.mktemp("results")
+    shutil.copytree(COMMITTED, folder / COMMITTED.name)
+    os.environ[RESULTS_VARIABLE] = str(folder)
 
 
 def pytest_collection_modifyitems(items):

@@ -170,6 +170,16 @@ def test_a_guarantee_that_is_built_is_found(text):
     assert len(guarantees_built(text)) == 1
 
 
+def test_no_test_reads_results_of_the_checkout_that_are_not_committed():
+    """``make reproduce`` before ``make test`` leaves others there."""
+    known = r"ROOT / \"results(?:\" / \"|/)(?:reproduced|published|submissions)"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    named = {
+        name: len(re.findall('ROOT / "results', text)) - len(re.findall(known, text)) for name, text in texts.items()
+    }
+    assert {name for name, others in named.items() if others} <= {"test_architecture.py", "test_install.py"}
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
 def test_pages_name_modules_that_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")

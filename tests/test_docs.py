@@ -1,14 +1,21 @@
-"""Pages name files that exist; the method that docs/privacy.md shows passes the audit, and a broken copy does not."""
+"""Pages name files that exist and commands that run; docs/privacy.md's method passes the audit, a broken copy not."""
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
+from html import unescape
+from importlib import import_module
 
+import click
 import pytest
 
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import mutant_rows
-from lpbench.paths import ROOT
+from lpbench.cli.main import COMMANDS, main
+from lpbench.experiments import catalogue
+from lpbench.paths import COMMITTED, ROOT
 
 PAGES = [
     "README.md",
@@ -61,3 +68,52 @@ def test_the_method_of_the_page_passes_the_audit():
 
 def test_a_mutant_of_it_is_caught():
     assert mutant_rows("my_votes", shown_method(), ["less_noise"])[0].caught_by == "law"
+
+
+#: Names that pages use for what a reader writes, and files that he has (tutorials have tests of their own), and
+#: placeholders.
+_READERS = re.compile(
+    r"\bmy\w*|\bcosts\b|\bown/|\bmine\b|\bother:|\bmodule:|\w+\.csv|\bPATH\b|submissions/|[A-Z]{4,}|\.\.\.|[\[|]E|[|>]"
+    r"|=value"
+)
+
+
+def printed_commands():
+    """Commands that pages print, in code spans, in blocks and in the tables of the committed pages."""
+    texts = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+    found = [
+        line for text in texts for line in re.findall(r"`(lpbench [^`\n]+)`|^(?:\$ )?(lpbench [^\n]+)$", text, re.M)
+    ]
+    pages = [unescape(page.read_text(encoding="utf-8")) for page in COMMITTED.glob("*.html")]
+    found += [(line, "") for text in pages for line in re.findall(r"<code>(lpbench [^<]+)</code>", text)]
+    lines = ((one or other).partition("  #")[0].partition(";")[0].strip() for one, other in found)
+    lines = (re.sub(r"dataset=NAME (method='?(\w+))", _with_set, line) for line in lines)
+    lines = sorted({line for line in lines if line.count(" ") > 1 or "=" in line})
+    # one budget a method
+    once = {re.sub(r" epsilon=\S+$", "", line): line for line in lines if not _READERS.search(line.partition(" ")[2])}
+    return list(once.values())
+
+
+def _with_set(found):
+    sets = {"regression": "diabetes_progression", "classification": "breast_cancer"}
+    return f"dataset={sets[catalogue.methods([found[2]])[found[2]].task]} {found[1]}"
+
+
+def test_commands_that_pages_print_are_found():
+    assert len(printed_commands()) >= 60 and any("[variant=" in line for line in printed_commands())
+
+
+@pytest.mark.parametrize("line", printed_commands())
+def test_a_command_that_a_page_prints_runs(line, tmp_path):
+    """Settings are planned, and run where a method has parameters; other commands are parsed, which runs nothing."""
+    words = [word for word in shlex.split(line)[1:] if not word.startswith(("hydra/", "hydra.", "runner"))]
+    if words[0] in COMMANDS:
+        command, rest = import_module(f"lpbench.cli.{words[0]}").command, words[1:]
+        with contextlib.suppress(click.exceptions.Exit, click.MissingParameter):  # --help; a name alone
+            context = command.make_context(words[0], list(rest))
+            if isinstance(command, click.Group):
+                name, inner, rest = command.resolve_command(context, rest)
+                inner.make_context(name, rest)
+    elif all("=" in word or word == "-m" for word in words):
+        more = ["replications=1", "tracking=none"] if "[" in line else ["dry_run=true"]
+        assert main([*words, *more, f"results_dir={tmp_path}"]) == 0

@@ -72,7 +72,8 @@ def _papers_first(row: Row) -> int:
 
 
 def _print_cell(row: Row) -> None:
-    place = [f"epsilon={row['epsilon']:g}"]
+    # a single cell's folder says what it was run with besides
+    place = [row["folder"].name if row["experiment"] == "single" else f"epsilon={row['epsilon']:g}"]
     place += [f"panel={row['panel']}"] if row["panel"] else []
     place += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
     print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(place)}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -17,12 +18,15 @@ import pandas as pd
 from lpbench.cli.rows import OWN, compare, read_summary
 from lpbench.cli.sampling import FOLDER, run_sample
 from lpbench.errors import ConfigurationError
-from lpbench.experiments.config import Runner
-from lpbench.experiments.job import Job
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import ROOT_SEED, Runner
+from lpbench.experiments.experiment import Experiment, changes, deviations
+from lpbench.experiments.job import Job, job_of
+from lpbench.experiments.results import Artefact
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, run_jobs
-from lpbench.reporting.other_seed import changes
+from lpbench.reporting.other_seed import changes as changed_verdicts
 from lpbench.reporting.publish import publish
 from lpbench.selectors import parse_selector
 
@@ -40,6 +44,35 @@ _MOST = 10
 Sides = tuple[pd.DataFrame, pd.DataFrame]
 
 
+def job_like(published: Artefact, same_seed: bool, replications: int | None, seed: int | None) -> Job:
+    """Job that runs an artefact again as it was run: as its record says, else as registered."""
+    config = published.record.get("config") if published.was_computed else None
+    experiment = Experiment.from_record(config["experiment"]) if config else catalogue.experiment(published.name)
+    first = config["seed"] if config else ROOT_SEED
+    if not same_seed and seed == first:
+        raise ConfigurationError(
+            f"seed {seed} is that of {published.folder}: `lpbench verify bitwise` compares with it"
+        )
+    again = first if same_seed else first + 1 if seed is None else seed
+    return job_of(experiment, replications=replications, seed=again)
+
+
+def _check_folder(job: Job, results: Path, against: Path) -> None:
+    """Refuse a folder of new results that holds an experiment run otherwise, or what it is compared with."""
+    if results == against:
+        raise ConfigurationError(f"--results {results} is --against too: new results need a folder of their own")
+    there = Artefact(results / job.name, job.name)
+    config = there.record.get("config") if there.was_computed else None
+    if config:
+        found = deviations(replace(Experiment.from_record(config["experiment"]), title="", notes=()),
+                           replace(job.experiment, title="", notes=()))  # fmt: skip
+        found += changes({"seed": config["seed"]}, {"seed": job.seed})
+        if found:
+            raise ConfigurationError(
+                f"{there.folder} holds {job.name} run otherwise ({'; '.join(found)}): choose another --results"
+            )
+
+
 def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, everything: bool) -> int:
     """Run experiments again, or a sample of their blocks, compare with what is published, print what holds.
 
@@ -49,6 +82,7 @@ def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, again
     if not jobs:
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
     for job in jobs:
+        _check_folder(job, results, against)
         read_summary(against, job.name)  # before hours of work that nothing can be compared with
     if not everything:
         for job in [job for job in jobs if not job.plan.blocks]:
@@ -146,7 +180,7 @@ def _print_verdicts(results: Path, against: Path) -> None:
     """Print the verdicts on claims that change with the seed."""
     for path in [*results.glob("claims.csv"), *results.glob("*/claims.csv")]:
         if (theirs := against / path.relative_to(results)).is_file():
-            found, said = changes(theirs, path)
+            found, said = changed_verdicts(theirs, path)
             print(f"claims: {said}")
             for row in found.itertuples():
                 print(f"  {row.claim}, {row.check}: {row.ours_outcome_other}, published: {row.ours_outcome}")

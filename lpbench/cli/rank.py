@@ -138,7 +138,9 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     table = read_table(path, ("replication", "epsilon", "row", "prediction"))
     if missing := [c for c in PREDICTIONS if c not in table]:
         raise ConfigurationError(f"{path}: column {missing[0]!r} is missing; it needs {', '.join(PREDICTIONS)}")
-    known = {(d, m) for group in experiment.groups if not group.panel for d in group.dataset for m in group.mask}
+    groups = [group for group in experiment.groups if not group.panel]
+    known = {(d, m) for group in groups for d in group.dataset for m in group.mask}
+    _check_predictions(path, table, experiment, {float(e) for group in groups for e in group.epsilon}, len(known))
     rows: list[dict[str, Any]] = []
     for (dataset, mask), part in table.groupby(["dataset", "mask"]):
         if (dataset, mask) not in known:
@@ -161,6 +163,27 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
             "status": "ok", "reason": "", "seconds": math.nan}  # fmt: skip
     scores = pd.DataFrame(rows).assign(**same)
     return summarise(scores, {("", mask, method.name): Setting("{}") for _, mask in known})
+
+
+def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, budgets: set[float], n: int) -> None:
+    """Refuse predictions of a budget or split that the experiment has not, or that are no numbers; say what lacks."""
+    import pandas as pd
+
+    whole = {"epsilon": budgets, "replication": set(range(experiment.replications))}
+    for column, of_all in whole.items():
+        for value in pd.to_numeric(table[column], errors="coerce").unique():
+            if value not in of_all:
+                among = f"{min(of_all):g} to {max(of_all):g}" if column == "replication" else sorted(of_all)
+                raise ConfigurationError(f"{path}: {column}={value:g}: {experiment.name} has {among}")
+    numbers = pd.to_numeric(table["prediction"], errors="coerce")
+    if (bad := ~numbers.abs().lt(math.inf)).any():
+        row = int(bad.to_numpy().argmax())
+        raise ConfigurationError(f"{path}: line {row + 2}: prediction {table['prediction'][row]!r} is no finite number")
+    have = {"pairs of data set and mask": (table.groupby(["dataset", "mask"]).ngroups, n)}
+    have |= {f"{c}s": (table[c].nunique(), len(of_all)) for c, of_all in whole.items()}
+    lacking = [f"{some} of {of_all} {what}" for what, (some, of_all) in have.items() if some < of_all]
+    if lacking:
+        print(f"{path} predicts {', '.join(lacking)}; the other methods are ranked by all of theirs")
 
 
 def _write(method: Method, experiment: Experiment, mine: Summary, selection: str, results: Path) -> None:

@@ -61,15 +61,15 @@ def command(
     if level == "statistical" and seed == SEED:
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
     from lpbench.cli import levels
-    from lpbench.experiments.job import job_of
     from lpbench.experiments.results import Artefact
 
-    chosen = list(catalogue.experiments(naming.matching(experiments)).values())
+    chosen = naming.matching(experiments)
     if not experiments:
-        chosen = [e for e in chosen if e.kind in ("table", "figure") and Artefact(against / e.name, e.name).was_run]
+        heads = catalogue.heads("experiment", ("kind",))
+        tables = [name for name in chosen if heads[name]["kind"] in ("table", "figure")]
+        chosen = [name for name in tables if Artefact(against / name, name).was_run]
     results = results or (results_folder() / "verify" / level).resolve()
-    seed = SEED if same_seed else SEED + 1 if seed is None else seed
-    jobs = [job_of(experiment, replications=replications, seed=seed) for experiment in chosen]
+    jobs = [levels.job_like(Artefact(against / name, name), same_seed, replications, seed) for name in chosen]
     problems = levels.verify(level, jobs, results, Runner(workers=workers), against, everything)
     of = f" for {naming.counted(len(jobs))}" if len(jobs) > 1 else ""
     print(f"{level}: " + (f"holds{of}" if not problems else f"does not hold{of} ({problems} differences)"))

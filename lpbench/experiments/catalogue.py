@@ -244,9 +244,7 @@ def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
 
 def check_chosen(kind: str, name: str, found: str, overrides: Iterable[str]) -> None:
     """Refuse a file whose key ``name`` is not what it was chosen by, unless an override gave the key."""
-    if Selector.parse(name).name != found and not any(
-        word.lstrip("+").startswith(f"{kind}.name=") for word in overrides
-    ):
+    if name.partition("[")[0] != found and not any(word.lstrip("+").startswith(f"{kind}.name=") for word in overrides):
         raise ConfigurationError(f"{_files(kind)[name]}: name {found!r} must equal the file name, {name!r}")
 
 

@@ -131,6 +131,25 @@ def test_statistical_a_wrong_mean_is_found(home, capsys):
     assert "standard errors" in capsys.readouterr().out
 
 
+def test_a_run_that_deviates_is_verified_as_its_record_says(home, capsys):
+    argv = ["reproduce", "own/small", "--replications", "3", "--seed", "7", "--results", str(home / "a")]
+    assert main([*argv, "--tracking", "none", "--backend", "serial"]) == 0
+    (deviating,) = (home / "a" / "runs").iterdir()
+    there = deviating.relative_to(home).as_posix()
+    assert verify(home, "bitwise", "b", "--all", against=there) == verify(home, "bitwise", "b", against=there) == 0
+    assert verify(home, "statistical", "c", against=there) == 0
+    capsys.readouterr()
+    before = {path: path.read_bytes() for path in deviating.rglob("*.csv")}
+    for level, results, against in (
+        ("bitwise", there, "published"),
+        ("statistical", there, there),
+        ("numeric", "b", "b"),
+    ):
+        assert verify(home, level, results, "--all", against=against) == 2
+    assert "run otherwise (replications: 12 → 3; seed: 2025 → 7)" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in deviating.rglob("*.csv")} == before
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

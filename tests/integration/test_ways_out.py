@@ -12,7 +12,7 @@ from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, StoreError
 from lpbench.estimators import Hist
 from lpbench.experiments.results import Artefact
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED
 from lpbench.seeds import Streams
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
@@ -62,22 +62,22 @@ def test_a_run_says_how_many_fits_it_stands_for(tmp_path, capsys):
 
 
 def test_a_cell_that_is_everywhere_fits_a_screen(capsys):
-    line = ["explain", "abalone", "histoftree_cart", "2", "--results", str(ROOT / "results")]
+    line = ["explain", "abalone", "histoftree_cart", "2", "--results", str(COMMITTED)]
     assert main(line) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 40 and lines[0].startswith("histoftree/table1: "), "the paper's table comes first"
     assert re.match(r"\d+ more cells: .*extensions/", lines[-2])
     assert lines[-1].startswith("Next: lpbench explain abalone histoftree_cart 2 --experiment ")
     more = lines[-1].split(" (")[0].split()[2:]
-    assert main([*more, "--results", str(ROOT / "results")]) == 0
+    assert main([*more, "--results", str(COMMITTED)]) == 0
 
 
 def test_show_prints_the_ratios_of_the_papers_table(capsys):
-    assert main(["show", "histoftree/table1", "--results", str(ROOT / "results")]) == 0
+    assert main(["show", "histoftree/table1", "--results", str(COMMITTED)]) == 0
     out = capsys.readouterr().out
     assert "relative to the non-private tree" in out
     row = next(line for line in out.splitlines() if line.strip().startswith("histoftree_cart "))
-    summary = pd.read_csv(ROOT / "results/reproduced/histoftree/table1/summary.csv")
+    summary = pd.read_csv(COMMITTED / "histoftree/table1/summary.csv")
     cell = summary.query("dataset == 'abalone' and method == 'histoftree_cart' and selection == 'oracle'").iloc[0]
     assert f" {cell['ratio']:.4g}"[:6] in row and f"{cell['mean']:.4g} ±" not in out
 

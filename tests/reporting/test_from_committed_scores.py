@@ -54,7 +54,7 @@ def test_explain_answers_from_scores_alone(capsys):
     assert Path("lpct/causes_tables/summary.csv") not in tracked(COMMITTED)
     row = Results(COMMITTED).artefact("lpct/causes_tables").rows().dropna(subset="mean").iloc[0]
     words = [row["dataset"], row["method"], f"{row['epsilon']:g}", "--experiment", "lpct/causes_tables"]
-    assert main(["explain", *words, "--results", str(ROOT / "results")]) == 0
+    assert main(["explain", *words, "--results", str(COMMITTED)]) == 0
     out = capsys.readouterr().out
     assert f"mean {row['mean']:.6g}" in out and "  replications 0." in out
 
