@@ -169,7 +169,7 @@ def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, 
     """Refuse predictions of a budget or split that the experiment has not, or that are no numbers; say what lacks."""
     import pandas as pd
 
-    whole = {"epsilon": budgets, "replication": set(range(experiment.replications))}
+    whole: dict[str, set[float]] = {"epsilon": budgets, "replication": set(range(experiment.replications))}
     for column, of_all in whole.items():
         for value in pd.to_numeric(table[column], errors="coerce").unique():
             if value not in of_all:
