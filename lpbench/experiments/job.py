@@ -38,7 +38,16 @@ _NOT_DRAWN = (
 #: Longest name of a folder that spells out what deviates; beyond it there is a hash.
 _LONGEST = 100
 #: What a cell's folder is not named after: its place says it, or it decides no number.
-_NOT_NAMED = ("groups", "title", "notes", "work_limit", "method.title", "method.reference", "method.audited")
+_NOT_NAMED = (
+    "groups",
+    "title",
+    "notes",
+    "work_limit",
+    "left_out",
+    "method.title",
+    "method.reference",
+    "method.audited",
+)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,13 @@ OTHERS = {
         "dry_run",
     ),
     *("experiment", "experiment.name", "experiment.paper", "experiment.kind", "experiment.title", "experiment.notes"),
-    *("experiment.on_request", "experiment.groups", "experiment.settings", "experiment.work_limit"),
+    *(
+        "experiment.on_request",
+        "experiment.groups",
+        "experiment.settings",
+        "experiment.work_limit",
+        "experiment.left_out",
+    ),
     *("runner", "runner.backend", "runner.workers", "runner.address", "runner.order"),
     *("tracking", "tracking.backend", "tracking.uri"),
 }
