@@ -6,14 +6,13 @@ import contextlib
 import re
 import shlex
 from html import unescape
-from importlib import import_module
 
 import click
 import pytest
 
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import mutant_rows
-from lpbench.cli.main import COMMANDS, main
+from lpbench.cli.main import COMMANDS, cli, main
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED, ROOT
 
@@ -108,7 +107,7 @@ def test_a_command_that_a_page_prints_runs(line, tmp_path):
     """Settings are planned, and run where a method has parameters; other commands are parsed, which runs nothing."""
     words = [word for word in shlex.split(line)[1:] if not word.startswith(("hydra/", "hydra.", "runner"))]
     if words[0] in COMMANDS:
-        command, rest = import_module(f"lpbench.cli.{words[0]}").command, words[1:]
+        command, rest = cli.get_command(click.Context(cli), words[0]), words[1:]
         with contextlib.suppress(click.exceptions.Exit, click.MissingParameter):  # --help; a name alone
             context = command.make_context(words[0], list(rest))
             if isinstance(command, click.Group):
