@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import secrets
 import selectors
 import shutil
 import subprocess
@@ -23,8 +24,8 @@ from pathlib import Path
 MEMORY, LARGEST_FILE, MOST_PROCESSES = 12 * 2**30, 2**30, 256
 #: Bytes that a command may print.
 MOST_PRINTED = 16 * 2**20
-#: Who runs a command where we are root, whose processes nobody counts.
-_NOBODY = 65534
+#: Where we are root, whose processes nobody counts, a command is run by one of so many accounts from here on.
+_ACCOUNTS, _FIRST_ACCOUNT = 2**28, 2**20
 #: Environment that is handed in; everything else stays outside, secrets among it.
 _FOLDERS = ("LPBENCH_DATA_MIRROR", "LPBENCH_CACHE", "LPBENCH_DATASETS")
 _KEPT = ("PATH", "LANG", "LC_ALL", "OPENBLAS_NUM_THREADS", *_FOLDERS)
@@ -124,7 +125,8 @@ class Isolation:
                     "--tmpfs", "/dev/shm", "--bind", place, place, "--remount-ro", "/"]  # fmt: skip
         if self.by == "unshare":
             root = [] if os.geteuid() == 0 else ["--map-root-user"]
-            who = f"--reuid={_NOBODY} --regid={_NOBODY} --clear-groups" if os.geteuid() == 0 else ""
+            own = self.folder.stat().st_uid
+            who = f"--reuid={own} --regid={own} --clear-groups" if os.geteuid() == 0 else ""
             spaces = ["--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
             return ["unshare", *root, *spaces, "sh", "-c", _ROOT, "sh", place, who, *there, "--"]
         return []
@@ -157,7 +159,8 @@ def isolation(
 ) -> tuple[Isolation, dict[str, bool]]:
     """The best isolation that can be had here, and what it holds; ``read_only`` are tried to be written."""
     if os.geteuid() == 0:
-        os.chown(folder, _NOBODY, _NOBODY)
+        own = _FIRST_ACCOUNT + secrets.randbelow(_ACCOUNTS)
+        os.chown(folder, own, own)
     tools = {"bubblewrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount", "chroot"), "none": ()}
     found = Isolation(folder, seconds, "none"), dict[str, bool]()
     for by, needed in tools.items():
