@@ -319,6 +319,9 @@ class Places:
         self.method.__exit__(*error)
         self.device.__exit__(*error)
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # processes cannot be copied
+
     def describe(self, estimator: str, params: Mapping[str, Any]) -> Foreign:
         """What the harness must know of a method."""
         self.device.told.clear()  # the code may be another one

@@ -1,0 +1,147 @@
+"""Scores of a submitted method by the verifier: its code runs in places of its own, records and scores stay here.
+
+Claims are met again with the published seed. A second time the users' noise comes from a secret seed, and rows, columns
+and labels are permuted and reflected in secret: what a method has learned from its users is as good on those, what it
+knew before is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_1samp
+
+from lpbench.audit.places import Foreign, Places
+from lpbench.datasets import Draws
+from lpbench.estimators.base import LocalClassifier, LocalRegressor, Task
+from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.seeds import method_streams
+from lpbench.experiments.submissions import COLUMNS
+from lpbench.privacy import Users
+from lpbench.problem import METRICS, Problem
+from lpbench.seeds import Streams, stable_hash
+from lpbench.selectors import Selector
+
+#: Probability that a method whose scores do not depend on the seed is refuted, over all its blocks and budgets.
+FALSE_ALARM = 1e-3
+#: Share of the claimed loss by which a second run may be worse on top of noise: methods break ties by order.
+SLACK = 0.05
+
+
+@dataclass(eq=False, repr=False)
+class _Apart:
+    """A method that learns and predicts in its places; sealing and scoring are the library's."""
+
+    places: Any = None  # Places
+    model: Any = None  # Foreign
+    epsilon: float = 1.0
+    secret: int | None = None  # seed of the users' noise in the place of the published one
+
+    def task(self, problem: Problem, streams: Streams) -> Task:
+        if self.secret is None:
+            return super().task(problem, streams)  # type: ignore[misc]
+        users = Streams(stable_hash(secret=self.secret, seed=streams.seed))
+        return replace(super().task(problem, users), streams=streams)  # type: ignore[misc]
+
+    def learn_from(self, users: Users) -> Self:
+        model = self.model.with_params(epsilon=self.epsilon, y_range=users.y_range, classes=users.classes)
+        self.fitted_ = self.places.learn(model, users, self.random_state)  # type: ignore[attr-defined]
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.places.predict(self.fitted_, X)[0]  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return self.places.predict(self.fitted_, X, "predict_proba")[0]  # type: ignore[no-any-return]
+
+
+@dataclass(eq=False, repr=False)
+class _Regressor(_Apart, LocalRegressor):
+    """A regressor in its places."""
+
+
+@dataclass(eq=False, repr=False)
+class _Classifier(_Apart, LocalClassifier):
+    """A classifier in its places."""
+
+
+def _estimator(places: Places, model: Foreign, secret: int | None) -> Any:
+    kind = _Classifier if model.classifier else _Regressor
+    own = {name: model.params[name] for name in ("y_range", "domain", "clip", "classes") if name in model.params}
+    estimator = kind(places=places, model=model, secret=secret, **own)
+    for name in ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects"):
+        setattr(estimator, name, getattr(model, name))
+    return estimator
+
+
+def scores_apart(
+    places: Places, model: Foreign, experiment: Experiment, block: str, budgets: Sequence[float], seed: int,
+    secret: int | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Scores of a block ``data set mask``, columns of ``claimed.csv``; with ``secret`` on data moved in secret."""
+    dataset, mask = block.split(" ")
+    data, masked = experiment.data_set(dataset), Selector.parse(mask)
+    given = {**catalogue.mask(masked.name).params, **masked.params}
+    mask_of = (masked.name, given) if model.uses_mask else ("all_private", {})
+    draw = Draws(data.name, dict(data.params), *mask_of, seed).problem
+    rows, estimator = [], _estimator(places, model, secret)
+    for replication in range(experiment.replications):
+        problem, scale = draw(replication), 1.0
+        if secret is not None:
+            problem, scale = moved(problem, np.random.default_rng([secret, replication]))
+        streams = method_streams(seed, data.name, masked.name if model.uses_mask else None, replication)
+        values = estimator.sweep(problem, budgets, [{}], streams).values[:, 0] / scale
+        rows += [(dataset, mask, e, replication, problem.metric, v) for e, v in zip(budgets, values, strict=True)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def moved(problem: Problem, rng: np.random.Generator) -> tuple[Problem, float]:
+    """The problem with training rows in another order, some features and the labels reflected, and labels scaled.
+
+    Returns the factor by which squared losses grow. Two classes change places.
+    """
+    order, flipped = rng.permutation(len(problem.y_train)), rng.random(problem.X_train.shape[1]) < 0.5
+    features = {
+        name: None if X is None else np.where(flipped, 1.0 - X, X)
+        for name in ("X_train", "X_test", "X_public")
+        for X in [getattr(problem, name)]
+    }
+    labels, scale, factor = _labels(problem, rng)
+    new = replace(problem, **{**features, **labels}, **scale)
+    mask = None if new.mask is None else new.mask[order]
+    return replace(new, X_train=new.X_train[order], y_train=new.y_train[order], mask=mask), factor
+
+
+def _labels(problem: Problem, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any], float]:
+    own = {name: getattr(problem, name) for name in ("y_train", "y_test", "y_public")}
+    if problem.y_range is None:
+        known = np.unique(problem.y_train) if problem.classes is None else np.asarray(problem.classes)
+        if known.size != 2 or problem.eta_test is not None:
+            return {}, {}, 1.0
+        return {k: None if y is None else np.where(y == known[0], known[1], known[0]) for k, y in own.items()}, {}, 1.0
+    (low, high), a, b = problem.y_range, rng.uniform(0.5, 2.0), rng.uniform(-1.0, 1.0)
+    if problem.eta_test is not None:
+        own["eta_test"] = problem.eta_test
+    reflected = {k: None if y is None else a * (low + high - y) + b for k, y in own.items()}
+    return reflected, {"y_range": (a * low + b, a * high + b)}, a**2
+
+
+def worse_in_secret(claimed: pd.DataFrame, secret: pd.DataFrame) -> Iterator[str]:
+    """A sentence for each block and budget whose loss under the secret seed is significantly above the claimed one."""
+    key = ["dataset", "mask", "epsilon", "replication"]
+    both = secret.merge(claimed, on=key, suffixes=("", "_claimed"))
+    groups = list(both.groupby(key[:3]))
+    for (dataset, mask, epsilon), rows in groups:
+        sign = -1.0 if METRICS[rows["metric"].iloc[0]] else 1.0
+        loss, stated = (sign * rows[name].to_numpy() for name in ("value", "value_claimed"))
+        excess = loss - stated - SLACK * abs(stated.mean())
+        if len(rows) > 1 and ttest_1samp(excess, 0.0, alternative="greater").pvalue < FALSE_ALARM / len(groups):
+            yield (
+                f"block {dataset} {mask}, epsilon = {epsilon:g}: {abs(stated.mean()):.4g} is claimed, and with users' "
+                f"noise from a secret seed and data moved in secret it is {abs(loss.mean()):.4g}"
+            )
