@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import resource
 import signal
 import struct
 import sys
@@ -247,6 +248,7 @@ def serve() -> None:
         child = os.fork()
         if child == 0:
             secret[:] = bytes(len(secret))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing is written that a later request could read
             try:
                 _answer(bytes(request), pipe)
             finally:

@@ -11,12 +11,16 @@ import math
 import os
 import secrets
 import select
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +28,7 @@ from sklearn.utils import ClassifierTags, Tags, TargetTags
 
 from lpbench import errors
 from lpbench.audit.codec import decode, encode, library_object, no_object
+from lpbench.audit.isolation import Isolation, isolation
 from lpbench.audit.place import Pipe
 from lpbench.errors import DataError, LpbenchError, PrivacyError
 from lpbench.paths import own_folders
@@ -42,9 +47,9 @@ class Refused(PrivacyError):
 class Place:
     """A process for an author's code, started before any record is at hand."""
 
-    around: Sequence[str] = ()  # command that isolates it from network and files
+    isolation: Isolation
     seconds: float = SECONDS
-    path: Sequence[str] = ()  # folders of the author's modules; default: those of plug-ins
+    path: Sequence[str] = ()  # folders of the author's modules
     told: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # by question, what devices have said
 
     def __enter__(self) -> Self:
@@ -56,10 +61,10 @@ class Place:
         self._process.communicate()
 
     def _start(self) -> None:
-        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            [*self.around, sys.executable, "-m", "lpbench.audit.place"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, env=environment, start_new_session=True,
+        paths = os.pathsep.join(str(Path(folder or ".").resolve()) for folder in sys.path)
+        self._process = self.isolation.start(
+            [sys.executable, "-B", "-P", "-m", "lpbench.audit.place"],
+            {"PYTHONHASHSEED": "0", "PYTHONPATH": paths}, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._process.stdin and self._process.stdout
         self._pipe = Pipe(self._process.stdout.fileno(), self._process.stdin.fileno())
@@ -68,9 +73,8 @@ class Place:
 
     def call(self, do: str, users: Serving | None = None, /, **asked: Any) -> dict[str, Any]:
         """Make a request, and answer what it asks users meanwhile."""
-        path = [str(folder) for folder in self.path or own_folders()]
         try:
-            result = self._converse(encode({"do": do, "path": path, **asked}), users)
+            result = self._converse(encode({"do": do, "path": list(self.path), **asked}), users)
         except BaseException:  # the process is still in the middle of it
             self.__exit__()
             self._start()
@@ -304,20 +308,37 @@ class Foreign:
 
 @dataclass(eq=False)
 class Places:
-    """The two places of one author's code."""
+    """The two places of one author's code, each shut in by the operating system as far as that can be had here."""
 
-    around: Sequence[str] = ()
     seconds: float = SECONDS
-    path: Sequence[str] = ()
+    method: Place = field(init=False)
+    device: Place = field(init=False)
+    held: dict[str, bool] = field(init=False)  # what the isolation holds, tried from inside
+    by: str = field(init=False, default="none")
+    path: Sequence[str | Path] = ()  # folders of the author's modules; default: those of plug-ins
 
     def __enter__(self) -> Self:
-        self.method = Place(self.around, self.seconds, self.path).__enter__()
-        self.device = Place(self.around, self.seconds, self.path).__enter__()
+        self._open = ExitStack()
+        ours, path = Path(__file__).resolve().parents[2], [self._copied(Path(p)) for p in self.path or own_folders()]
+        for name in ("method", "device"):
+            folder = Path(self._open.enter_context(TemporaryDirectory(prefix="lpbench-place-"))).resolve()
+            how, self.held = isolation(folder, self.seconds, folder.parent, readable=(ours, *path))
+            place = Place(how, self.seconds, [str(folder) for folder in path])
+            setattr(self, name, self._open.enter_context(place))
+        self.by = how.by
         return self
 
+    def _copied(self, folder: Path) -> Path:
+        """A copy of an author's modules that somebody with fewer rights than ours can read."""
+        copy = Path(self._open.enter_context(TemporaryDirectory(prefix="lpbench-code-"))).resolve()
+        for module in folder.rglob("*.py"):
+            (copy / module.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(module, copy / module.relative_to(folder))
+        copy.chmod(0o755)
+        return copy
+
     def __exit__(self, *error: object) -> None:
-        self.method.__exit__(*error)
-        self.device.__exit__(*error)
+        self._open.close()
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self  # processes cannot be copied

@@ -1,6 +1,6 @@
 """Verify a submission: contract, audit and sealed run, then random blocks again, bit for bit.
 
-The named files alone are copied, and what they say runs in a fresh process under :mod:`lpbench.submission.isolation`
+The named files alone are copied, and what they say runs in a fresh process under :mod:`lpbench.audit.isolation`
 and hands back text. Blocks are drawn here, by randomness of the verifier, after the claims are fixed; those that an
 earlier verification of the same files ran again are drawn last, so that repeated verifications reach all of them.
 """
@@ -25,6 +25,7 @@ import pandas as pd
 
 import lpbench
 from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
+from lpbench.audit.isolation import isolation
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -32,7 +33,6 @@ from lpbench.experiments.records import git_commit
 from lpbench.experiments.submissions import COLUMNS, REPEATS, REQUIREMENTS, SCORE, Submission
 from lpbench.paths import OWN_VARIABLE, ROOT
 from lpbench.selectors import Selector
-from lpbench.submission.isolation import isolation
 from lpbench.submission.pack import requirements
 from lpbench.testing import METHOD_CHECKS as CONTRACT
 

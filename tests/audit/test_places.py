@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,19 +112,22 @@ LEAKS = {
 
 
 @pytest.fixture(scope="module")
-def places():
-    with Places() as found:
+def places(tmp_path_factory):
+    with Places(path=[tmp_path_factory.mktemp("author")]) as found:
         yield found
 
 
+def write(places, source):
+    (Path(places.method.path[0]) / "submitted.py").write_text(source, encoding="utf-8")
+
+
 @pytest.fixture
-def complaints_of(tmp_path, monkeypatch, places):
+def complaints_of(monkeypatch, places):
     """Complaints about a source, in the first sample of an audit."""
-    monkeypatch.setenv("LPBENCH_PLUGINS", str(tmp_path))
     monkeypatch.setattr(foreign, "drawn_samples", lambda model, budgets: islice(samples(model, budgets), 1))
 
     def complaints(source):
-        (tmp_path / "submitted.py").write_text("SEEN = []\n" + source, encoding="utf-8")
+        write(places, "SEEN = []\n" + source)
         return [str(found) for found in foreign.foreign_complaints(places, "submitted.Method", {})]
 
     return complaints
@@ -141,10 +145,9 @@ def test_a_leak_is_a_complaint(title, complaints_of):
     assert found and word in " ".join(found)
 
 
-def test_what_runs_apart_learns_what_runs_here_learns(tmp_path, monkeypatch, places):
-    (tmp_path / "submitted.py").write_text(HONEST, encoding="utf-8")
-    monkeypatch.setenv("LPBENCH_PLUGINS", str(tmp_path))
-    monkeypatch.syspath_prepend(str(tmp_path))
+def test_what_runs_apart_learns_what_runs_here_learns(monkeypatch, places):
+    write(places, HONEST)
+    monkeypatch.syspath_prepend(places.method.path[0])
     from submitted import Method
 
     rng = np.random.default_rng(0)

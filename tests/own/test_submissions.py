@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpbench.audit.isolation import isolation
 from lpbench.audit.table import method_complaints
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -16,7 +17,6 @@ from lpbench.experiments.submissions import FOLDER, REPEATS, Submission, submiss
 from lpbench.paths import ROOT
 from lpbench.submission import verify
 from lpbench.submission.blocks import own_sweep
-from lpbench.submission.isolation import isolation
 from lpbench.testing import METHOD_CHECKS
 
 OURS = submissions(FOLDER)

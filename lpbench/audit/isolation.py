@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 #: Address space of a process, and the largest file it may write, in bytes; processes and threads of one user.
 MEMORY, LARGEST_FILE, MOST_PROCESSES = 12 * 2**30, 2**30, 256
@@ -79,18 +80,23 @@ class Isolation:
 
     def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[str, str]:
         """Run a command; a sentence if it did not end well, and the end of what it wrote."""
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONPYCACHEPREFIX": str(self.folder / "pyc")}
-        with subprocess.Popen(
-            [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=self._limit,
-        ) as process:  # fmt: skip
+        with self.start(command, environment, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
             ended, said = self._listen(process)
             if ended:
                 os.killpg(process.pid, 9)
         last = said.strip().splitlines()[-1] if said.strip() else ""
         return ended or (f"exit code {process.returncode}: {last}" if process.returncode else ""), said
+
+    def start(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None, **streams: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start a command, whose standard output is a pipe."""
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONPYCACHEPREFIX": str(self.folder / "pyc")}
+        return subprocess.Popen(
+            [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder,
+            stdout=subprocess.PIPE, start_new_session=True, preexec_fn=self._limit, **streams,
+        )  # fmt: skip
 
     def _listen(self, process: subprocess.Popen[bytes]) -> tuple[str, str]:
         """Why the command has to be ended, if it has, and the end of what it wrote, which is never held whole."""
