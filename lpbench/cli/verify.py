@@ -82,7 +82,7 @@ def _submissions(
     """Verify folders of ``results/submissions`` and add what was found to their ``verified.json``."""
     if not folders or any(others):
         raise ConfigurationError("write lpbench verify submission PATH [--minutes N] [--seed N] [--all]")
-    from lpbench.experiments.submissions import REPEATS, Submission
+    from lpbench.experiments.submissions import MET, Submission
     from lpbench.submission.verify import verify
 
     badges = []
@@ -99,4 +99,4 @@ def _submissions(
         print(f"  isolation by {found['isolation']['by']}: {', '.join(held) or 'none'}")
         for sentence in [*found["wrong"], *filter(None, [found["unfinished"]])]:
             print(f"  {sentence}")
-    return int(any(badge != REPEATS for badge in badges))
+    return int(any(badge not in MET for badge in badges))

@@ -33,10 +33,14 @@ KEYS = ("name", "authors", "licence", "paper", "experiment", "guarantee", "lpben
 #: What names a score, and the columns of ``claimed.csv``.
 SCORE = ["dataset", "mask", "epsilon", "replication"]
 COLUMNS = [*SCORE, "metric", "value"]
-#: The badge of scores that were met again; "verified" in checks of before.
+#: The badge of checks of before, which had no secret seed.
 REPEATS = "scores repeat"
+#: Badges of which blocks count as run again.
+MET = ("verified", REPEATS)
 #: Badges, from the last check of the files as they are.
 BADGES = {
+    "verified": "a random part gave the same bits with the published seed, and was as good with a secret one on data "
+    "moved in secret; the code met no record, test label or seed of the users",
     REPEATS: "a random part was run again in isolation and gave the same bits",
     "unverified": "run again without the isolation that a verification needs, or not to its end",
     "stated": "nobody but its authors has run it",
@@ -108,7 +112,8 @@ class Submission:
             return []
         found = json.loads(path.read_text(encoding="utf-8"))
         mine = [check for check in found["checks"] if check["digest"] == self.digest]
-        return [{**check, "badge": REPEATS} if check["badge"] == "verified" else check for check in mine]
+        before = [check["badge"] == "verified" and "secret" not in check for check in mine]
+        return [{**check, "badge": REPEATS} if old else check for check, old in zip(mine, before, strict=True)]
 
     def add(self, check: Mapping[str, Any]) -> None:
         """Append a check to ``verified.json``; those of other files than these are dropped."""
@@ -118,7 +123,7 @@ class Submission:
     @property
     def rerun(self) -> list[str]:
         """Blocks that were run again and gave the claimed scores, each once."""
-        return list(dict.fromkeys(b for check in self.checks if check["badge"] == REPEATS for b in check["drawn"]))
+        return list(dict.fromkeys(b for check in self.checks if check["badge"] in MET for b in check["drawn"]))
 
     @property
     def badge(self) -> str:
@@ -137,7 +142,7 @@ class Submission:
         if not self.checks:
             return "stated"
         last = self.checks[-1]
-        done = f": {len(self.rerun)} of {last['blocks']} blocks" if self.badge == REPEATS else ""
+        done = f": {len(self.rerun)} of {last['blocks']} blocks" if self.badge in MET else ""
         return f"{self.badge}{done}, {last['when'][:10]}, lpbench {last['lpbench']} ({last['commit']})"
 
 

@@ -1,4 +1,4 @@
-"""Entry point inside the isolation: the checks and the blocks that the verifier asks for, a line of JSON for each."""
+"""Entry point inside the isolation: contract and cost of a submitted method, a line of JSON for each finding."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from lpbench.audit import table
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
-from lpbench.submission.blocks import own_sweep, plan_of, scores_of
+from lpbench.submission.blocks import own_sweep
 from lpbench.testing import METHOD_CHECKS
 
-#: Transcripts of the sampled audit of a submission.
-SAMPLES = 100_000
+#: The contract but for the audit, which the verifier makes from outside.
+CONTRACT = {check: run for check, run in METHOD_CHECKS.items() if check != "audit"}
 
 
-def findings(asked: dict[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
-    """Contract, audit, mutants, cost, then the drawn blocks; ``wrong`` is empty where a step found nothing."""
+def findings(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Contract and cost; ``wrong`` is empty where a step found nothing."""
     name = asked["name"]
     yield {"step": "rounding", "wrong": "", "rounding": catalogue.method(name).estimator_class.rounding}
     yield {"step": "sweep", "wrong": own_sweep(catalogue.method(name))}
-    for check, run in METHOD_CHECKS.items():
+    for check, run in CONTRACT.items():
         yield {"step": f"contract, {check}", "wrong": _failed(lambda run=run: run(name))}
-    yield {"step": "audit", "wrong": _failed(lambda: _audit(name))}
     method = catalogue.method(name)
-    blocks = plan_of(method, asked["experiment"])
     experiment = catalogue.experiment(asked["experiment"])
     budgets = sorted({float(e) for group in experiment.groups if not group.panel for e in group.epsilon})
     model = at_one_setting(method).build()
@@ -37,10 +35,6 @@ def findings(asked: dict[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
         "bits": {f"{epsilon:g}": table.bits_of(model, epsilon) for epsilon in budgets},
     }
     yield {"step": "cost", "wrong": "", "cost": cost}
-    for block in asked["drawn"]:
-        scores = scores_of(blocks, [block], folder, None)
-        rows = scores.astype(object).to_dict("split")["data"]
-        yield {"step": "block", "wrong": "", "block": block, "scores": rows}
 
 
 def _failed(run: Any) -> str:
@@ -53,16 +47,9 @@ def _failed(run: Any) -> str:
     return ""
 
 
-def _audit(name: str) -> None:
-    rows = [("method", table.audit("method", name, SAMPLES, 0))]
-    missed = [f"the mutant {m.mutant} was not caught" for m in table.mutant_rows(name) if not m.caught_by]
-    found = [*table.problems(rows), *missed]
-    assert not found, "; ".join(found)
-
-
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     with (place / "found.jsonl").open("w", encoding="utf-8") as file:
-        for line in findings(json.loads((place / "asked.json").read_text()), place):
+        for line in findings(json.loads((place / "asked.json").read_text())):
             file.write(json.dumps(line) + "\n")
             file.flush()

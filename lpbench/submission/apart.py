@@ -20,7 +20,7 @@ from lpbench.datasets import Draws
 from lpbench.estimators.base import LocalClassifier, LocalRegressor, Task
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.seeds import method_streams
+from lpbench.experiments.compute import method_streams
 from lpbench.experiments.submissions import COLUMNS
 from lpbench.privacy import Users
 from lpbench.problem import METRICS, Problem

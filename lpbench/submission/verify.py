@@ -1,8 +1,9 @@
-"""Verify a submission: contract, audit and sealed run, then random blocks again, bit for bit.
+"""Verify a submission: contract, audit, then random blocks again, with the published seed and with a secret one.
 
-The named files alone are copied, and what they say runs in a fresh process under :mod:`lpbench.audit.isolation`
-and hands back text. Blocks are drawn here, by randomness of the verifier, after the claims are fixed; those that an
-earlier verification of the same files ran again are drawn last, so that repeated verifications reach all of them.
+The named files alone are copied. The contract runs in a fresh process under :mod:`lpbench.audit.isolation` and hands
+back text. Audit and scores are made here: the method and its devices run in places of their own, without records, test
+labels or the users' seed. Blocks are drawn after the claims are fixed; those that an earlier verification of the same
+files ran again are drawn last, so that repeated verifications reach all of them.
 """
 
 from __future__ import annotations
@@ -25,16 +26,21 @@ import pandas as pd
 
 import lpbench
 from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
+from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.isolation import isolation
+from lpbench.audit.places import Foreign, Places
 from lpbench.datasets import describe, list_datasets
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
+from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.records import git_commit
-from lpbench.experiments.submissions import COLUMNS, REPEATS, REQUIREMENTS, SCORE, Submission
+from lpbench.experiments.single_method import at_one_setting
+from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
 from lpbench.paths import OWN_VARIABLE, ROOT
 from lpbench.selectors import Selector
+from lpbench.submission.__main__ import CONTRACT
+from lpbench.submission.apart import scores_apart, worse_in_secret
 from lpbench.submission.pack import requirements
-from lpbench.testing import METHOD_CHECKS as CONTRACT
 
 #: Share of cells, tampered with at random, that the drawn blocks find with probability 0.99.
 TAMPERED = 0.05
@@ -88,6 +94,7 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
     if not wrong:  # nothing is run for claims that are not whole
         run = _run(submission, drawn, seconds)
         wrong += run.wrong
+        wrong += worse_in_secret(submission.claimed, run.in_secret)
         other = differences(submission.claimed, run.scores, NUMERIC if run.rounding else 0.0)
         if libraries:
             wrong += other
@@ -96,8 +103,9 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
     complete = bool(run.isolation) and all(run.isolation.values()) and not run.unfinished
     ran = run.drawn
     return {
-        "badge": "refuted" if wrong else REPEATS if complete else "unverified",
+        "badge": "refuted" if wrong else "verified" if complete else "unverified",
         "wrong": wrong, "unfinished": run.unfinished, "drawn": ran, "blocks": len(there), "seed": seed,
+        "secret": run.secret,
         "detection": {
             "one tampered block": found_in_blocks(len(there), len(ran)) if reached == there else 0.0,
             "5 % of cells at random": found_in_cells(len(there), cells, len(ran), TAMPERED),
@@ -152,24 +160,60 @@ def _incomplete(submission: Submission) -> list[str]:
 
 @dataclass
 class _Run:
-    """What came back from the isolated run."""
+    """What was found by running a submission."""
 
     by: str = "none"
     isolation: dict[str, bool] = field(default_factory=dict)  # what it holds, tried from inside
     wrong: list[str] = field(default_factory=list)  # what the checks found
     drawn: list[str] = field(default_factory=list)  # blocks that were run again
     scores: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))  # of these blocks
+    in_secret: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))  # with the secret seed
+    secret: int = field(default_factory=lambda: secrets.randbits(63))
     rounding: str = ""  # see LocalEstimator
     cost: dict[str, Any] = field(default_factory=dict)  # ``seconds`` of one fit, and ``bits`` by budget
     unfinished: str = ""  # why it ended early, if it did
 
 
 def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
-    """Run contract, audit and the drawn blocks in isolation."""
+    """Check the contract in isolation, then audit and score the method in its places."""
+    end = time.monotonic() + seconds
+    run = _contract(submission, seconds)
+    with Places(seconds=max(end - time.monotonic(), 1.0), path=[submission.folder]) as places:
+        run.isolation = {held: places.held[held] and run.isolation.get(held, False) for held in places.held}
+        method = at_one_setting(submission.method)
+        found = foreign_complaints(places, method.estimator, method.params)
+        run.wrong += [f"audit: {complaint}" for complaint in found]
+        if run.wrong:
+            return run
+        try:
+            _score(run, submission, places, places.describe(method.estimator, method.params), drawn, end)
+        except LpbenchError as error:
+            run.wrong.append(f"block {drawn[len(run.drawn)]}: {error}")
+    return run
+
+
+def _score(run: _Run, submission: Submission, places: Places, model: Foreign, drawn: Sequence[str], end: float) -> None:
+    """Score the drawn blocks with both seeds, as far as the time allows."""
+    experiment = catalogue.experiment(str(submission.about["experiment"]))
+    claimed = submission.claimed
+    for block in drawn:
+        if time.monotonic() > end:
+            run.unfinished = run.unfinished or "over the limit of time"
+            return
+        budgets = sorted(claimed.loc[claimed["dataset"] + " " + claimed["mask"] == block, "epsilon"].unique())
+        again = scores_apart(places, model, experiment, block, budgets, ROOT_SEED)
+        hidden = scores_apart(places, model, experiment, block, budgets, ROOT_SEED, run.secret)
+        run.scores = pd.concat([run.scores, again]) if len(run.scores) else again
+        run.in_secret = pd.concat([run.in_secret, hidden]) if len(run.in_secret) else hidden
+        run.drawn.append(block)
+
+
+def _contract(submission: Submission, seconds: float) -> _Run:
+    """Run the contract in isolation."""
     ours = Path(lpbench.__file__).resolve().parents[1]
     with tempfile.TemporaryDirectory(prefix="lpbench-verify-") as folder:
         place = Path(folder).resolve()
-        asked = {"name": submission.name, "experiment": submission.about["experiment"], "drawn": list(drawn)}
+        asked = {"name": submission.name, "experiment": submission.about["experiment"]}
         (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
         read_only = ROOT, submission.folder, Path.home(), place.parent
         how, had = isolation(place, seconds, *read_only, readable=(ROOT, ours, submission.folder))
@@ -179,7 +223,7 @@ def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
         text = _text(place / "found.jsonl")
     run = _Run(how.by, had, unfinished=ended)
     try:
-        _read(run, [json.loads(line) for line in text.splitlines()], drawn)
+        _read(run, [json.loads(line) for line in text.splitlines()])
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # submitted code may write anything there
         run.unfinished = f"the isolated run left no findings ({type(error).__name__}: {error})"
     return run
@@ -192,19 +236,13 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def _read(run: _Run, lines: Sequence[dict[str, Any]], drawn: Sequence[str]) -> None:
-    """Read the findings of the isolated run; every step that was asked for must be there."""
+def _read(run: _Run, lines: Sequence[dict[str, Any]]) -> None:
+    """Read the findings of the isolated run; every step must be there."""
     run.wrong = [f"{line['step']}: {line['wrong']}" for line in lines if line["wrong"]]
-    blocks = {str(line["block"]): line["scores"] for line in lines if line["step"] == "block"}
     run.rounding = next((str(line["rounding"]) for line in lines if line["step"] == "rounding"), "")
     run.cost = next((_numbers(line["cost"]) for line in lines if line["step"] == "cost"), {})
-    run.drawn = [block for block in drawn if block in blocks]
-    rows = [row for block in run.drawn for row in blocks[block]]
-    run.scores = pd.DataFrame(rows, columns=COLUMNS).astype({"epsilon": float, "value": float})
     steps = {line["step"] for line in lines}
-    if not run.unfinished and (
-        run.drawn != list(drawn) or not steps >= {"sweep", "audit", "cost", *(f"contract, {c}" for c in CONTRACT)}
-    ):
+    if not run.unfinished and not steps >= {"sweep", "cost", *(f"contract, {c}" for c in CONTRACT)}:
         run.unfinished = "a step is missing from the isolated run"
 
 

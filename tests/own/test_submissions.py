@@ -13,11 +13,11 @@ from lpbench.audit.isolation import isolation
 from lpbench.audit.table import method_complaints
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.experiments.submissions import FOLDER, REPEATS, Submission, submissions
+from lpbench.experiments.submissions import FOLDER, MET, Submission, submissions
 from lpbench.paths import ROOT
 from lpbench.submission import verify
+from lpbench.submission.__main__ import CONTRACT
 from lpbench.submission.blocks import own_sweep
-from lpbench.testing import METHOD_CHECKS
 
 OURS = submissions(FOLDER)
 
@@ -26,7 +26,7 @@ OURS = submissions(FOLDER)
 def test_the_submissions_say_what_they_must(one):
     assert verify._incomplete(one) == []
     assert one.method.reference and one.about["guarantee"]["model"] == one.method.privacy
-    assert one.badge in (REPEATS, "stated")
+    assert one.badge in (*MET, "stated")
 
 
 def test_there_are_two_submissions():
@@ -61,21 +61,18 @@ def test_claims_of_a_block_are_complete_and_of_the_experiment(tmp_path):
 
 
 def test_findings_that_are_not_whole_verify_nothing():
-    blocks, steps = ["a m"], [f"contract, {check}" for check in METHOD_CHECKS]
-    rows = [["a", "m", 1.0, 0, "mse", 0.5]]
-    lines = [{"step": s, "wrong": ""} for s in [*steps, "sweep", "audit"]]
+    lines = [{"step": s, "wrong": ""} for s in [*(f"contract, {check}" for check in CONTRACT), "sweep"]]
     lines.append({"step": "cost", "wrong": "", "cost": {"seconds": 0.1, "bits": {"1": 64}}})
-    lines.append({"step": "block", "wrong": "", "block": "a m", "scores": rows})
     whole = verify._Run()
-    verify._read(whole, lines, blocks)
-    assert whole.drawn == blocks and not whole.unfinished and whole.scores["value"].tolist() == [0.5]
+    verify._read(whole, lines)
+    assert not whole.unfinished and whole.cost["seconds"] == 0.1
     for left_out in range(len(lines)):
         run = verify._Run()
-        verify._read(run, lines[:left_out] + lines[left_out + 1 :], blocks)
+        verify._read(run, lines[:left_out] + lines[left_out + 1 :])
         assert run.unfinished
     wrong = verify._Run()
-    verify._read(wrong, [{**lines[0], "wrong": "it leaks"}, *lines[1:]], blocks)
-    assert wrong.wrong == [f"{steps[0]}: it leaks"]
+    verify._read(wrong, [{**lines[0], "wrong": "it leaks"}, *lines[1:]])
+    assert wrong.wrong == [f"{lines[0]['step']}: it leaks"]
 
 
 def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are_not_run(tmp_path, monkeypatch):
@@ -86,7 +83,7 @@ def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are
     def ran(submission, drawn, seconds):
         claimed = submission.claimed
         again = claimed[(claimed["dataset"] + " " + claimed["mask"]).isin(drawn)]
-        return verify._Run("none", held, [], list(drawn), again)
+        return verify._Run("none", held, [], list(drawn), again, in_secret=again)
 
     monkeypatch.setattr(verify, "_run", ran)
     monkeypatch.setattr(verify, "_at_hand", lambda dataset: True)
@@ -94,7 +91,7 @@ def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are
     assert verify.verify(one, seconds=1.0)["badge"] == "unverified"
     held = dict.fromkeys(held, True)
     found = verify.verify(one, seconds=1.0)
-    assert found["badge"] == REPEATS and found["detection"]["5 % of cells at random"] >= 0.99
+    assert found["badge"] == "verified" and found["detection"]["5 % of cells at random"] >= 0.99
     assert found["seed"] != verify.verify(one, seconds=1.0)["seed"]
     assert found["drawn"] == verify.verify(one, seconds=1.0, seed=found["seed"])["drawn"]
     # data that are not at hand cannot be reached by any draw
@@ -236,7 +233,7 @@ def test_from_the_template_to_scores_that_repeat_and_a_refuted_badge(home, lpben
     found = json.loads((folder / "verified.json").read_text())["checks"][-1]
     if not all(v for k, v in found["isolation"].items() if k != "by"):
         pytest.skip(f"no isolation here: {found['isolation']}")
-    assert code == 0 and found["badge"] == REPEATS, out + err
+    assert code == 0 and found["badge"] == "verified", out + err
     text = (folder / "claimed.csv").read_text().splitlines()
     text[1] = text[1].rpartition(",")[0] + ",0.5"
     (folder / "claimed.csv").write_text("\n".join(text) + "\n")
