@@ -19,8 +19,8 @@ from lpbench.audit.places import Foreign, Places
 from lpbench.datasets import Draws
 from lpbench.estimators.base import LocalClassifier, LocalRegressor, Task
 from lpbench.experiments import catalogue
-from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.compute import method_streams
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.submissions import COLUMNS
 from lpbench.privacy import Users
 from lpbench.problem import METRICS, Problem
@@ -140,7 +140,11 @@ def worse_in_secret(claimed: pd.DataFrame, secret: pd.DataFrame) -> Iterator[str
         sign = -1.0 if METRICS[rows["metric"].iloc[0]] else 1.0
         loss, stated = (sign * rows[name].to_numpy() for name in ("value", "value_claimed"))
         excess = loss - stated - SLACK * abs(stated.mean())
-        if len(rows) > 1 and ttest_1samp(excess, 0.0, alternative="greater").pvalue < FALSE_ALARM / len(groups):
+        if (
+            len(rows) > 1
+            and excess.max() > 0
+            and ttest_1samp(excess, 0.0, alternative="greater").pvalue < FALSE_ALARM / len(groups)
+        ):
             yield (
                 f"block {dataset} {mask}, epsilon = {epsilon:g}: {abs(stated.mean()):.4g} is claimed, and with users' "
                 f"noise from a secret seed and data moved in secret it is {abs(loss.mean()):.4g}"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from lpbench.audit.isolation import isolation
+from lpbench.audit.places import Places
 from lpbench.audit.table import method_complaints
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -17,7 +18,9 @@ from lpbench.experiments.submissions import FOLDER, MET, Submission, submissions
 from lpbench.paths import ROOT
 from lpbench.submission import verify
 from lpbench.submission.__main__ import CONTRACT
+from lpbench.submission.apart import moved, scores_apart, worse_in_secret
 from lpbench.submission.blocks import own_sweep
+from lpbench.testing import regression_problem
 
 OURS = submissions(FOLDER)
 
@@ -239,3 +242,49 @@ def test_from_the_template_to_scores_that_repeat_and_a_refuted_badge(home, lpben
     (folder / "claimed.csv").write_text("\n".join(text) + "\n")
     code, out, err = lpbench(f"verify submission {folder}")
     assert code == 1 and "refuted" in out and "scores are other ones" in out
+
+
+NOISE_TAKEN_OFF = """        reports = users.ask(LABEL, Question(self.y_range_, self.epsilon))
+        noise = self._streams().generator("label")
+        mechanism = LABEL.mechanism(Question(self.y_range_, self.epsilon))
+        labels = reports - mechanism.randomize(np.zeros(users.n), noise)
+        from sklearn.neighbors import KNeighborsRegressor
+        self.near_ = KNeighborsRegressor(15).fit(users.public_features, labels)
+"""
+
+
+def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_one(home, lpbench):
+    """The published seed draws users and curator: whoever draws again what users drew has their labels."""
+    lpbench("new method own_cheat")
+    path = home / "lpbench_plugins" / "own_cheat.py"
+    old = "        reports = users.ask(LABEL, Question(self.y_range_, self.epsilon))\n"
+    honest = path.read_text()
+    cheating = honest.replace(old, NOISE_TAKEN_OFF, 1).replace(
+        "return self._finish(self.means_[self._slice(X)])", "return self._finish(self.near_.predict(X))", 1
+    )
+    experiment = replace(catalogue.experiment("extensions/embedded_regression"), replications=6)
+    wrong = []
+    for source in (honest, cheating):
+        path.write_text(source)
+        with Places() as places:
+            model = places.describe("own_cheat.OwnCheat", {})
+            claimed, hidden = (
+                scores_apart(places, model, experiment, "diabetes_progression aligned", [1.0], 2025, secret)
+                for secret in (None, 7)
+            )
+        wrong.append(list(worse_in_secret(claimed, hidden)))
+    assert wrong[0] == [] and len(wrong[1]) == 1 and "secret" in wrong[1][0]
+
+
+def test_data_moved_in_secret_keep_what_can_be_learned_and_change_every_number():
+    problem = regression_problem(q=5)
+    other, factor = moved(problem, np.random.default_rng(3))
+    (low, high), (new_low, new_high) = problem.y_range, other.y_range
+    assert factor == pytest.approx(((new_high - new_low) / (high - low)) ** 2)
+    assert sorted(np.abs(problem.X_train - 0.5).sum(1)) == pytest.approx(sorted(np.abs(other.X_train - 0.5).sum(1)))
+    # what a constant at the middle loses is the same, and so is what the truth loses
+    middle, truth = (low + high) / 2.0, problem.y_test
+    for before, after in ((middle, (new_low + new_high) / 2.0), (truth, other.y_test)):
+        here, there = (p.score(np.full(truth.shape, value)) for p, value in ((problem, before), (other, after)))
+        assert there / factor == pytest.approx(here)
+    assert not np.isin(other.y_test, problem.y_test).any()
