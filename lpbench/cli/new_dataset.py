@@ -38,7 +38,8 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
             raise ConfigurationError(f"data set {name!r} exists already")
         if not file.is_file():
             raise DataError(f"{shown(file)} is no file")
-        copy = file if file.is_relative_to(folder) else folder / f"{name}{_ending(file)}"
+        ending = file.name.lower().removeprefix(_ENDING.sub("", file.name.lower()))
+        copy = file if file.is_relative_to(folder) else folder / f"{name}{ending}"
         if copy != file:
             refuse_overwriting(copy)
     except ConfigurationError as error:
@@ -61,14 +62,9 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
     return path, profile
 
 
-def _ending(file: Path) -> str:
-    found = _ENDING.search(file.name.lower())
-    return found[0] if found else ""
-
-
 def _name_of(file: Path) -> str:
     """A name in the letters that a name may have; empty if there are none."""
-    stem = file.name.lower().removesuffix(_ending(file)).lstrip(".")
+    stem = re.sub(r"(\.(csv|arff))?(\.(gz|bz2|xz))?$", "", file.name.lower()).lstrip(".")
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_LONGEST]
     return f"data_{name}" if name[:1].isdigit() else name
