@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.checks import check_range
-from lpbench.datasets.cells import Column, decide
+from lpbench.datasets.cells import Column, decide, texts
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.preprocess import prepare, repeated_identifier
 from lpbench.datasets.readers import decide_columns, read_source, read_text
@@ -109,7 +109,7 @@ def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profil
     named: list[str] = []
     if arff := file.suffix.lower() == ".arff":
         raw = read_source(source, {"data": file}, [], name)
-        columns = {c: Column("number") if raw[c].dtype.kind in "if" else decide(_texts(raw[c]), ()) for c in raw}
+        columns = {c: Column("number") if raw[c].dtype.kind in "if" else decide(texts(raw[c]), ()) for c in raw}
     else:
         text, source["format"], notes = read_text(file)
         listed_words = None if words is None else [word.strip() for word in words.split(",")]

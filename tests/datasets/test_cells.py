@@ -172,6 +172,16 @@ def test_arff_as_it_is_written(workshop, text):
     assert load_table("toy").fingerprint == TABLE.fingerprint
 
 
+def test_an_arff_file_becomes_a_data_set_with_what_it_misses_said(tmp_path):
+    rows = "".join(f"{'?' if k == 3 else 'ab'[k % 2]},{'?' if k == 4 else k % 7},{k * 0.5}\n" for k in range(40))
+    (tmp_path / "own.arff").write_text(ARFF.partition("@data")[0] + "@data\n" + rows)
+    _, profile = new_dataset(tmp_path / "own.arff", tmp_path)
+    assert profile.content["fingerprint"]["rows"] == 38 and "2 cells are missing (kind 1, size 1)" in "".join(
+        profile.decisions
+    )
+    assert profile.content["features"] == [{"column": "kind", "map": {"a": 0, "b": 1}}, "size"]
+
+
 @settings(MANY, max_examples=60)
 @given(st.text(string.ascii_letters + string.digits + " ._-()äÉデ漢#%?$", min_size=1, max_size=80))
 def test_any_file_name_makes_a_data_set_or_the_error_says_name(tmp_path, name):
