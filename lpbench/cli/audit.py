@@ -103,7 +103,7 @@ def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: i
     Rows have their kind before them, see :func:`lpbench.audit.table.subjects`.
     """
     from lpbench.audit import table
-    from lpbench.audit.findings import findings
+    from lpbench.audit.table import findings
     from lpbench.experiments.engines import in_order
     from lpbench.reporting.pages.audit import write_audit
 

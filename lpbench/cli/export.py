@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +12,11 @@ from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import SELECTIONS
+
+if TYPE_CHECKING:
+    from lpbench.analysis import Summary
+    from lpbench.experiments.experiment import Experiment
+    from lpbench.experiments.method import Method
 
 #: Names of widths, see :data:`lpbench.reporting.figures.style.WIDTHS`.
 _WIDTHS = ("column", "text")
@@ -32,7 +39,6 @@ def command(experiment: str, width: str, selection: str, ranks: bool, folder: Pa
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import Results
     from lpbench.reporting.artefact import summarise_experiment
-    from lpbench.reporting.export import export
 
     inches = _inches(width)
     artefact = Results(results).artefact(experiment)
@@ -64,3 +70,54 @@ def _inches(width: str) -> float:
     if not 1 <= inches <= 20:
         raise ConfigurationError(f"--width {width} must be {', '.join(_WIDTHS)}, or inches from 1 to 20")
     return inches
+
+
+def export(
+    experiment: Experiment,
+    summary: Summary,
+    methods: Mapping[str, Method],
+    folder: Path,
+    *,
+    width: float,
+    selection: str = "oracle",
+    ranks: bool = False,
+) -> list[Path]:
+    """Write PDF and PNG of its figures, LaTeX of its tables, and ``pairwise.csv``; ``width`` is in inches."""
+    from lpbench.analysis import write_csv
+    from lpbench.analysis.pairwise import pairwise
+    from lpbench.files import write_text
+    from lpbench.reporting.artefact import PAIRWISE
+    from lpbench.reporting.figures import style
+    from lpbench.reporting.figures.budgets import draw_budgets
+    from lpbench.reporting.figures.comparisons import parts
+    from lpbench.reporting.figures.lines import draw_lines
+    from lpbench.reporting.figures.ranks import draw_ranks
+    from lpbench.reporting.figures.standard import BUDGETS, RANKS
+    from lpbench.reporting.paper import mark_words
+    from lpbench.reporting.tables.grid import build
+    from lpbench.reporting.tables.latex import to_latex
+
+    shown = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
+    if shown.empty:
+        known = ", ".join(sorted(set(summary.table["selection"])))
+        raise ConfigurationError(f"{experiment.name} has no result with selection={selection}; it has {known}")
+    folder.mkdir(parents=True, exist_ok=True)
+    leaf = experiment.name.rpartition("/")[2]
+    leaf = leaf if selection == "oracle" else f"{leaf}_{selection}"
+    with style.printed(width):
+        if experiment.kind == "figure":
+            written = draw_lines(experiment, summary.table, methods, folder, leaf, selection)
+        else:
+            found = parts(experiment, summary, methods, selection)
+            written = draw_budgets(found, folder, leaf + BUDGETS, selection)
+            written += draw_ranks(found, folder, leaf + RANKS, selection)
+    if experiment.kind != "figure":
+        grids = build(experiment.name, summary, methods, selection)
+        text = to_latex(
+            experiment.title, f"tab:{leaf}", grids, selection=selection, marks=mark_words(experiment.name),
+            replications=experiment.replications, ranks=ranks,
+        )  # fmt: skip
+        write_text(text, folder / f"{leaf}.tex")
+        written.append(folder / f"{leaf}.tex")
+    write_csv(pairwise(summary), folder / PAIRWISE)
+    return [*written, folder / PAIRWISE]

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,17 +16,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from lpbench.analysis import write_csv
 from lpbench.cli.rows import OWN, compare, read_summary
-from lpbench.cli.sampling import FOLDER, run_sample
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
+from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import ROOT_SEED, Runner
 from lpbench.experiments.experiment import Experiment, changes, deviations
 from lpbench.experiments.job import Job, job_of
+from lpbench.experiments.plan import Entry, Plan, by_name
 from lpbench.experiments.results import Artefact
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.store import Store
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, run_jobs
+from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.other_seed import changes as changed_verdicts
 from lpbench.reporting.publish import publish
 from lpbench.selectors import parse_selector
@@ -39,6 +45,10 @@ FALSE_ALARM = 1e-3
 DECISIVE = ("numpy", "scipy", "scikit-learn", "pandas")
 #: Differences of an experiment that are printed.
 _MOST = 10
+#: Where the summaries of a sample are written; a whole run has the experiment's own folder.
+FOLDER = "sample"
+#: Numbers that a block reads which is sampled, unless a method has none as small.
+_SMALL = 100_000
 
 #: Lines of an experiment's summary here, and as published.
 Sides = tuple[pd.DataFrame, pd.DataFrame]
@@ -184,3 +194,36 @@ def _print_verdicts(results: Path, against: Path) -> None:
             print(f"claims: {said}")
             for row in found.itertuples():
                 print(f"  {row.claim}, {row.check}: {row.ours_outcome_other}, published: {row.ours_outcome}")
+
+
+def sample(plan: Plan) -> Plan:
+    """One entry for each experiment and method, the same whenever and wherever it is drawn."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in plan.entries:
+        if entry.block is not None:
+            groups.setdefault((entry.experiment, entry.method), []).append(entry)
+    return Plan(tuple(_drawn(entries) for entries in groups.values()))
+
+
+def _drawn(entries: Sequence[Entry]) -> Entry:
+    small = [e for e in entries if e.wanted.numbers <= _SMALL]
+    return min(small, key=_lot) if small else min(entries, key=lambda e: (e.wanted.numbers, _lot(e)))
+
+
+def _lot(entry: Entry) -> str:
+    """A number drawn from the entry's names: neither the code nor the order of the plan moves it."""
+    names = [entry.experiment, entry.panel, entry.dataset, entry.mask, entry.method, str(entry.x_value)]
+    return hashlib.sha256("|".join(names).encode()).hexdigest()
+
+
+def run_sample(jobs: Sequence[Job], results: Path, runner: Runner) -> Result:
+    """Run a sample of the jobs' blocks and write ``<results>/sample/<experiment>/summary.csv`` of it."""
+    store = Store(results / "store")
+    plans = {job.name: sample(job.plan) for job in jobs}
+    whole = sum((job.plan for job in jobs), Plan(()))
+    run = run_blocks(sum(plans.values(), Plan(())).blocks, store, runner)
+    for job in jobs:
+        scores = assemble(plans[job.name].entries, store)
+        table = summarise_experiment(job.experiment, scores, by_name(job.methods)).table
+        write_csv(table, results / FOLDER / job.name / "summary.csv")
+    return Result(run=run, plan=whole)

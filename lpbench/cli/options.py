@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from lpbench.cli.names import known_names
-from lpbench.errors import unknown_key
+from lpbench.errors import ConfigurationError, unknown_key, unknown_name
+from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
 
@@ -99,3 +101,35 @@ def own_folder() -> Decorator:
     """Option ``--folder`` of ``lpbench new``."""
     text = f"Where to write.  [default: {OWN_FOLDER}, where lpbench looks]"
     return click.option("--folder", type=FOLDER, default=OWN_FOLDER, metavar="DIR", help=text)
+
+
+def experiments(required: bool = False) -> Decorator:
+    """Argument ``experiments``: any number of names and patterns."""
+    return click.argument(
+        "experiments", nargs=-1, required=required, type=NameOf("experiment"), metavar="[EXPERIMENT]..."
+    )
+
+
+def matching(words: Sequence[str]) -> list[str]:
+    """Names of the experiments that any of the words (default: "*") is or matches, in their order, each once.
+
+    Experiments that run on request alone must be named in full.
+    """
+    known = catalogue.experiment_names()
+    chosen: dict[str, None] = {}
+    for word in words or ["*"]:
+        matches = fnmatch.filter(known, word)
+        if not matches:
+            raise unknown_name("experiment", word, known)
+        if matches != [word]:
+            heads = catalogue.heads("experiment", ("on_request",))
+            matches = [name for name in matches if name == word or not heads[name]["on_request"]]
+        chosen |= dict.fromkeys(matches)
+    if not chosen:
+        raise ConfigurationError(f"{', '.join(words)} matches experiments that run only if they are named in full")
+    return list(chosen)
+
+
+def counted(number: int) -> str:
+    """``1 experiment``, ``2 experiments``."""
+    return f"{number} experiment{'' if number == 1 else 's'}"

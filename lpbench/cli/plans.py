@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench.cli.answers import print_tables
-from lpbench.cli.experiments import counted
+from lpbench.cli.options import counted
 from lpbench.experiments.config import Runner
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,7 +197,6 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
     from lpbench.experiments.timing import fit_seconds
     from lpbench.papers.comparison.standing import joined, standing, where_it_wins
-    from lpbench.reporting.pages.rank import write_rank
 
     others = Results(COMMITTED).artefact(experiment.name)
     table = others.summary
@@ -263,3 +262,35 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
             f"{row.epsilon:<8g} {place:<25}{others['wins'].sum()}:{others['losses'].sum():<8}"
             f"{against:<38}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}"
         )
+
+
+def write_rank(
+    experiment: Experiment, summary: Summary, method: Method, ranks: pd.DataFrame, places: pd.DataFrame,
+    selection: str, cards: Mapping[str, Method], folder: Path,
+) -> Path:  # fmt: skip
+    """Write ``index.html`` and the diagram of critical differences, of all methods under one selection."""
+    from lpbench.analysis.scores import LARGER_IS_BETTER
+    from lpbench.files import write_text
+    from lpbench.reporting.figures.comparisons import parts
+    from lpbench.reporting.figures.ranks import draw_ranks
+    from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
+    from lpbench.reporting.render import render
+
+    drawn = draw_ranks(parts(experiment, summary, cards, selection), folder, "ranks", selection)
+    boards = [
+        {"mask": mask_name(mask), "epsilon": epsilon, "rows": rows.to_dict("records")}
+        for (mask, epsilon), rows in ranks.groupby(["mask", "epsilon"], sort=True)
+    ]
+    wide = [
+        {"dataset": dataset_title(dataset), "mask": mask_name(mask),
+         "cells": {r.epsilon: (r.rank, r.of, r.ratio, method_title(r.best, cards)) for r in rows.itertuples()}}
+        for (mask, dataset), rows in places.groupby(["mask", "dataset"], sort=True)
+    ]  # fmt: skip
+    text = render(
+        "rank.html.j2", title=experiment.title, here="index.html", pages=[("index.html", "Where it stands")],
+        stored=False, method=method, boards=boards, wide=wide, budgets=sorted(set(places["epsilon"])),
+        larger=LARGER_IS_BETTER[str(summary.table["metric"].iloc[0])], chosen=CHOSEN[selection],
+        selection=selection, pictures=[path.name for path in drawn],
+    )  # fmt: skip
+    write_text(text, folder / "index.html")
+    return folder / "index.html"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -16,7 +15,7 @@ from lpbench.paths import COMMITTED, IN_CHECKOUT, REPRODUCED
 
 
 @click.command()
-@naming.argument()
+@options.experiments()
 @options.tracking()
 @options.tracking_uri()
 @options.overwrite()
@@ -26,7 +25,7 @@ def command(experiments: Sequence[str], tracking: str, tracking_uri: str | None,
 
     EXPERIMENT is a name or a pattern such as 'histoftree/*': the reports that show it (default: all).
     """
-    names = naming.matching(experiments) if experiments else []
+    names = options.matching(experiments) if experiments else []
     from lpbench.cli.reproduce import print_reports
     from lpbench.experiments.committed import SCORES
     from lpbench.experiments.results import Results

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -31,7 +30,7 @@ _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 @click.command(
     epilog="Interrupted? The same command goes on; lpbench report shows what is done.",
 )
-@naming.argument()
+@options.experiments()
 @options.count("--replications", "Of every experiment.")
 @click.option("--quick", is_flag=True, help=f"A minute: {QUICK_REPLICATIONS} replications, no verdicts.")
 @options.seed()
@@ -65,9 +64,9 @@ def command(
     deviates or is yours has its own report (docs/reproduction.md).
     """
     start = time.perf_counter()
-    chosen = naming.matching(experiments or (QUICK if quick else ()))
+    chosen = options.matching(experiments or (QUICK if quick else ()))
     if len(chosen) > 1:
-        print(f"planning {naming.counted(len(chosen))} ...", file=sys.stderr, flush=True)
+        print(f"planning {options.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
     from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs
@@ -105,7 +104,7 @@ def print_reports(reports: Sequence[Report]) -> None:
         if report.kept and (there := report.folder / REPRODUCED / "report.md").is_file():
             more = f" and {len(report.kept) - 1} more" if len(report.kept) > 1 else ""
             print(f"kept: {there}, which shows more of {report.kept[0]}{more} (--overwrite replaces it)")
-        print(f"report: {report.folder / 'report.md'} ({naming.counted(len(report.names))})")
+        print(f"report: {report.folder / 'report.md'} ({options.counted(len(report.names))})")
         print(f"page: {report.folder / 'index.html'}")
 
 

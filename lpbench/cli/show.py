@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpbench.cli import experiments, names, options
+from lpbench.cli import names, options
 from lpbench.cli.completion import Override
 from lpbench.errors import ConfigurationError
 
@@ -47,7 +47,7 @@ def command(words: Sequence[str], results: Path | None) -> int:
     from lpbench.cli.plans import print_plans
     from lpbench.experiments.job import job_from, placed
 
-    chosen = experiments.matching(named) if named else []
+    chosen = options.matching(named) if named else []
     configs = [compose([f"experiment={name}", *overrides]) for name in chosen] or [compose(overrides)]
     if results:
         configs = [replace(config, results_dir=str(results)) for config in configs]

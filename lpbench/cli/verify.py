@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from lpbench.cli import experiments as naming
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -25,7 +24,7 @@ LEVELS = ("bitwise", "numeric", "statistical", "submission")
     "See docs/reproduction.md.",
 )
 @click.argument("level", type=click.Choice(LEVELS), metavar="LEVEL")
-@naming.argument()
+@options.experiments()
 @click.option("--all", "everything", is_flag=True, help="All blocks, not a sample of each method and experiment.")
 @options.count("--replications", "statistical: not the paper's number.")
 @options.seed(f"Not of bitwise, numeric.  [default: {SEED + 1}]", default=None)
@@ -63,7 +62,7 @@ def command(
     from lpbench.cli import levels
     from lpbench.experiments.results import Artefact
 
-    chosen = naming.matching(experiments)
+    chosen = options.matching(experiments)
     if not experiments:
         heads = catalogue.heads("experiment", ("kind",))
         tables = [name for name in chosen if heads[name]["kind"] in ("table", "figure")]
@@ -71,7 +70,7 @@ def command(
     results = results or (results_folder() / "verify" / level).resolve()
     jobs = [levels.job_like(Artefact(against / name, name), same_seed, replications, seed) for name in chosen]
     problems = levels.verify(level, jobs, results, Runner(workers=workers), against, everything)
-    of = f" for {naming.counted(len(jobs))}" if len(jobs) > 1 else ""
+    of = f" for {options.counted(len(jobs))}" if len(jobs) > 1 else ""
     print(f"{level}: " + (f"holds{of}" if not problems else f"does not hold{of} ({problems} differences)"))
     return int(problems > 0)
 

@@ -26,7 +26,7 @@ from lpbench.estimators.private_selection.selection import LOSSES, DifferenceDev
 from lpbench.estimators.psgd.passes import Visits
 from lpbench.estimators.psgd.psgd import PSGD
 from lpbench.estimators.public_sample import PublicTreeClassifier
-from lpbench.estimators.tuning_free import subset_device
+from lpbench.estimators.tuning_free.calibration import SubsetDevice
 from lpbench.estimators.tuning_free.residual_gp import LabelResidual
 from lpbench.estimators.tuning_free.rounds import ResidualDevice
 from lpbench.partitions import grid_digits
@@ -346,7 +346,7 @@ def keep_and_other_share_uniforms() -> contextlib.AbstractContextManager[Any]:
         others = streams.generator("report", categories=question.mechanism.n_categories)
         return copy.deepcopy(others).random(n), others
 
-    return patched(subset_device.SubsetDevice, "draws", draws)
+    return patched(SubsetDevice, "draws", draws)
 
 
 def own_class_always_listed() -> contextlib.AbstractContextManager[Any]:

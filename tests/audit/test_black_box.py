@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from lpbench.audit.black_box import CallableSource, Claim, CommandSource, FileSource, audit, parse_values
-from lpbench.audit.black_box.joint import joint_bound
+from lpbench.audit.black_box.decide import joint_bound
 from lpbench.audit.black_box.reports import to_columns
 from lpbench.audit.black_box.sources import FixedSource
 from lpbench.audit.empirical import epsilon_from_counts

@@ -21,7 +21,7 @@ from lpbench.estimators.baselines.pglm import (
     unit_noise,
     unit_rows,
 )
-from lpbench.estimators.baselines.pglm_released import released_scale
+from lpbench.estimators.baselines.released import released_scale
 from lpbench.privacy import Gaussian, Records
 from lpbench.problem import Problem
 from lpbench.seeds import Streams

@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PHIST
-from lpbench.estimators.baselines.phist_released import ReleasedHistogram
+from lpbench.estimators.baselines.released import ReleasedHistogram
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 from tests.estimators.loops import loop_of_fits

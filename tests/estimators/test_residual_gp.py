@@ -14,9 +14,8 @@ from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.estimators.tuning_free.level_reports import LevelReport, slope_of_clipping
+from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed, slope_of_clipping
 from lpbench.estimators.tuning_free.mixture import mixture_weights
-from lpbench.estimators.tuning_free.placed_readings import Placed
 from lpbench.estimators.tuning_free.rounds import Curator, ResidualDevice
 
 Y_RANGE = (-2.0, 4.0)

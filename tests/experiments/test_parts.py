@@ -9,9 +9,8 @@ import pytest
 from lpbench.experiments.compute import execute
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.parts import containing, part_of
 from lpbench.experiments.plan import plan_experiment
-from lpbench.experiments.run import run_blocks
+from lpbench.experiments.run import containing, part_of, run_blocks
 from lpbench.experiments.store import BLOCK_SCHEMA, Store
 from tests.experiments.helpers import block
 

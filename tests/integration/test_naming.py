@@ -8,8 +8,8 @@ import shlex
 import pytest
 import yaml
 
-from lpbench.cli.experiments import matching
 from lpbench.cli.main import main
+from lpbench.cli.options import matching
 from lpbench.experiments import catalogue
 
 GROUP = {"dataset": ["diabetes_progression"], "method": ["private_mean", "label_dt"], "epsilon": [1]}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lpbench.cli.experiments import matching
 from lpbench.cli.main import main
+from lpbench.cli.options import matching
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 

@@ -14,8 +14,7 @@ from lpbench.paths import ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.headlines import gains
 from lpbench.reporting.pages.findings import as_picture, below_the_constant, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, board, default_view, in_view
-from lpbench.reporting.pages.leaderboard_script import as_script
+from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, as_script, board, default_view, in_view
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis import read_csv
-from lpbench.papers.lpct.dataset_sizes import read_sizes
+from lpbench.papers.lpct.published import read_sizes
 from lpbench.reporting.artefact import write_drawing
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.published import explain

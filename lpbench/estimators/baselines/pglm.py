@@ -18,7 +18,7 @@ from sklearn.base import clone
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import Grid, SweepResult, Task, check_epsilon, expand_grid
-from lpbench.estimators.baselines.pglm_released import ReleasedMoments
+from lpbench.estimators.baselines.released import ReleasedMoments
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Device, Gaussian, Records, Users
 from lpbench.seeds import Streams

@@ -13,7 +13,7 @@ from lpbench.checks import check_choice, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, check_epsilon, expand_grid
 from lpbench.estimators.baselines.grid_sums import NOISES, GridDevice, NamedCells, NoisyGrid
-from lpbench.estimators.baselines.phist_released import MOST_CELLS, ReleasedHistogram
+from lpbench.estimators.baselines.released import MOST_CELLS, ReleasedHistogram
 from lpbench.estimators.lpct.votes import (
     VoteDevice,
     VoteMechanism,

@@ -10,8 +10,7 @@ import numpy as np
 
 from lpbench.checks import check_number, check_whole
 from lpbench.estimators.histoftree.histoftree import CellRegressor
-from lpbench.estimators.histoftree.public_mask import PublicMask
-from lpbench.estimators.histoftree.setting import Setting
+from lpbench.estimators.histoftree.setting import PublicMask, Setting
 
 
 def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:

@@ -20,9 +20,14 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalRegressor, SweepResult, Task, check_epsilon, expand_grid
 from lpbench.estimators.histoftree.cell_device import CellQuestion
 from lpbench.estimators.histoftree.cell_reports import predict_cells
-from lpbench.estimators.histoftree.public_mask import PublicMask, protection_order
 from lpbench.estimators.histoftree.rounds import Split, ask_cells, public_features
-from lpbench.estimators.histoftree.setting import Setting, TooManyCellsError, sensitive_count
+from lpbench.estimators.histoftree.setting import (
+    PublicMask,
+    Setting,
+    TooManyCellsError,
+    protection_order,
+    sensitive_count,
+)
 from lpbench.estimators.histoftree.sweep import Job, sweep_cells
 from lpbench.estimators.histoftree.user_cells import UserCells
 from lpbench.estimators.private_labels import LABEL, LabelQuestion

@@ -13,9 +13,8 @@ from lpbench.estimators.base import Task
 from lpbench.estimators.histoftree.cell_device import CELL
 from lpbench.estimators.histoftree.cell_reports import predict_cells
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
-from lpbench.estimators.histoftree.public_mask import PublicMask
 from lpbench.estimators.histoftree.rounds import Split, public_features
-from lpbench.estimators.histoftree.setting import Setting
+from lpbench.estimators.histoftree.setting import PublicMask, Setting
 from lpbench.estimators.histoftree.user_cells import Query, UserGrid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import TreePartition, grow_personalized_carts

@@ -19,9 +19,8 @@ from lpbench.estimators.base import SweepResult, Task, check_epsilon
 from lpbench.estimators.histoftree.cell_device import CELL
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.histoftree import CellRegressor
-from lpbench.estimators.histoftree.public_mask import PublicMask
 from lpbench.estimators.histoftree.rounds import Split, public_features
-from lpbench.estimators.histoftree.setting import Setting
+from lpbench.estimators.histoftree.setting import PublicMask, Setting
 from lpbench.estimators.histoftree.user_cells import UserCells
 from lpbench.estimators.private_labels import LABEL
 from lpbench.estimators.tuning_free.public_score import NOTE

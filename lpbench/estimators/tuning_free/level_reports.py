@@ -40,6 +40,10 @@ _INFLATION, LEAST_GAIN = 1.5, 0.004
 _Z = np.linspace(-6.0, 6.0, 2401)
 _DENSITY = np.exp(-0.5 * _Z**2)
 _DENSITY /= _DENSITY.sum()
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+#: Least probability that a label is inside the interval: a smaller one would blow a report up without limit.
+_LEAST_SLOPE = 0.2
 
 
 @dataclass(frozen=True)
@@ -198,3 +202,41 @@ def most_bins(budget: float, n: int, choices: tuple[int, ...], gain: float = LEA
         return _cost(budget, n, best_width(budget, n, bins), bins)
 
     return max((bins for bins in choices if cost(bins) <= _INFLATION * cost(1) + gain), default=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Expected clipped labels of users whose interval was moved away from an end of the public range.
+
+    An interval that would leave the range is moved into it (:meth:`.rounds.Curator.question`), so that the label is
+    expected away from its middle, is never cut off at the end of the range, and the report is noisier than in the
+    middle. Labels are taken for normal about the current prediction; all is in units of the half-width and from the
+    middle of the interval.
+    """
+
+    expected: np.ndarray  # (m,), predicted label
+    clipped: np.ndarray  # mean of the clipped label
+    slope: np.ndarray  # derivative of ``clipped`` by ``expected``
+    noise: np.ndarray  # variance that rounding and randomisation add
+
+    @classmethod
+    def of(cls, report: LevelReport, expected: np.ndarray, deviation: np.ndarray, ends: np.ndarray) -> Placed:
+        """Reckon with labels that are normal about the predicted ones, in units of the half-width.
+
+        ``ends`` (2, m): whether the lower and the upper end of the interval are those of the range, beyond which no
+        label lies.
+        """
+        below = np.where(ends[0], -np.inf, (-1.0 - expected) / deviation)
+        above = np.where(ends[1], np.inf, (1.0 - expected) / deviation)
+        slope = np.maximum(ndtr(above) - ndtr(below), _LEAST_SLOPE)
+        clipped = expected + deviation * (_excess(-below) - _excess(above))
+        labels = np.clip(expected[:, None] + deviation[:, None] * _NODES, -1.0, 1.0)
+        return cls(expected, clipped, slope, report.noise_at(labels, _WEIGHTS))
+
+
+def _excess(limit: np.ndarray) -> np.ndarray:
+    """Mean of (z - limit)+ for z standard normal."""
+    finite = np.where(np.isfinite(limit), limit, 0.0)
+    density = np.exp(-0.5 * finite**2) / np.sqrt(2.0 * np.pi)
+    mean = density - finite * ndtr(-finite)
+    return np.where(np.isposinf(limit), 0.0, mean)

@@ -16,8 +16,7 @@ from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.estimators.tuning_free.level_reports import LevelReport
-from lpbench.estimators.tuning_free.placed_readings import Placed
+from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.privacy import Channel, Device, Records, Users
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams

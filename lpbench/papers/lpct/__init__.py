@@ -2,7 +2,6 @@
 
 from lpbench.papers.lpct import claims_figures4_5, claims_figures6_10, claims_tables
 from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
-from lpbench.papers.lpct.dataset_sizes import read_sizes, write_facts
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import (
     draw_contours,
@@ -13,7 +12,7 @@ from lpbench.papers.lpct.drawings import (
     draw_two_partitions,
 )
 from lpbench.papers.lpct.errata import ERRATA
-from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, rank_sums
+from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, rank_sums, read_sizes, write_facts
 from lpbench.papers.published_files import stated_claims
 from lpbench.reporting.paper import Output, Paper
 

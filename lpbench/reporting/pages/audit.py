@@ -28,7 +28,7 @@ _RELEASED = ("where", "commit", "what the file does", "privacy loss", "rebuilt a
 
 
 def write_audit(found: Mapping, folder: Path) -> None:
-    """Write ``audit.json`` and ``audit.md`` from :func:`lpbench.audit.findings.findings`."""
+    """Write ``audit.json`` and ``audit.md`` from :func:`lpbench.audit.table.findings`."""
     write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", folder / FILE)
     write_text(render("audit.md.j2", **audit_page(folder)), folder / "audit.md")
 

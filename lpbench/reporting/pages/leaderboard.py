@@ -6,6 +6,7 @@ compared within a task, a mask, a budget, a way of selection and, by default, a 
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections import Counter
@@ -22,7 +23,7 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import Submission
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import gain, printed_gain
-from lpbench.reporting.numbers import print_value
+from lpbench.reporting.numbers import for_script, print_value
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, method_title
 from lpbench.selectors import parse_selector
@@ -54,6 +55,8 @@ PACKAGE = "in the package"
 ALL = "all data sets"
 #: Draws of the bootstrap over replications, and its seed.
 DRAWS, SEED = 400, 20_250
+#: Name of the script beside the page.
+SCRIPT = "leaderboard.js"
 
 
 @dataclass(frozen=True)
@@ -333,3 +336,40 @@ def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
     """Rows of a view, the best first; those without a rank at the end."""
     wanted = [line for line in lines if all(print_value(getattr(line, k)) == v for k, v in view.items())]
     return sorted(wanted, key=lambda line: (math.isnan(line.rank), line.rank, line.title))
+
+
+def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
+    """Write the rows down, what rows share once: data sets, methods and experiments in lists, rows by comparison.
+
+    Numbers have the digits that the page shows; a rank has more of them, since rows are sorted by it.
+    """
+    sets: dict[tuple, int] = {}
+    methods: dict[tuple, int] = {}
+    experiments: dict[str, int] = {}
+    groups: dict[tuple, list[list]] = {}
+    for line in lines:
+        dataset = (line.dataset_key, line.dataset)
+        method = (line.method, line.title, line.protects, for_script(line.work, ".5g"), line.badge, line.paper)
+        group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
+        groups.setdefault(group, []).append(
+            [
+                sets.setdefault(dataset, len(sets)),
+                methods.setdefault(method, len(methods)),
+                experiments.setdefault(line.experiment, len(experiments)),
+                line.sets,
+                for_script(line.score, ".4g"),
+                for_script(line.se, ".2g"),
+                *(for_script(v, ".2f") for v in (line.constant, line.best)),
+                for_script(line.rank, ".3f"),
+                *(for_script(v, ".1f") for v in (line.low, line.high)),
+                for_script(line.bits, ".5g"),
+            ]
+        )
+    board = {
+        "view": dict(view),
+        "sets": list(sets),
+        "methods": list(methods),
+        "experiments": list(experiments),
+        "groups": [[*group, rows] for group, rows in groups.items()],
+    }
+    return f"const BOARD = {json.dumps(board, ensure_ascii=False, separators=(',', ':'))};\n"

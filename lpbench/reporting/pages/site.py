@@ -29,11 +29,12 @@ from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_constant, findings
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
+    SCRIPT,
+    as_script,
     board,
     default_view,
     in_view,
 )
-from lpbench.reporting.pages.leaderboard_script import SCRIPT, as_script
 from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
 from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
