@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.cli import levels, rows, sampling
+from lpbench.cli import levels, rows
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.plan import Plan, plan_experiment
@@ -108,12 +108,12 @@ def test_numeric_allows_the_last_digit_only(home, capsys):
 
 def test_a_sample_has_every_method_of_every_experiment_and_does_not_depend_on_the_order():
     plan = plan_experiment(registry.experiment("extensions/embedded_regression"))
-    drawn = sampling.sample(plan)
+    drawn = levels.sample(plan)
     assert {e.method for e in drawn.entries} == {e.method for e in plan.entries} and len(drawn.blocks) < len(
         plan.blocks
     )
     keys = {b.key for b in drawn.blocks}
-    assert keys == {b.key for b in sampling.sample(Plan(plan.entries[::-1])).blocks}
+    assert keys == {b.key for b in levels.sample(Plan(plan.entries[::-1])).blocks}
 
 
 def test_statistical_another_seed_gives_comparable_numbers(home, capsys):
