@@ -11,6 +11,9 @@ from typing import Any
 
 from lpbench.errors import ConfigurationError
 
+#: Ways to choose the grid point whose score is reported.
+SELECTIONS = ("oracle", "tuning_free", "private")
+
 _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_][\w.\-]*)(\[(?P<body>[^\[\]]*)\])?$")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.instances import Cells
+from lpbench.analysis.instances import CellScores
 from lpbench.analysis.statistics import significant
 from lpbench.errors import NotRunError
 from lpbench.selectors import parse_selector
@@ -34,7 +34,7 @@ class Curve:
     experiment: str = ""  # needed by cells()
     step: np.ndarray | None = None  # distance between neighbouring printed values; None for scores of a run
 
-    def cells(self, places: Sequence[int] | np.ndarray | slice = slice(None)) -> Cells:
+    def cells(self, places: Sequence[int] | np.ndarray | slice = slice(None)) -> CellScores:
         """Cells of some places (default: all) with their replications."""
         budgets = self.x if math.isnan(self.epsilon) else np.full(self.x.shape, self.epsilon)
         keys = tuple(
@@ -42,8 +42,8 @@ class Curve:
             for epsilon, x in zip(budgets, self.x, strict=True)
         )
         if self.step is None:
-            return Cells(keys, significant(self.samples), np.zeros(self.x.shape))[places]
-        return Cells(keys, self.samples, self.step)[places]
+            return CellScores(keys, significant(self.samples), np.zeros(self.x.shape))[places]
+        return CellScores(keys, self.samples, self.step)[places]
 
     @property
     def base(self) -> str:

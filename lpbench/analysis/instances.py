@@ -30,7 +30,7 @@ Key = tuple[str, str, str, str, str, float, float]
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellScores:
     """Some cells of one source."""
 
     keys: tuple[Key, ...]
@@ -42,17 +42,17 @@ class Cells:
         """Means over the replications, without rounding error of the sum: prints that are equal stay equal."""
         return significant(self.samples.mean(axis=0), 12)
 
-    def __add__(self, other: Cells) -> Cells:
+    def __add__(self, other: CellScores) -> CellScores:
         count = min(len(self.samples), len(other.samples))
         samples = np.concatenate([self.samples[:count], other.samples[:count]], axis=1)
-        return Cells(self.keys + other.keys, samples, np.concatenate([self.step, other.step]))
+        return CellScores(self.keys + other.keys, samples, np.concatenate([self.step, other.step]))
 
-    def __getitem__(self, places: Sequence[int] | np.ndarray | slice) -> Cells:
+    def __getitem__(self, places: Sequence[int] | np.ndarray | slice) -> CellScores:
         index = np.arange(len(self.keys))[places]
-        return Cells(tuple(self.keys[k] for k in index), self.samples[:, index], self.step[index])
+        return CellScores(tuple(self.keys[k] for k in index), self.samples[:, index], self.step[index])
 
 
-def join(parts: Iterable[Cells]) -> Cells:
+def join(parts: Iterable[CellScores]) -> CellScores:
     """Put cells side by side, with the replications that all have."""
     first, *rest = parts
     for part in rest:
@@ -65,13 +65,13 @@ class Instance:
     """One comparison at a point of a curve, a budget, a data set."""
 
     name: str
-    cells: Cells
+    cells: CellScores
     statistic: str  # name of one of lpbench.analysis.statistics.STATISTICS
     arguments: dict[str, Any] = field(default_factory=dict)
     silent: str = ""  # why it can tell nothing here; empty where it can
 
 
-def linear(name: str, *parts: tuple[Cells, Sequence[float] | np.ndarray], silent: str = "") -> Instance:
+def linear(name: str, *parts: tuple[CellScores, Sequence[float] | np.ndarray], silent: str = "") -> Instance:
     """Instance of a weighted sum of cells."""
     weights = np.concatenate([np.asarray(w, dtype=float) for _, w in parts])
     return Instance(
@@ -79,7 +79,7 @@ def linear(name: str, *parts: tuple[Cells, Sequence[float] | np.ndarray], silent
     )
 
 
-def difference(name: str, a: Cells, b: Cells, *, silent: str = "") -> Instance:
+def difference(name: str, a: CellScores, b: CellScores, *, silent: str = "") -> Instance:
     """Instance of the mean of some cells minus that of others."""
     k, m = len(a.keys), len(b.keys)
     return linear(name, (a, np.full(k, 1 / k)), (b, np.full(m, -1 / m)), silent=silent)

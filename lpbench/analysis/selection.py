@@ -18,8 +18,6 @@ import pandas as pd
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, POINT, canonical_params, first_rows, point_numbers
 from lpbench.analysis.significance import DIGITS
 
-SELECTIONS = ("oracle", "tuning_free", "private")
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lpbench.audit import mutants
+from lpbench.audit.accounting import TOLERANCE
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
 from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
@@ -24,8 +25,6 @@ from lpbench.seeds import Streams
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
 EPSILON, FALSE_ALARM = 1.0, 1e-3
-#: Rounding error allowed to an exact loss.
-TOLERANCE = 1e-9
 
 COLUMNS = (
     "method", "model", "claimed_epsilon", "exact_epsilon", "lower_bound", "confidence",
@@ -100,12 +99,12 @@ def report_bits(method: str, epsilon: float) -> float:
     return _bits[method, epsilon]
 
 
-def known_bits() -> dict[tuple[str, float], float]:
-    """What :func:`report_bits` returned in this process, for :func:`adopt_bits` in another one."""
+def export_bits() -> dict[tuple[str, float], float]:
+    """What :func:`report_bits` returned in this process, for :func:`import_bits` in another one."""
     return dict(_bits)
 
 
-def adopt_bits(known: Mapping[tuple[str, float], float]) -> None:
+def import_bits(known: Mapping[tuple[str, float], float]) -> None:
     """Take what another process has found."""
     _bits.update(known)
 

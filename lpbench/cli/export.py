@@ -11,7 +11,7 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.experiments.config import SELECTIONS
+from lpbench.selectors import SELECTIONS
 
 if TYPE_CHECKING:
     from lpbench.analysis import Summary

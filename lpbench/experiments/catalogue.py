@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 __all__ = [
-    "PLUGIN_GROUP", "adopt", "clear", "compose", "composed", "experiment", "experiment_folders", "experiment_names",
-    "experiments", "import_object", "mask", "mask_names", "masks", "method", "method_folders", "method_names",
-    "methods", "own_experiment_names", "own_method_names", "register",
+    "PLUGIN_GROUP", "clear", "compose", "experiment", "experiment_folders", "experiment_names", "experiments",
+    "export_cache", "import_cache", "import_object", "mask", "mask_names", "masks", "method", "method_folders",
+    "method_names", "methods", "own_experiment_names", "own_method_names", "register",
 ]  # fmt: skip
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
@@ -166,13 +166,13 @@ def _is_plain(content: Any, name: str, schema: type) -> bool:
     return isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= known and content["name"] == name
 
 
-def composed() -> dict[tuple[str, str], Any]:
-    """All methods and experiments, for :func:`adopt` in another process, which would compose them for seconds."""
+def export_cache() -> dict[tuple[str, str], Any]:
+    """All methods and experiments for :func:`import_cache` in another process, which would compose them for seconds."""
     methods(), experiments()
     return dict(_composed)
 
 
-def adopt(known: Mapping[tuple[str, str], Any]) -> None:
+def import_cache(known: Mapping[tuple[str, str], Any]) -> None:
     """Take what another process has composed."""
     _composed.update(known)
 

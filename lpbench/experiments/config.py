@@ -16,7 +16,6 @@ ROOT_SEED = 2025
 BACKENDS = {"loky": None, "serial": None, "dask": "distributed", "ray": "ray"}
 #: Orders of execution.
 ORDERS = ("plan", "longest_first", "shuffle")
-SELECTIONS = ("oracle", "tuning_free", "private")
 
 
 @dataclass

@@ -3,7 +3,7 @@
 ``causes.csv`` compares the interpretations on the same replications; ``causes_cells.csv`` has a cause for each number
 that none of them meets.
 
-Papers state them as data: :class:`lpbench.reporting.interpretations.Candidates`.
+Papers state them as data: :class:`lpbench.reporting.interpretations.Interpretations`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lpbench.analysis.variants import bare_name
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
-from lpbench.reporting.interpretations import SUPPORT, Candidates, Step, Total
+from lpbench.reporting.interpretations import SUPPORT, Interpretations, Step, Total
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -38,7 +38,7 @@ CELL_COLUMNS = [
 ]
 
 
-def distances(candidates: Candidates, results: Results) -> pd.DataFrame:
+def distances(candidates: Interpretations, results: Results) -> pd.DataFrame:
     """Distance of every step from the published numbers: a row each, in the order of the steps.
 
     All steps are compared on the published numbers and the replications that every one of them has.
@@ -69,7 +69,7 @@ def distances(candidates: Candidates, results: Results) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=64)  # both files are made of the steps of all candidates
-def _by_step(candidates: Candidates, results: Results) -> tuple[pd.DataFrame, np.ndarray, int]:
+def _by_step(candidates: Interpretations, results: Results) -> tuple[pd.DataFrame, np.ndarray, int]:
     """The published numbers that all steps have, the value of each step for them, and the replications behind it."""
     cells = pd.concat(
         [published_cells(name).assign(experiment=name) for name in candidates.artefacts], ignore_index=True
@@ -87,7 +87,7 @@ def _by_step(candidates: Candidates, results: Results) -> tuple[pd.DataFrame, np
     return cells[common], ours[:, common], replications
 
 
-def _apart(candidates: Candidates, cells: pd.DataFrame, values: np.ndarray) -> np.ndarray:
+def _apart(candidates: Interpretations, cells: pd.DataFrame, values: np.ndarray) -> np.ndarray:
     printed = cells["published"].to_numpy(dtype=float)
     return (values - printed) / np.abs(printed) if candidates.relative else values - printed
 
@@ -309,7 +309,7 @@ def interpretations_tried(papers: Sequence[Paper]) -> dict[str, int]:
     }
 
 
-def _chosen(candidates: Candidates, step: Step, results: Results) -> pd.DataFrame:
+def _chosen(candidates: Interpretations, step: Step, results: Results) -> pd.DataFrame:
     """Scores of the best grid points of a step, one row a replication."""
     parts = []
     for name in (step.experiment,) if step.experiment else candidates.artefacts:
@@ -325,7 +325,7 @@ def _chosen(candidates: Candidates, step: Step, results: Results) -> pd.DataFram
 
 
 def _means(
-    candidates: Candidates, step: Step, rows: pd.DataFrame, replications: int, results: Results
+    candidates: Interpretations, step: Step, rows: pd.DataFrame, replications: int, results: Results
 ) -> Mapping[str, np.ndarray]:
     """Mean of each cell over the first replications, in the unit of the paper, under the published budget: columns."""
     rows = rows[rows["replication"] < replications]
@@ -346,7 +346,7 @@ def _means(
     }
 
 
-def _baseline(candidates: Candidates, step: Step, replications: int, results: Results) -> dict[str, float]:
+def _baseline(candidates: Interpretations, step: Step, replications: int, results: Results) -> dict[str, float]:
     """Mean of the non-private tree by data set, on the same splits: the artefacts', and the step's own where run."""
     names = [*candidates.artefacts, *([step.experiment] if step.experiment else [])]
     found: dict[str, float] = {}

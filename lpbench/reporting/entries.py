@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
 from lpbench.reporting.figures.standard import BUDGETS, RANKS
+from lpbench.selectors import SELECTIONS
 
 
 class ReportEntry(Artefact):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
-from lpbench.analysis.instances import Cells
+from lpbench.analysis.instances import CellScores
 from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
@@ -26,15 +26,15 @@ class CellTable:
 
     datasets: tuple[str, ...]  # rows; columns are ``methods``
     methods: tuple[str, ...]
-    cells: Cells
+    cells: CellScores
 
-    def columns(self, *methods: str) -> Cells:
+    def columns(self, *methods: str) -> CellScores:
         """Cells of some columns, row by row."""
         width = len(self.methods)
         places = [k * width + self.methods.index(m) for k in range(len(self.datasets)) for m in methods]
         return self.cells[places]
 
-    def cell(self, dataset: str, method: str) -> Cells:
+    def cell(self, dataset: str, method: str) -> CellScores:
         """One cell."""
         return self.cells[[self.datasets.index(dataset) * len(self.methods) + self.methods.index(method)]]
 
@@ -138,7 +138,7 @@ class Evidence:
                     raise NotRunError(f"{name}: the scores of {stands[method]} by replication are not at hand")
                 keys.append((name, "", *place, float(epsilon), np.nan))
                 columns.append(wide[place].to_numpy() if place in wide else np.full(len(wide), np.nan))
-        cells = Cells(tuple(keys), significant(np.stack(columns, axis=1)), np.zeros(len(keys)))
+        cells = CellScores(tuple(keys), significant(np.stack(columns, axis=1)), np.zeros(len(keys)))
         return CellTable(datasets, methods, cells)
 
     def deviations(self) -> dict[str, list[str]]:
@@ -207,13 +207,13 @@ def _place(x: float) -> float:
     return -1.0 if x != x else float(f"{x:.9g}")
 
 
-def _printed(cells: Cells, printed: _Print) -> Cells:
+def _printed(cells: CellScores, printed: _Print) -> CellScores:
     """Replications whose mean is the print and whose relative deviations are ours."""
     mean, step = np.array([printed.find(key) for key in cells.keys]).T
     centre = cells.samples.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = np.nan_to_num(cells.samples / centre - 1, nan=0.0, posinf=0.0, neginf=0.0)
-    return Cells(cells.keys, mean * (1 + deviation), np.nan_to_num(step))
+    return CellScores(cells.keys, mean * (1 + deviation), np.nan_to_num(step))
 
 
 def _printed_curve(curve: Curve, printed: _Print) -> Curve | None:

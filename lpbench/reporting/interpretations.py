@@ -1,6 +1,6 @@
 """Interpretations of unspecified settings, and bounds on published numbers.
 
-:class:`Candidates` are interpretations of a paper, each run, of some published numbers; a :class:`Bound` is a
+:class:`Interpretations` are interpretations of a paper, each run, of some published numbers; a :class:`Bound` is a
 computation that holds under every interpretation.
 """
 
@@ -36,7 +36,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class Interpretations:
     """Candidate interpretations behind some published numbers, the default first."""
 
     what: str  # the published numbers

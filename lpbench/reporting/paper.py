@@ -22,7 +22,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.paths import own_folders
-from lpbench.reporting.interpretations import Bound, Candidates, Total
+from lpbench.reporting.interpretations import Bound, Interpretations, Total
 from lpbench.reporting.plain_table import PlainTable, RateGrid
 
 
@@ -129,7 +129,7 @@ class Paper:
     proposed: tuple[str, ...] = ()  # starts of the names of those that it proposes
     default_variant: str = "default"  # printed name of what a method without a named variant is
     causes: tuple[Cause, ...] = ()  # known causes of differences from the published numbers
-    interpretations: tuple[Candidates, ...] = ()  # of unspecified settings, the default first
+    interpretations: tuple[Interpretations, ...] = ()  # of unspecified settings, the default first
     bounds: tuple[Bound, ...] = ()  # printed numbers that cannot be
     #: Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods
     #: that use no private row.

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from lpbench.analysis import Summary
-from lpbench.audit.table import adopt_bits, known_bits
+from lpbench.audit.table import export_bits, import_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, remember
@@ -143,7 +143,7 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     """
     from lpbench.reporting.report import write_claims
 
-    known, judged = catalogue.composed(), {p.name for p in papers() if p.claims}
+    known, judged = catalogue.export_cache(), {p.name for p in papers() if p.claims}
     scored = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
     waited = {name for name in scored if name.partition("/")[0] in judged}
     # claims are decided while the rest is drawn, of which the longest comes first
@@ -153,7 +153,7 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
-            adopt_bits(bits)
+            import_bits(bits)
             if summary is not None:
                 remember(folder, name, summary)
             if name in waited and not waited & todo.keys():
@@ -167,7 +167,7 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
 def _render_one(
     folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
-    catalogue.adopt(known or {})
+    catalogue.import_cache(known or {})
     artefact = Results(folder).artefact(name)
     experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
     summary = artefact.full
@@ -178,7 +178,7 @@ def _render_one(
         cards = by_name(registered_methods(experiment.methods))
         (folder / name).mkdir(parents=True, exist_ok=True)
         render_artefact(experiment, summary, cards, folder / name, seed)
-    return name, summary, known_bits()
+    return name, summary, export_bits()
 
 
 def _content(

@@ -14,16 +14,16 @@ from lpbench.analysis.claims import (
     weakest,
     within,
 )
-from lpbench.analysis.instances import Cells, Instance, difference, join, linear, pooled
+from lpbench.analysis.instances import CellScores, Instance, difference, join, linear, pooled
 from lpbench.analysis.rates import Interval
 from lpbench.analysis.statistics import significant, statistic
 
 YES, NO, OPEN = Interval(2, 1, 3), Interval(-2, -3, -1), Interval(0, -1, 1)
 
 
-def cells(*columns, step=0.0, name="a") -> Cells:
+def cells(*columns, step=0.0, name="a") -> CellScores:
     keys = tuple(("e", "", "d", "", f"{name}{k}", 1.0, float("nan")) for k in range(len(columns)))
-    return Cells(keys, np.array(columns, dtype=float).T, np.full(len(columns), step))
+    return CellScores(keys, np.array(columns, dtype=float).T, np.full(len(columns), step))
 
 
 def check(**options) -> Check:

@@ -9,7 +9,7 @@ import pytest
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree import cell_shortcut, rounds
-from lpbench.estimators.histoftree.cell_device import CELL, CellQuestion, ReportDraws
+from lpbench.estimators.histoftree.cell_device import TREE_CELL, CellQuestion, ReportDraws
 from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_reports
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.rounds import ask_cells
@@ -97,11 +97,11 @@ def channel(X, mask, tree, i, budget):
     leaf_uniforms = np.tile((np.array([d[-1] for d in draws]) + 0.5) / leaves.size, k)
     records = records_of(np.repeat(np.array(truths), k, axis=0), np.repeat(mask[[i]], k * k, axis=0))
     question = question_of(tree, budget)
-    truth = numbers(CELL.inputs(records, question), tree)
+    truth = numbers(TREE_CELL.inputs(records, question), tree)
 
     def report(u):
         given = ReportDraws(np.full(k * k, u), leaf_uniforms, uniforms, 0, np.arange(k * k))
-        return numbers(CELL.report(records, question, given), tree)
+        return numbers(TREE_CELL.report(records, question, given), tree)
 
     low, high = 0.0, 1.0
     while high - low > 1e-15:  # the report is the truth iff the uniform is below one threshold
@@ -132,7 +132,7 @@ def test_category_reports_are_unbiased_for_the_true_cell(users, budget):
     query, query_leaves = all_cells(cells.grid, tree)
     possible = compatible_cells(X[one], mask[one], tree, query, query_leaves)[0]
     truth = np.zeros(possible.size)
-    truth[numbers(CELL.inputs(records_of(X[one], mask[one]), question_of(tree)), tree)] = 1
+    truth[numbers(TREE_CELL.inputs(records_of(X[one], mask[one]), question_of(tree)), tree)] = 1
     row = law[np.argmax(law.diagonal())]
     probability = np.where(truth[possible] == 1, row.max(), row.min())
     expected_count, expected_total = np.zeros(possible.size), np.zeros(possible.size)
@@ -159,7 +159,7 @@ def test_category_sums_equal_the_definition(users, budget):
         cells_of(X, mask, tree),
         question_of(tree, budget),
     )
-    reports = sealed(X, mask).ask(CELL, question)
+    reports = sealed(X, mask).ask(TREE_CELL, question)
     query, query_leaves = all_cells(cells.grid, tree)
     possible = compatible_cells(X, mask, tree, query, query_leaves)
     m = possible.sum(axis=1)[:, None]
@@ -180,12 +180,12 @@ def test_bit_sums_equal_the_definition(users, budget):
     query, query_leaves = all_cells(cells.grid, tree)
     possible = compatible_cells(X, mask, tree, query, query_leaves)
     question = question_of(tree, budget, "rr")
-    truth = numbers(CELL.inputs(records_of(X, mask), question), tree)[:, None] == np.arange(query_leaves.size)
+    truth = numbers(TREE_CELL.inputs(records_of(X, mask), question), tree)[:, None] == np.arange(query_leaves.size)
     names, seed = np.column_stack([query_leaves, query.digits]), Streams(1).child("report", draw="bits").seed
     bits = np.array([bit_reports(t, budget, seed, np.full(len(t), i), names) for i, t in enumerate(truth)])
     alone = possible.sum(axis=1)[:, None] == 1
     bits = np.where(alone, truth, bits & possible)
-    np.testing.assert_array_equal(sealed(X, mask).ask(CELL, question), bits)
+    np.testing.assert_array_equal(sealed(X, mask).ask(TREE_CELL, question), bits)
     p = 1 / (1 + math.exp(-budget / 2))
     indicators = np.where(alone, truth, (bits - (1 - p)) / (2 * p - 1)) * possible
     sums, _, _ = ask_cells(sealed(X, mask), question, cells, labels)
@@ -208,7 +208,7 @@ def test_the_shortcut_of_sweeps_counts_what_users_report(users, budget):
     X, mask, tree = users
     labels, cells = np.random.default_rng(1).normal(size=N), cells_of(X, mask, tree)
     query, leaves = all_cells(cells.grid, tree)
-    swept = sealed(X, mask).sums_of_many(CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
+    swept = sealed(X, mask).sums_of_many(TREE_CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
     for mechanism, sums in zip(("grr", "rr"), swept, strict=True):
         asked, _, _ = ask_cells(sealed(X, mask), question_of(tree, budget, mechanism), cells, labels)
         assert np.allclose(sums, asked.estimate(query, leaves), rtol=1e-12, atol=1e-12)
@@ -222,7 +222,7 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
     whole = ask_cells(sealed(X, mask), question, cells, labels)[0].estimate(query, leaves)
     monkeypatch.setattr(cell_shortcut, "_CHUNK", 40)
     monkeypatch.setattr(rounds, "_CHUNK", 10 * question.n_cells)
-    assert np.allclose(sealed(X, mask).sums_of_many(CELL, family)[0], whole, atol=1e-12)
+    assert np.allclose(sealed(X, mask).sums_of_many(TREE_CELL, family)[0], whole, atol=1e-12)
     asked = sealed(X, mask)
     assert np.allclose(ask_cells(asked, question, cells, labels)[0].estimate(query, leaves), whole, atol=1e-12)
     assert asked.spent.epsilon == 1.0, "every user answers once"
@@ -232,11 +232,11 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
 def test_a_user_reports_the_same_whoever_else_is_asked(users, mechanism):
     X, mask, tree = users
     records, question = records_of(X, mask), question_of(tree, 1.0, mechanism)
-    draws = CELL.draws(Streams(1), N, question)
-    whole = CELL.report(records, question, draws)
+    draws = TREE_CELL.draws(Streams(1), N, question)
+    whole = TREE_CELL.report(records, question, draws)
     for who in (np.arange(N)[::-1], np.array([3]), np.flatnonzero(mask[:, 0])):
-        np.testing.assert_array_equal(CELL.report(records.take(who), question, draws.take(who)), whole[who])
-    fields = CELL.fields(question)
+        np.testing.assert_array_equal(TREE_CELL.report(records.take(who), question, draws.take(who)), whole[who])
+    fields = TREE_CELL.fields(question)
     sent, legal = payload.unpack(fields, payload.pack(fields, whole))
     np.testing.assert_array_equal(sent, whole)
     assert legal.all()
@@ -245,7 +245,7 @@ def test_a_user_reports_the_same_whoever_else_is_asked(users, mechanism):
 def test_only_users_whose_cell_is_randomised_spend(users):
     X, mask, tree = users
     possible = cells_of(X, mask, tree).possible().sum(axis=1)
-    budgets = CELL.budgets(records_of(X, mask), question_of(tree, 0.75))
+    budgets = TREE_CELL.budgets(records_of(X, mask), question_of(tree, 0.75))
     np.testing.assert_array_equal(budgets, np.where(possible > 1, 0.75, 0.0))
 
 
@@ -255,7 +255,7 @@ def test_without_a_budget_nothing_is_asked(users):
     with pytest.raises(ConfigurationError, match="label_share=1"):
         ask_cells(asked, question_of(tree, 0.0), cells_of(X, mask, tree), np.zeros(N))
     with pytest.raises(ConfigurationError, match="label_share=1"):
-        asked.ask(CELL, question_of(tree, 0.0))
+        asked.ask(TREE_CELL, question_of(tree, 0.0))
 
 
 @pytest.mark.parametrize("budget", [0.5, 2.0])
@@ -277,8 +277,8 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
     X, mask, tree = users
     n, question = 60_000, question_of(tree)
     everywhere = records_of(np.repeat(X[[1]], n, axis=0), np.repeat(mask[[1]], n, axis=0))
-    blind = replace(CELL.draws(Streams(3), n, question), keep=np.ones(n))
-    counts = np.bincount(numbers(CELL.report(everywhere, question, blind), tree))
+    blind = replace(TREE_CELL.draws(Streams(3), n, question), keep=np.ones(n))
+    counts = np.bincount(numbers(TREE_CELL.report(everywhere, question, blind), tree))
     m = int(cells_of(X[[1]], mask[[1]], tree).choices[0])
     assert counts.size == m
     assert (np.abs(counts - n / m) < 6 * math.sqrt(n / m)).all()
@@ -287,17 +287,17 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
 def test_a_public_cell_is_never_randomised(users):
     X, mask, tree = users
     records, question = records_of(X, mask), question_of(tree, 0.01)
-    blind = replace(CELL.draws(Streams(0), N, question), keep=np.ones(N))
+    blind = replace(TREE_CELL.draws(Streams(0), N, question), keep=np.ones(N))
     public = cells_of(X, mask, tree).choices == 1
     assert public.any()
-    reports, own = CELL.report(records, question, blind), CELL.inputs(records, question)
+    reports, own = TREE_CELL.report(records, question, blind), TREE_CELL.inputs(records, question)
     np.testing.assert_array_equal(reports[public], own[public])
 
 
 def test_the_order_of_the_reports_does_not_matter(users):
     X, mask, tree = users
     labels, order = np.arange(N) / N, np.random.default_rng(0).permutation(N)
-    reports, results = sealed(X, mask).ask(CELL, question_of(tree)), []
+    reports, results = sealed(X, mask).ask(TREE_CELL, question_of(tree)), []
     for rows in (np.arange(N), order):
         cells = cells_of(X[rows], mask[rows], tree)
         sums = CategorySums.of_reports(reports[rows, :S], reports[rows, S], cells, labels[rows], 1.0)

@@ -12,7 +12,7 @@ from scipy.stats import binned_statistic_dd, ks_2samp
 from lpbench.estimators import PHIST, Hist
 from lpbench.estimators.baselines import grid_sums
 from lpbench.estimators.baselines.grid_sums import NamedCells, NoisyGrid
-from lpbench.estimators.baselines.hist import CELL, CellQuestion, cell_questions
+from lpbench.estimators.baselines.hist import GRID_CELL, GridCellQuestion, cell_questions
 from lpbench.estimators.baselines.phist import VOTE
 from lpbench.estimators.lpct.votes import VoteMechanism, VoteQuestion
 from lpbench.partitions import GridCells
@@ -54,10 +54,10 @@ def test_summed_noise_has_the_law_of_the_sum_over_users():
     n = 5
     users, cells = SimulatedUsers(Records(RNG.random((n, 2)), np.zeros(n)), Streams(1)), GridCells(100, 2)
     asked = [
-        (CellQuestion(cells, mechanism), CellQuestion(cells, mechanism, (-1.0, 1.0)))
+        (GridCellQuestion(cells, mechanism), GridCellQuestion(cells, mechanism, (-1.0, 1.0)))
         for mechanism in (Laplace(1.0), Laplace(0.0))
     ]
-    noisy, true = users.sums_of_many(CELL, NamedCells(asked, cells.centres()))
+    noisy, true = users.sums_of_many(GRID_CELL, NamedCells(asked, cells.centres()))
     noise = noisy - true
     per_user = np.random.default_rng(3).laplace(size=(n, 20000)).sum(axis=0)
     assert ks_2samp(noise.ravel(), per_user).pvalue > 1e-6
@@ -91,7 +91,7 @@ def test_drawn_sums_have_the_law_of_the_reports_added_up(kind, noise):
         records = Records(records.X, records.y.astype(int))
         device, question = VOTE, VoteQuestion(cells, 2, VoteMechanism(1.0, noise), {"bins": 2})
     else:
-        device, question = CELL, cell_questions(cells, 1.0, (0.0, 1.0), noise)[kind == "label"]
+        device, question = GRID_CELL, cell_questions(cells, 1.0, (0.0, 1.0), noise)[kind == "label"]
     drawn = [device.draw_sums(records, question, Streams(r)) for r in range(3000)]
     draws = [device.draws(Streams(r).child("reports"), 6, question) for r in range(3000)]
     added = [device.report(records, question, own).sum(axis=0) for own in draws]

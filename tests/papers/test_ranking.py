@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.analysis.selection import SELECTIONS
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
 from lpbench.papers.comparison.ranking import (
@@ -21,7 +20,7 @@ from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.printed_names import method_title
-from lpbench.selectors import parse_selector
+from lpbench.selectors import SELECTIONS, parse_selector
 from tests.reporting.fake import card, experiment, scores_of, typed
 
 NAMES = [

@@ -21,7 +21,7 @@ from lpbench.reporting.causes import (
     write_causes,
     write_cells,
 )
-from lpbench.reporting.interpretations import SUPPORT, Bound, Candidates, Step
+from lpbench.reporting.interpretations import SUPPORT, Bound, Interpretations, Step
 from lpbench.reporting.pages import causes as pages_causes
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.render import render
@@ -30,7 +30,7 @@ from tests.reporting.store import put
 
 NAME, TRIED = "histoftree/table1", "histoftree/causes"
 PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["published"]
-CANDIDATES = Candidates(
+CANDIDATES = Interpretations(
     "KRR", (NAME,), "krr", 0.15,
     (
         Step("equal parts", "krr[variant=text]", "silent"),
@@ -70,7 +70,7 @@ def test_steps_are_compared_on_the_same_cells_and_replications(results):
 
 def test_a_budget_that_was_divided_is_compared_with_the_whole(results):
     halved = Step("half of the budget", "par_dt[variant=text]", "tried", TRIED, "half_budget", budget=2.0)
-    candidates = Candidates(
+    candidates = Interpretations(
         "ParDT",
         (NAME,),
         "par_dt",

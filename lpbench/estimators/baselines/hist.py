@@ -21,7 +21,7 @@ from lpbench.seeds import Streams
 
 
 @dataclass(frozen=True)
-class CellQuestion:
+class GridCellQuestion:
     """What the curator asks of a user's cell."""
 
     cells: GridCells
@@ -47,24 +47,24 @@ class CellQuestion:
 class CellDevice(GridDevice):
     """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
 
-    def mechanism(self, question: CellQuestion) -> Laplace | DiscreteLaplace:
+    def mechanism(self, question: GridCellQuestion) -> Laplace | DiscreteLaplace:
         return question.mechanism
 
-    def inputs(self, records: Records, question: CellQuestion) -> np.ndarray:
+    def inputs(self, records: Records, question: GridCellQuestion) -> np.ndarray:
         """Vectors of shape (n, cells)."""
         vectors = np.zeros((len(records), question.cells.size))
         vectors[np.arange(len(records)), question.cells.locate(records.X)] = question.values(records)
         return vectors
 
-    def draws(self, streams: Streams, n: int, question: CellQuestion) -> np.random.Generator:
+    def draws(self, streams: Streams, n: int, question: GridCellQuestion) -> np.random.Generator:
         """The generator of the users' noise, which is one draw for each cell."""
         statistic = "marginal" if question.y_range is None else "joint"
         return streams.generator("counts", bins=int(question.cells.bins), statistic=statistic)
 
-    def columns(self, question: CellQuestion) -> int:
+    def columns(self, question: GridCellQuestion) -> int:
         return question.cells.size
 
-    def fields(self, question: CellQuestion) -> tuple[Field, ...]:
+    def fields(self, question: GridCellQuestion) -> tuple[Field, ...]:
         """One number for each cell."""
         mechanism, size = question.mechanism, question.cells.size
         if isinstance(mechanism, Laplace):
@@ -72,14 +72,14 @@ class CellDevice(GridDevice):
         lo, hi = question.y_range or (-1.0, 1.0)
         return mechanism.fields(size, (hi - lo) / 2 + mechanism.step)
 
-    def budget(self, question: CellQuestion) -> float:
+    def budget(self, question: GridCellQuestion) -> float:
         return 0.0 if question.is_constant else question.mechanism.epsilon
 
-    def statistics(self, question: CellQuestion) -> tuple[int, list[Laplace | DiscreteLaplace]]:
+    def statistics(self, question: GridCellQuestion) -> tuple[int, list[Laplace | DiscreteLaplace]]:
         """The counts come first, the label sums second."""
         return int(question.y_range is not None), [question.mechanism]
 
-    def numbers(self, records: Records, question: CellQuestion) -> np.ndarray:
+    def numbers(self, records: Records, question: GridCellQuestion) -> np.ndarray:
         """1 or the centred label, on the grid of discrete noise."""
         values = question.values(records)
         if isinstance(question.mechanism, DiscreteLaplace):
@@ -87,12 +87,12 @@ class CellDevice(GridDevice):
         return values[None]
 
 
-CELL = CellDevice()
+GRID_CELL = CellDevice()
 
 
 def cell_questions(
     cells: GridCells, epsilon: float, y_range: tuple[float, float], noise: str = "laplace", centre: float = 0.0
-) -> tuple[CellQuestion, CellQuestion]:
+) -> tuple[GridCellQuestion, GridCellQuestion]:
     """Return what every user is asked: the own cell, and the label in that cell, at epsilon / 2 each.
 
     ``y_range`` is the public range of the label about ``centre``; it may be infinite where nothing is protected.
@@ -106,7 +106,7 @@ def cell_questions(
         joint = _label_on_grid(half, width / 2.0)
     elif 0.0 < width < math.inf:
         joint = Laplace.for_budget(half, sensitivity=width)
-    return CellQuestion(cells, marginal), CellQuestion(cells, joint, y_range, centre)
+    return GridCellQuestion(cells, marginal), GridCellQuestion(cells, joint, y_range, centre)
 
 
 def _label_on_grid(epsilon: float, half_width: float) -> DiscreteLaplace:
@@ -167,14 +167,14 @@ class Hist(LocalRegressor):
         """Sum the users' reports."""
         self._check()
         questions = self._questions(users.n_features)
-        self.histogram_ = NoisyGrid(questions[0].cells, users.n, *(users.sums(CELL, q) for q in questions))
+        self.histogram_ = NoisyGrid(questions[0].cells, users.n, *(users.sums(GRID_CELL, q) for q in questions))
         return self
 
     def _check(self) -> None:
         check_whole("bins", self.bins, least=1)
         check_number("threshold", self.threshold, least=0, most=1, hint="a share of the users")
 
-    def _questions(self, n_features: int) -> tuple[CellQuestion, CellQuestion]:
+    def _questions(self, n_features: int) -> tuple[GridCellQuestion, GridCellQuestion]:
         return cell_questions(GridCells(self.bins, n_features), self.epsilon, self.y_range_, self.noise)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -200,7 +200,7 @@ class Hist(LocalRegressor):
             for epsilon in budgets:
                 model.epsilon = epsilon
                 asked.append(model._questions(task.users.n_features))
-            noisy = task.users.sums_of_many(CELL, NamedCells(asked, test))
+            noisy = task.users.sums_of_many(GRID_CELL, NamedCells(asked, test))
             for g in members:
                 model.threshold = points[g].get("threshold", self.threshold)
                 model._check()

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbench.checks import check_number, check_whole
 from lpbench.estimators.histoftree.histoftree import CellRegressor
-from lpbench.estimators.histoftree.setting import PublicMask, Setting
+from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
 
 
 def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
@@ -89,14 +89,14 @@ class AdHistOfTree(CellRegressor):
     noise: str = "laplace"
     constants: str = "paper"
 
-    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
         constant, offset, min_depth = params["constant"], params["bins_offset"], params["min_depth"]
         check_number("constant", constant, above=0)
         check_whole("bins_offset", offset, least=None)
         check_whole("min_depth", min_depth)
         n_grid_features, depth, bins = choose_partition(mask, epsilon, constant, min_depth)
         names = ("label_share", "rule", "mechanism", "split_score")
-        setting = Setting(
+        setting = TreeSetting(
             n_grid_features=n_grid_features,
             depth=depth,
             bins=max(1, bins + int(offset)),

@@ -189,7 +189,7 @@ class CellDevice(Device[CellQuestion]):
         return answer_family(records, family, streams)
 
 
-CELL = CellDevice()
+TREE_CELL = CellDevice()
 
 
 def _mask(records: Records) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbench.estimators.histoftree.user_cells import Query, UserCells
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells
 from lpbench.partitions import CellSums, KeyIndex, cell_keys
 from lpbench.privacy import RandomizedResponse, grr_weights, hashed_uniforms, rr_reports
 
@@ -72,7 +72,7 @@ class CategorySums:
         index = KeyIndex(keys, cells.grid.size)
         return cls(index.find(keys), leaf, index.size, cells, labels, budget, index)
 
-    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         codes = query.codes if self._index is None else self._index.find(query.codes)
         count, total = self._reported.at(codes, leaves)
@@ -93,7 +93,7 @@ class WrittenSums:
     counts: np.ndarray  # (bins^s * n_leaves,), like the label sums
     totals: np.ndarray
 
-    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Look up the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         cell = cell_keys(query.digits, self.bins) * self.n_leaves + leaves
         return self.counts[cell], self.totals[cell]

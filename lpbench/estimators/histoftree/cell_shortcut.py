@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicators, bit_reports, reports_truth
-from lpbench.estimators.histoftree.user_cells import Query, UserCells, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves
 from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
 from lpbench.seeds import Streams
@@ -40,7 +40,7 @@ class CellFamily:
     labels: np.ndarray  # privatised, (n,)
     leaves: UserLeaves
     query_leaves: np.ndarray  # leaves of the test rows (m,)
-    grids: Sequence[tuple[UserGrid, Query, str]]  # with the cells that the test rows look up, and the mechanism
+    grids: Sequence[tuple[UserGrid, CellQuery, str]]  # with the cells that the test rows look up, and the mechanism
 
 
 def answer_family(records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -121,7 +121,7 @@ class _BitSums:
         self._seed, self._cells, self._labels, self._budget = seed, cells, labels, budget
         self._code, self._leaf = code, leaf
 
-    def estimate(self, query: Query, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         key = np.concatenate([leaves[:, None], query.digits], axis=1)
         _, first, inverse = np.unique(
@@ -132,11 +132,11 @@ class _BitSums:
         first = first[np.argsort(leaves[first], kind="stable")]
         rank = np.empty(first.size, dtype=np.intp)
         rank[inverse[first]] = np.arange(first.size)
-        distinct = Query(query.digits[first], query.codes[first], [shown[first] for shown in query.shown])
+        distinct = CellQuery(query.digits[first], query.codes[first], [shown[first] for shown in query.shown])
         sums = self._sum_unique(distinct, leaves[first])
         return sums[0][rank[inverse]], sums[1][rank[inverse]]
 
-    def _sum_unique(self, query: Query, leaves: np.ndarray) -> np.ndarray:
+    def _sum_unique(self, query: CellQuery, leaves: np.ndarray) -> np.ndarray:
         """Sums over distinct cells ordered by leaf: ndarray of shape (2, m)."""
         grid, pairs = self._cells.grid, self._cells.leaves
         n_cells = np.bincount(leaves, minlength=pairs.n_leaves)
@@ -158,7 +158,7 @@ class _BitSums:
             sums[1] += np.bincount(cell, weights=value * self._labels[user], minlength=leaves.size)
         return sums
 
-    def _indicators(self, user: np.ndarray, query: Query, leaves: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    def _indicators(self, user: np.ndarray, query: CellQuery, leaves: np.ndarray, cell: np.ndarray) -> np.ndarray:
         """Unbiased indicators that the users lie in the cells, one per pair, from the reported bits."""
         bits = (self._code[user] == query.codes[cell]) & (self._leaf[user] == leaves[cell])
         choices = self._cells.choices[user]

@@ -23,12 +23,12 @@ from lpbench.estimators.histoftree.cell_reports import predict_cells
 from lpbench.estimators.histoftree.rounds import Split, ask_cells, public_features
 from lpbench.estimators.histoftree.setting import (
     PublicMask,
-    Setting,
     TooManyCellsError,
+    TreeSetting,
     protection_order,
     sensitive_count,
 )
-from lpbench.estimators.histoftree.sweep import Job, sweep_cells
+from lpbench.estimators.histoftree.sweep import GridPoint, sweep_cells
 from lpbench.estimators.histoftree.user_cells import UserCells
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
@@ -46,10 +46,10 @@ class CellRegressor(LocalRegressor):
     _apart = frozenset({"epsilon", "noise", "y_range", "clip", "domain", "random_state"})
 
     @abstractmethod
-    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
         """Resolve constructor parameters into a setting; uses the mask and the sample size only."""
 
-    def _divide(self, setting: Setting, params: Mapping, mask: np.ndarray | PublicMask) -> Setting:
+    def _divide(self, setting: TreeSetting, params: Mapping, mask: np.ndarray | PublicMask) -> TreeSetting:
         """Give the label the whole budget if the constants are tight and the mask shows that every cell is public."""
         if params["constants"] not in CONSTANTS:
             raise ConfigurationError(f"constants={params['constants']!r} must be one of {CONSTANTS}")
@@ -113,7 +113,7 @@ class CellRegressor(LocalRegressor):
         for b, epsilon in enumerate(map(check_epsilon, budgets)):
             for g, params in enumerate(points):
                 try:
-                    jobs.append(Job(b, g, self._setting(params, public, epsilon)))
+                    jobs.append(GridPoint(b, g, self._setting(params, public, epsilon)))
                 except TooManyCellsError as error:
                     result.reasons[b, g] = ("skipped", str(error))
         X_test = self._to_unit_cube(task.X_test)
@@ -207,7 +207,7 @@ class HistOfTree(CellRegressor):
         named = [s for s in grid["n_grid_features"] if s != "all" and s not in everything]
         return {**grid, "n_grid_features": everything + named}
 
-    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
         count, d = params["n_grid_features"], mask.shape[1]
         if count is None:
             count = PublicMask.of(mask).protected_by_all
@@ -217,5 +217,5 @@ class HistOfTree(CellRegressor):
             hint = "as many as everybody protects; 's*': ceil ln sqrt d"
             check_whole("n_grid_features", count, most=d, none=hint)
         names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score", "min_samples_leaf")
-        setting = Setting(n_grid_features=int(count), **{name: params[name] for name in names})
+        setting = TreeSetting(n_grid_features=int(count), **{name: params[name] for name in names})
         return self._divide(setting, params, mask)

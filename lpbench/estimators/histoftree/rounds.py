@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lpbench.estimators.histoftree.cell_device import CELL, CellQuestion
+from lpbench.estimators.histoftree.cell_device import TREE_CELL, CellQuestion
 from lpbench.estimators.histoftree.cell_reports import CategorySums, WrittenSums, bit_indicators
 from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import (
@@ -114,7 +114,7 @@ def ask_cells(
     cells.check_budget(question.budget)
     if question.mechanism == "rr":
         return _ask_bits(users, question, cells, labels), cells, labels
-    here, reports = users.ask_present(CELL, question)
+    here, reports = users.ask_present(TREE_CELL, question)
     if here.size < users.n:
         cells, labels = question.compatible(public_features(users)[here], users.mask[here]), labels[here]
     reports = reports.astype(np.int64, copy=False)
@@ -124,13 +124,13 @@ def ask_cells(
 
 def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> WrittenSums:
     """Ask for one bit a cell, some users at a time where all bits would be too many to hold."""
-    CELL.check(question)
+    TREE_CELL.check(question)
     n_cells, sums = question.n_cells, np.zeros((2, question.n_cells))
     step = max(1, _CHUNK // n_cells)
     for start in range(0, users.n, step):
         part = slice(start, min(start + step, users.n))
         who = None if step >= users.n else np.arange(part.start, part.stop)
-        here, bits = users.ask_present(CELL, question, who)
+        here, bits = users.ask_present(TREE_CELL, question, who)
         user, cell = np.nonzero(cells.possible(part)[here])
         of_all = start + here[user]
         value = bit_indicators(bits[user, cell] > 0, cells.choices[of_all], question.budget)

@@ -31,7 +31,7 @@ def sensitive_count(n_features: int) -> int:
 
 
 @dataclass(frozen=True)
-class Setting:
+class TreeSetting:
     """One point of the methods' grid, with nothing left to resolve."""
 
     n_grid_features: int  # s

@@ -10,12 +10,12 @@ from typing import TypeVar
 import numpy as np
 
 from lpbench.estimators.base import Task
-from lpbench.estimators.histoftree.cell_device import CELL
+from lpbench.estimators.histoftree.cell_device import TREE_CELL
 from lpbench.estimators.histoftree.cell_reports import predict_cells
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.rounds import Split, public_features
-from lpbench.estimators.histoftree.setting import PublicMask, Setting
-from lpbench.estimators.histoftree.user_cells import Query, UserGrid
+from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserGrid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import TreePartition, grow_personalized_carts
 from lpbench.privacy import SimulatedUsers
@@ -25,12 +25,12 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Job:
+class GridPoint:
     """One grid point to be run: indices of its budget and point, and its setting."""
 
     budget: int
     point: int
-    setting: Setting
+    setting: TreeSetting
 
 
 def sweep_cells(
@@ -38,9 +38,9 @@ def sweep_cells(
     mask: PublicMask,
     X_test: np.ndarray,
     budgets: Sequence[float],
-    jobs: Sequence[Job],
+    jobs: Sequence[GridPoint],
     ask_label: Callable[[float], LabelQuestion],
-) -> Iterator[tuple[list[Job], np.ndarray]]:
+) -> Iterator[tuple[list[GridPoint], np.ndarray]]:
     """Predict the test rows (m, d) in [0, 1] under every job: jobs of one prediction, and that, (m,), not yet clipped.
 
     One tree serves all depths, bins and mechanisms of a budget and label share.
@@ -70,7 +70,7 @@ def sweep_cells(
 
 
 def _personalized_carts(
-    X: np.ndarray, mask: PublicMask, jobs: Sequence[Job], labels: Mapping[tuple[int, float], np.ndarray]
+    X: np.ndarray, mask: PublicMask, jobs: Sequence[GridPoint], labels: Mapping[tuple[int, float], np.ndarray]
 ) -> dict[tuple[int, int], list[TreePartition]]:
     """Trees under the CART rule where some protect what the tree cuts, by the number of grid features and leaf size.
 
@@ -101,15 +101,15 @@ class _SecondRounds:
         self._X_tree = X_test[:, split.tree_columns]
 
         @cache
-        def grid(bins: int) -> tuple[UserGrid, Query]:
+        def grid(bins: int) -> tuple[UserGrid, CellQuery]:
             cells = split.grid(bins)
             return cells, cells.locate(X_test[:, split.grid_columns])
 
         self._grid = grid
 
     def predict(
-        self, tree: TreePartition, depths: Sequence[int], jobs: Sequence[Job], labels: np.ndarray, budget: float
-    ) -> Iterator[tuple[list[Job], np.ndarray]]:
+        self, tree: TreePartition, depths: Sequence[int], jobs: Sequence[GridPoint], labels: np.ndarray, budget: float
+    ) -> Iterator[tuple[list[GridPoint], np.ndarray]]:
         """Predict under those of ``jobs`` whose depth the tree serves; ``budget`` is that of the cell reports."""
         at_depth = dict(_group(jobs, lambda j: j.setting.depth))
         depths = [depth for depth in depths if depth in at_depth]
@@ -125,11 +125,11 @@ class _SecondRounds:
             test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
             levels = depth, depths[-1], rule != "cart"
             family = CellFamily(tree, *levels, *columns, budget, labels, leaves, test_leaves, grids)
-            for (_, same), sums in zip(alike, self._users.sums_of_many(CELL, family), strict=True):
+            for (_, same), sums in zip(alike, self._users.sums_of_many(TREE_CELL, family), strict=True):
                 yield same, predict_cells(sums, test_leaves, means)
 
 
-def _sources(jobs: Sequence[Job]) -> list[tuple[tuple[int, float], list[Job]]]:
+def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[GridPoint]]]:
     """Jobs by the labels that they use: budget and label share."""
     return _group(jobs, lambda j: (j.budget, j.setting.label_share))
 

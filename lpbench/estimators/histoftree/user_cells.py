@@ -57,10 +57,10 @@ class UserGrid:
         del twin.choices, twin.shown, twin.pattern, twin._seen
         return twin
 
-    def locate(self, X: np.ndarray) -> Query:
+    def locate(self, X: np.ndarray) -> CellQuery:
         """Look up the grid cells of the points X of shape (m, s)."""
         digits = grid_digits(X, self.bins)
-        return Query(digits, cell_keys(digits, self.bins), [self.shown_of(digits, p) for p in self.patterns])
+        return CellQuery(digits, cell_keys(digits, self.bins), [self.shown_of(digits, p) for p in self.patterns])
 
     def shown_of(self, digits: np.ndarray, pattern: np.ndarray) -> np.ndarray:
         """Codes that users in the cells ``digits`` show if they protect ``pattern``; an unused code if none does."""
@@ -68,7 +68,7 @@ class UserGrid:
 
 
 @dataclass(frozen=True)
-class Query:
+class CellQuery:
     """Grid cells that are asked for."""
 
     digits: np.ndarray  # (m, s)

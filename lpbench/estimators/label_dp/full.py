@@ -11,7 +11,7 @@ import numpy as np
 from lpbench.checks import check_number
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.baselines.grid_sums import NoisyGrid
-from lpbench.estimators.baselines.hist import CELL, cell_means, cell_questions
+from lpbench.estimators.baselines.hist import GRID_CELL, cell_means, cell_questions
 from lpbench.estimators.baselines.phist import PHIST
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, CubeClassifier
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width, truncation
@@ -107,7 +107,7 @@ class LDPMean(BoundedRegressor):
         self.truncation_ = T = truncation(per_cell * float(cells.bins) ** d, bound, self.moment)
         self._threshold = min(1.0, self.density / float(cells.bins) ** d / 2.0)
         questions = cell_questions(cells, self.epsilon, (-T, T), centre=self.centre_)
-        self.histogram_ = NoisyGrid(cells, n, *(users.sums(CELL, question) for question in questions))
+        self.histogram_ = NoisyGrid(cells, n, *(users.sums(GRID_CELL, question) for question in questions))
         return self
 
     def _bins(self, n: int, d: int, per_cell: float, bound: float) -> int:

@@ -27,28 +27,28 @@ class CubeQuestion:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassQuestion(CubeQuestion):
+class CubeClassQuestion(CubeQuestion):
     """What is released of class counts."""
 
     n_classes: int
     mechanism: Exponential  # of one cube
 
 
-class ClassRelease(Release[ClassQuestion]):
+class ClassRelease(Release[CubeClassQuestion]):
     """Draw the class of each cube by the exponential mechanism on the class counts."""
 
-    def mechanism(self, question: ClassQuestion) -> Exponential:
+    def mechanism(self, question: CubeClassQuestion) -> Exponential:
         return question.mechanism
 
-    def statistic(self, records: Records, question: ClassQuestion) -> np.ndarray:
+    def statistic(self, records: Records, question: CubeClassQuestion) -> np.ndarray:
         """Class counts of shape (cubes, K)."""
         return class_counts(question.of(records), records.y, question.cubes.size, question.n_classes)
 
-    def draws(self, streams: Streams, n: int, question: ClassQuestion) -> np.random.Generator:
+    def draws(self, streams: Streams, n: int, question: CubeClassQuestion) -> np.random.Generator:
         """The generator of the curator's Gumbel variables, one for each cube and class."""
         return streams.generator("counts", bins=int(question.cubes.bins))
 
-    def budget(self, question: ClassQuestion) -> float:
+    def budget(self, question: CubeClassQuestion) -> float:
         """Exact epsilon of a label, or of a record, which can change the counts of two cubes."""
         if question.n_classes == 1:
             return 0.0

@@ -148,10 +148,10 @@ class LabelCDPVote(CubeClassifier):
         """Factor c of the counts in the exponent."""
         return Exponential.for_budget(check_epsilon(self.epsilon)).coefficient
 
-    def _question(self, users: Users) -> releases.ClassQuestion:
+    def _question(self, users: Users) -> releases.CubeClassQuestion:
         """What the curator releases of every cube."""
         cells, mechanism = self.cubes_.locate(users.public_features), Exponential(self._coefficient())
-        return releases.ClassQuestion(self.cubes_, cells, self.classes_.size, mechanism)
+        return releases.CubeClassQuestion(self.cubes_, cells, self.classes_.size, mechanism)
 
     def _bins(self, n: int, d: int) -> int:
         coefficient, log_K = self._coefficient(), log_classes(self.classes_.size)
@@ -186,11 +186,11 @@ class CDPVote(LabelCDPVote):
         check_choice("constants", self.constants, CDP_COEFFICIENT)
         return check_epsilon(self.epsilon) * CDP_COEFFICIENT[self.constants]
 
-    def _question(self, users: Users) -> releases.ClassQuestion:
+    def _question(self, users: Users) -> releases.CubeClassQuestion:
         if self.constants == "paper":
             users.note("the constant of (33) spends half of the stated budget")
         mechanism = Exponential(self._coefficient(), range_sensitivity=1.0)
-        return releases.ClassQuestion(self.cubes_, None, self.classes_.size, mechanism)
+        return releases.CubeClassQuestion(self.cubes_, None, self.classes_.size, mechanism)
 
 
 def difference_variance(randomizer: BitVector | GRR) -> float:

@@ -16,11 +16,11 @@ import numpy as np
 
 from lpbench.checks import check_number, check_whole
 from lpbench.estimators.base import SweepResult, Task, check_epsilon
-from lpbench.estimators.histoftree.cell_device import CELL
+from lpbench.estimators.histoftree.cell_device import TREE_CELL
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.histoftree import CellRegressor
 from lpbench.estimators.histoftree.rounds import Split, public_features
-from lpbench.estimators.histoftree.setting import PublicMask, Setting
+from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
 from lpbench.estimators.histoftree.user_cells import UserCells
 from lpbench.estimators.private_labels import LABEL
 from lpbench.estimators.tuning_free.public_score import NOTE
@@ -81,9 +81,9 @@ class LPDTRegressor(CellRegressor):
     least_share: float = 0.0
     noise: str = "laplace"
 
-    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> Setting:
+    def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
         names = ("depth", "label_share", "rule", "mechanism")
-        return Setting(n_grid_features=0, bins=1, split_score="weighted", **{name: params[name] for name in names})
+        return TreeSetting(n_grid_features=0, bins=1, split_score="weighted", **{name: params[name] for name in names})
 
     def learn(self, users: Users) -> Self:
         """Grow the tree from the public sample and fill its cells."""
@@ -121,7 +121,7 @@ class LPDTRegressor(CellRegressor):
             for b, (y, (_, budget)) in enumerate(zip(labels, shares, strict=True)):
                 asked = [(grid, query, setting.mechanism)]
                 family = CellFamily(tree, *levels, *columns, budget, y, leaves, rows, asked)
-                [sums] = users.sums_of_many(CELL, family)
+                [sums] = users.sums_of_many(TREE_CELL, family)
                 result.values[b, g] = task.score(model._filled(sums, rows))
         return result
 

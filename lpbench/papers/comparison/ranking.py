@@ -12,7 +12,6 @@ import pandas as pd
 
 from lpbench.analysis import Interval, Summary, is_ranked, write_csv
 from lpbench.analysis.scores import costs
-from lpbench.analysis.selection import SELECTIONS
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, Samples, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
 from lpbench.audit.table import report_bits
@@ -21,7 +20,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.printed_names import method_title
 from lpbench.seeds import Streams
-from lpbench.selectors import parse_selector
+from lpbench.selectors import SELECTIONS, parse_selector
 
 FILE, SECONDS_FILE = "field.csv", "field_seconds.csv"
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from lpbench.experiments.results import Results
 from lpbench.papers.histoftree.published import TABLES
-from lpbench.reporting.interpretations import Bound, Candidates, Step, Total
+from lpbench.reporting.interpretations import Bound, Interpretations, Step, Total
 from lpbench.reporting.paper import Cause
 from lpbench.reporting.published import published_cells
 
@@ -36,9 +36,9 @@ CAUSES = (
 )  # fmt: skip
 
 
-def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Candidates:
+def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Interpretations:
     words = f"{what}, {MASKS[mask]} masks, Tables 1-3"
-    return Candidates(words, ARTEFACTS, method, CELL_WITHIN, steps, mask, relative=True, unexplained=unexplained)
+    return Interpretations(words, ARTEFACTS, method, CELL_WITHIN, steps, mask, relative=True, unexplained=unexplained)
 
 
 IMPORTANCE = "the features in the order of a forest's importance, not of the manifest's sensitivity"
@@ -49,7 +49,7 @@ def _by_importance(method: str, reading: str = IMPORTANCE) -> Step:
     return Step(reading, method, "found", TRIED, "importance")
 
 
-def _interpretations() -> Iterator[Candidates]:
+def _interpretations() -> Iterator[Interpretations]:
     building = "Building (see the bounds)"
     whole = "and the whole budget for the label where an uncut tree without a grid asks nothing else"
     for mask in MASKS:

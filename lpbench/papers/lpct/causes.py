@@ -9,7 +9,7 @@ import numpy as np
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
 from lpbench.papers.lpct.published import FIGURES
-from lpbench.reporting.interpretations import Bound, Candidates, Step, Total
+from lpbench.reporting.interpretations import Bound, Interpretations, Step, Total
 from lpbench.reporting.paper import Cause
 from lpbench.reporting.published import published_cells
 
@@ -39,7 +39,7 @@ CAUSES = (
 )  # fmt: skip
 
 
-def _tables() -> Iterator[Candidates]:
+def _tables() -> Iterator[Interpretations]:
     shallow = "the authors' scripts: a query of depth 2, not p0"
     rates = "the authors' code: one rate for public and private steps, four rates"
     ten, next_best = (
@@ -67,7 +67,7 @@ def _tables() -> Iterator[Candidates]:
         if base == "lpdt":
             steps.append(Step("CART in place of max-edge", "lpdt[rule=cart]", "tried"))
         unexplained = "what the released code gives on employ, employee and landcover" if "prune" in base else ""
-        yield Candidates(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
+        yield Interpretations(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
     for words, base, text, code, unexplained in (
         ("PGLM", "pglm", "a private release of moments", "rows as they are, classes 0 and 1 cut at 1/2, its noise",
          "the column of ε = 0.5 is printed at ε = 2 again"),
@@ -78,12 +78,12 @@ def _tables() -> Iterator[Candidates]:
             Step(f"the text: {text}", base, "text"),
             Step(f"the authors' code: {code}", f"{base}[variant=released]", "code"),
         ]
-        yield Candidates(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
+        yield Interpretations(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
 
 
-def _figures() -> Iterator[Candidates]:
+def _figures() -> Iterator[Interpretations]:
     curve, prune = "lpct_max_edge", "lpct_prune_max_edge"
-    yield Candidates(
+    yield Interpretations(
         "LPCT against the depth, Figure 7(a)", ("lpct/figure7a",), curve, POINT_WITHIN,
         (
             Step("the text: 50 public rows, a cell with one of them is a leaf", curve, "text", TRIED, "one_row_fifty"),
@@ -91,7 +91,7 @@ def _figures() -> Iterator[Candidates]:
             Step("and cells are cut as long as they hold a public row", curve, "code"),
         ),
     )  # fmt: skip
-    yield Candidates(
+    yield Interpretations(
         "LPCT-prune against the depth, Figure 7(b)", ("lpct/figure7b",), prune, POINT_WITHIN,
         (
             Step("the authors' 100 public rows; a cell with one public row is a leaf", prune, "code", TRIED, "one_row"),
@@ -103,13 +103,13 @@ def _figures() -> Iterator[Candidates]:
     )  # fmt: skip
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("5c", "5(c)")):
         steps = [Step("the text", f"{prune}[variant=text]", "text"), Step("the authors' code", prune, "code")]
-        yield Candidates(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, POINT_WITHIN, tuple(steps),
+        yield Interpretations(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, POINT_WITHIN, tuple(steps),
                      unexplained="LPCT-prune is not reproducible from what was released")  # fmt: skip
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("4c", "4(c)"), ("5a", "5(a)"), ("7c", "7(c)")):
         steps = [Step("the text", f"{curve}[variant=text]", "text"), Step("the authors' code", curve, "code")]
-        yield Candidates(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, POINT_WITHIN, tuple(steps))
+        yield Interpretations(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, POINT_WITHIN, tuple(steps))
     random = "lpct_random"
-    yield Candidates(
+    yield Interpretations(
         "LPCT-R, Figure 9(b)", ("lpct/figure9",), random, POINT_WITHIN,
         (
             Step("LPCT's own grid of 800 settings, the fair comparison", random, "silent"),

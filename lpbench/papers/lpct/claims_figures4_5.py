@@ -9,7 +9,7 @@ import numpy as np
 
 from lpbench.analysis.claims import Checks, above, below, within
 from lpbench.analysis.curves import Curve
-from lpbench.analysis.instances import Cells, Instance, difference, join, linear
+from lpbench.analysis.instances import CellScores, Instance, difference, join, linear
 from lpbench.papers.lpct.lines import LPCT, ONLY_P, ONLY_Q, PRUNE, by_epsilon, line, per_doubling, shared_places
 from lpbench.reporting.evidence import Evidence
 
@@ -78,7 +78,7 @@ def gamma_matters_less_at_large_budgets(results: Evidence) -> Iterator[Instance]
     yield Instance("ε = 8 over 0.5", join([first, second]), "ratio_of_spreads")
 
 
-def _slopes(results: Evidence, name: str, method: str) -> dict[float, tuple[Cells, np.ndarray]]:
+def _slopes(results: Evidence, name: str, method: str) -> dict[float, tuple[CellScores, np.ndarray]]:
     return {e: (curve.cells(), per_doubling(curve.x)) for e, curve in by_epsilon(results, name, method).items()}
 
 

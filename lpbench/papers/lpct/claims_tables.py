@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lpbench.analysis.claims import Checks, above, within
-from lpbench.analysis.instances import Cells, Instance, difference, join, linear
+from lpbench.analysis.instances import CellScores, Instance, difference, join, linear
 from lpbench.analysis.variants import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
@@ -122,7 +122,7 @@ def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
         size = np.log10(CELL_BYTES / MEMORY) + features * np.log10(2)
         key = ("lpct/table3", "", dataset, "", "phist", 2.0, float(features))
         # a computed number is the same in every replication
-        yield linear(f"{dataset}, d = {features}", (Cells((key,), np.full((2, 1), size), np.zeros(1)), [1.0]))
+        yield linear(f"{dataset}, d = {features}", (CellScores((key,), np.full((2, 1), size), np.zeros(1)), [1.0]))
 
 
 @checks("L19", "CT-W", above(), quantifier="every")

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, leading, printed, slug
 from lpbench.reporting.printed_names import CHOSEN, in_words
-from lpbench.reporting.tables.layouts import Column
+from lpbench.reporting.tables.layouts import TableColumn
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
@@ -83,7 +83,7 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
         return style.save(figure, folder, name)
 
 
-def _looks(found: Sequence[Part], columns: Sequence[Column]) -> dict[tuple[str, str], dict[str, Any]]:
+def _looks(found: Sequence[Part], columns: Sequence[TableColumn]) -> dict[tuple[str, str], dict[str, Any]]:
     """Look of each column: the leading methods in colour, constants and references as grey lines, the rest thin."""
     known = leading(found)
     looks: dict[tuple[str, str], dict[str, Any]] = {}

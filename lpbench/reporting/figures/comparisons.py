@@ -17,7 +17,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.figures.curves import looks_of, place_of
 from lpbench.reporting.printed_names import in_words
 from lpbench.reporting.tables.grid import Grid, build
-from lpbench.reporting.tables.layouts import Column
+from lpbench.reporting.tables.layouts import TableColumn
 from lpbench.selectors import parse_selector
 
 #: Up to so many methods all have a colour; of more, so many have one.
@@ -33,7 +33,7 @@ class Part:
     group: str  # of columns: a mask, where there are several
     panel: str
     datasets: tuple[tuple[str, str], ...]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     metric: str
     means: np.ndarray  # mean scores, shape (datasets, columns); NaN where there is none
     errors: np.ndarray  # their standard errors
@@ -87,17 +87,17 @@ def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
         )
 
 
-def is_constant(column: Column) -> bool:
+def is_constant(column: TableColumn) -> bool:
     """Whether a column is a method that ignores the features."""
     return parse_selector(column.method)[0] in CONSTANTS
 
 
-def printed(column: Column) -> str:
+def printed(column: TableColumn) -> str:
     """Name of a column, a constant marked as one."""
     return column.label + (" (constant)" if is_constant(column) else "")
 
 
-def is_reference(column: Column) -> bool:
+def is_reference(column: TableColumn) -> bool:
     """Whether a column is a reference without privacy."""
     return parse_selector(column.method)[0] in REFERENCES
 

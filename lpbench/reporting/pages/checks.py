@@ -8,7 +8,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
-from lpbench.reporting.pages.units import Place
+from lpbench.reporting.pages.units import PageFolder
 from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, and the page of the same name.
@@ -24,7 +24,9 @@ TABLES = {
 COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "timing": "lpbench report"}
 
 
-def checks(place: Place, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
+def checks(
+    place: PageFolder, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]
+) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
     found, absent = [], []
     for stem, (title, text) in TABLES.items():

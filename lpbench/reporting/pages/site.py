@@ -39,7 +39,7 @@ from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
 from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTION_WORDS
-from lpbench.reporting.pages.units import Place, defer_long_tables, links, unit
+from lpbench.reporting.pages.units import PageFolder, defer_long_tables, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, hook_for, page_of, papers, trial_experiments
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import render
@@ -69,7 +69,7 @@ def write_pages(
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     causes = None if study else causes_page(results_dir, folder, cards)
     site = Site(entries, folder, missing, environment, cards, causes, study)
-    return site.write(Place(folder, stored=bool(study)))
+    return site.write(PageFolder(folder, stored=bool(study)))
 
 
 def write_experiment_page(
@@ -79,7 +79,7 @@ def write_experiment_page(
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
         site = Site([ReportEntry(experiment, results_dir)], Path(folder), [], environment, cards)
-        return site.write_alone(Place(results_dir, stored=True))
+        return site.write_alone(PageFolder(results_dir, stored=True))
 
 
 class Site:
@@ -123,7 +123,7 @@ class Site:
         shown["explained"] = self.explained.get(entry.name, "")
         return shown | defer_long_tables(shown)
 
-    def write(self, place: Place) -> list[Path]:
+    def write(self, place: PageFolder) -> list[Path]:
         """Write all pages."""
         further = [("explorer.html", "Explorer")] if self.explored else []
         further += [("causes.html", CAUSES)] if self.causes else []
@@ -178,7 +178,7 @@ class Site:
         """Whether the page of a study's experiments is its front page."""
         return bool(self.study) and len(self.papers) == 1
 
-    def write_alone(self, place: Place) -> Path:
+    def write_alone(self, place: PageFolder) -> Path:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""
         (entry,) = self.entries
         file = alone(entry.name)
@@ -202,7 +202,7 @@ class Site:
         write_text(render(f"{template}.html.j2", **content, here=here), path)
         return path
 
-    def _paper_page(self, page: str, place: Place) -> dict:
+    def _paper_page(self, page: str, place: PageFolder) -> dict:
         mine = [e for e in self.entries if page_of(e.name) == page]
         about = self.about[page]
         mine.sort(key=lambda e: [not e.name.startswith(start) for start in about.experiments])
@@ -246,7 +246,7 @@ class Site:
             "facts": paper.deviations,
         }
 
-    def _index(self, place: Place) -> dict:
+    def _index(self, place: PageFolder) -> dict:
         return {
             "title": self.study or "Results",
             "study": self.study,

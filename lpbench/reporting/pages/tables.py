@@ -22,7 +22,7 @@ from lpbench.reporting.paper import hook_for, mark_words
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build
-from lpbench.reporting.tables.layouts import Column, Layout
+from lpbench.reporting.tables.layouts import Layout, TableColumn
 from lpbench.selectors import parse_selector
 
 #: Standard errors up to which two numbers agree, and up to which they are close.
@@ -187,7 +187,7 @@ def _baseline_cell(layout: Layout, found: Baseline | None) -> ShownCell:
     return ShownCell(cell, info=_info(found.metric, found.mean, found.se, found.n, "{}"))
 
 
-def _groups(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
+def _groups(columns: Sequence[TableColumn]) -> tuple[tuple[str, int], ...]:
     if not any(c.group for c in columns):
         return ()
     found: list[tuple[str, int]] = []

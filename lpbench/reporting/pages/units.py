@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from lpbench.analysis import Summary
-from lpbench.analysis.selection import SELECTIONS
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.baselines import Baselines, baselines_within, by_selection, print_cost
@@ -24,6 +23,7 @@ from lpbench.reporting.paper import hook_for, paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 from lpbench.reporting.render import render
 from lpbench.reporting.report import compared, verdict
+from lpbench.selectors import SELECTIONS
 
 #: Plots that every table gets, and what a page calls them.
 VIEWS = {
@@ -42,7 +42,7 @@ _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
 @dataclass(frozen=True)
-class Place:
+class PageFolder:
     """Where pages are written."""
 
     folder: Path  # of the report's files, and of the artefacts under their entries' addresses
@@ -146,7 +146,7 @@ def _heads(entry: ReportEntry, finding: str) -> dict[str, str]:
     }
 
 
-def links(entry: ReportEntry, place: Place) -> dict:
+def links(entry: ReportEntry, place: PageFolder) -> dict:
     """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
     files = [
         (f, f"{entry.address}/{f}")

@@ -15,7 +15,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
 from lpbench.reporting.published import published_cells, published_rank_sums
-from lpbench.reporting.tables.layouts import Column, Layout, layouts
+from lpbench.reporting.tables.layouts import Layout, TableColumn, layouts
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _grid(experiment: str, layout: Layout, rows: pd.DataFrame, published: Mappin
     return Grid(layout, cells, footer, tuple(lines))
 
 
-def _cell(layout: Layout, column: Column, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:
+def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:
     key = (dataset.split("[")[0], column.paper_mask, column.paper_method, layout.epsilon)
     printed = ""
     if column.paper_method and key in published:
@@ -121,7 +121,7 @@ def _footer(experiment: str, layout: Layout, cells, published: Mapping, metric: 
     return tuple(lines)
 
 
-def _published_value(layout: Layout, column: Column, dataset: str, published: Mapping) -> float:
+def _published_value(layout: Layout, column: TableColumn, dataset: str, published: Mapping) -> float:
     key = (dataset.split("[")[0], column.paper_mask, column.paper_method, layout.epsilon)
     return published.get(key, math.nan)
 

@@ -19,7 +19,7 @@ from lpbench.selectors import parse_selector
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column: a method under a mask."""
 
     group: str  # the line above the label
@@ -37,7 +37,7 @@ class Layout:
 
     caption: str
     datasets: tuple[tuple[str, str], ...]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     panel: str
     epsilon: float
     value: str  # as in TableLayout
@@ -68,15 +68,15 @@ def _masks(mask: str, table: pd.DataFrame) -> list[str]:
     return (found if mask else found[:1]) or [mask]
 
 
-def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Column]:
+def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[TableColumn]:
     """The paper's columns, then whatever else was run (other variants, references), not ranked."""
     columns, used, chosen = [], set(), representatives(present)
     for base in methods:
         name = chosen.get(base, base)
         used.add(name)
-        columns.append(Column(group, method_title(name, cards), mask, name, paper_mask, base, is_ranked(name)))
+        columns.append(TableColumn(group, method_title(name, cards), mask, name, paper_mask, base, is_ranked(name)))
     extra = [m for m in present if m not in used and m != BASELINE]
-    return columns + [Column(group, method_title(m, cards), mask, m, ranked=False) for m in extra]
+    return columns + [TableColumn(group, method_title(m, cards), mask, m, ranked=False) for m in extra]
 
 
 def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str], ...]:
@@ -115,7 +115,7 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         pairs = [p for p in pairs if not (ratio and p[1] == BASELINE)]
         masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
         columns = tuple(
-            Column(mask_name(mask) if len(masks) > 1 else "", method_title(m, cards), mask, m,
+            TableColumn(mask_name(mask) if len(masks) > 1 else "", method_title(m, cards), mask, m,
                    *_printed_as(mask, m, printed), is_ranked(m) and m in ranked)
             for mask, m in pairs
         )  # fmt: skip
