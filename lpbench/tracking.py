@@ -24,6 +24,7 @@ from contextlib import closing, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -58,7 +59,18 @@ _WAYS_OUT = (
 
 def tracking_uri(uri: str | None, results_dir: Path) -> str:
     """Address of the tracking store: the given one, or an absolute sqlite file in the results folder."""
-    return uri or f"sqlite:///{results_dir.resolve() / 'mlflow.db'}"
+    return uri or _address(results_dir.resolve() / "mlflow.db")
+
+
+def _address(file: Path) -> str:
+    """Address of a local store; signs that an address reads as others are quoted where SQLAlchemy reads them so."""
+    if not {"%", "?"} & {*str(file)}:
+        return f"sqlite:///{file}"
+    from sqlalchemy.engine import make_url
+
+    # of sqlite:/// MLflow makes the folder, as the address spells it
+    addresses = (f"sqlite+pysqlite:///{name}" for name in (file, quote(str(file))))
+    return next((a for a in addresses if make_url(a).database == str(file)), f"sqlite:///{file}")
 
 
 def prepare(uri: str) -> None:
@@ -95,7 +107,11 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
 
 def _file_of(uri: str) -> Path | None:
     """The file of a local store; None for a server."""
-    return Path(uri.removeprefix("sqlite:///")) if uri.startswith("sqlite:///") else None
+    if not uri.startswith(("sqlite:///", "sqlite+pysqlite:///")):
+        return None
+    from sqlalchemy.engine import make_url
+
+    return Path(make_url(uri).database or "")
 
 
 @contextmanager
@@ -134,7 +150,7 @@ def _make(file: Path) -> None:
 
     temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex}.tmp")
     try:
-        MlflowClient(tracking_uri=f"sqlite:///{temporary}").search_experiments(max_results=1)
+        MlflowClient(tracking_uri=_address(temporary)).search_experiments(max_results=1)
         os.replace(temporary, file)
     finally:
         for left in file.parent.glob(f".{file.name}.*.tmp*"):  # of a process that was killed, too: this one is alone

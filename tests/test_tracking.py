@@ -13,10 +13,15 @@ import sys
 import time
 import urllib.request
 from contextlib import closing
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy.engine import make_url
 
+from lpbench import tracking
 from lpbench.cli.main import main
 from lpbench.errors import TrackingError
 from lpbench.tracking import experiment_pages, rebuild, tracking_uri
@@ -356,3 +361,18 @@ def test_logging_that_is_killed_is_completed_by_the_next_call(tmp_path, seen):
     rebuild(uri, tmp_path, [(folder, record)])
     assert [len(found) for found in children(MlflowClient(uri))] == [1, 4]
     assert not list(tmp_path.glob(".mlflow.db.*.tmp*"))
+
+
+@given(st.text(st.characters(blacklist_characters="/\0", blacklist_categories=["Cs"]), min_size=1, max_size=20))
+def test_the_address_of_a_local_store_is_that_of_its_file(name):
+    """Signs that an address reads as others: ``%41`` is no A, and a question mark begins no query."""
+    file = Path("/results") / name / "mlflow.db"
+    address = tracking._address(file)
+    assert make_url(address).database == str(file) and tracking._file_of(address) == file
+
+
+@pytest.mark.parametrize("name", ["what?", "%41%20x"])
+def test_runs_in_a_folder_with_signs_are_logged_there_and_nowhere_else(name, tmp_path):
+    folder = tmp_path / name
+    assert main(["method=private_mean", "epsilon=1", "replications=1", f"results_dir='{folder}'"]) == 0
+    assert (folder / "mlflow.db").is_file() and [p.name for p in tmp_path.iterdir()] == [name]

@@ -77,3 +77,14 @@ def test_committed_pictures_of_the_pages_are_drawn_on_white():
     shown = {source for source in shown if (folder / source).is_file()}
     assert len(shown) > 20
     assert [s for s in shown if "prefers-color-scheme" in (folder / s).read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.parametrize(
+    "title", ["Mean (US$, not $k)", r"HistOfTree ($\rhoo$ = 0.5)", r"half $\alpha", "Cash $$ left_over"]
+)
+def test_a_dollar_sign_in_a_title_is_one(title, tmp_path):
+    with style.look():
+        figure, ax = plt.subplots()
+        ax.set_title(title)
+        style.save(figure, tmp_path, "t")
+    assert f">{title}<" in (tmp_path / "t.svg").read_text(encoding="utf-8")

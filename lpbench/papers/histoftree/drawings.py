@@ -36,7 +36,7 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Draw one mask a panel: users are rows, features columns, coloured where protected."""
     settings = _DEFAULTS | dict(experiment.settings)
     dataset, params = parse_selector(settings["dataset"])
-    with style.look():
+    with style.look(mathematics=True):
         figure, axes = plt.subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))
         for ax, (panel, selector) in zip(axes, sorted(settings["masks"].items()), strict=True):
             mask = make_problem(dataset, params, *parse_selector(selector), 0, seed).mask
@@ -90,7 +90,7 @@ def draw_semi_feature_rates(
     Full LDP (Hist) is s* = d, label LDP (LabelDT) is s* = 0.
     """
     lines = Evidence(folder.parents[1]).curves(experiment.name)
-    with style.look():
+    with style.look(mathematics=True):
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):
             title, protected = _EXTREMES.get(line.base, ("HistOfTree", line.parameter("n_protected")))

@@ -96,7 +96,7 @@ def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path
     while path[-1] > 0:
         path.append(int(tree.parent[path[-1]]))
     path = path[::-1]
-    with style.look():
+    with style.look(mathematics=True):
         figure, axes = plt.subplots(1, depth, figsize=(3.0 * depth, 3.6), squeeze=False)
         for level, ax in enumerate(axes[0], start=1):
             scatter(ax, problem)
@@ -127,7 +127,7 @@ def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     model.set_params(depth=depth, epsilon=float(settings.get("epsilon", 8)), classes=(0, 1), random_state=seed)
     model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
     examples = [int(np.flatnonzero(model.climbed_ == c)[0]) for c in np.unique(model.climbed_)]
-    with style.look():
+    with style.look(mathematics=True):
         figure, axes = plt.subplots(1, 1 + len(examples), figsize=(3.1 * (1 + len(examples)) + 0.6, 3.6), squeeze=False)
         _all_leaves(axes[0][0], model, depth)
         for ax, k in zip(axes[0][1:], examples, strict=True):
@@ -168,7 +168,7 @@ def draw_contours(experiment: Experiment, folder: Path, seed: int) -> list[Path]
     points = np.stack(np.meshgrid(axis, axis), axis=-1)
     functions = [("$\\eta_P$", eta_p(points))]
     functions += [(f"$\\eta_Q$, $\\gamma$ = {g:g}", eta_q(points, float(g))) for g in gammas]
-    with style.look():
+    with style.look(mathematics=True):
         figure, axes = plt.subplots(1, len(functions), figsize=(3.0 * len(functions) + 0.8, 3.1))
         levels = np.linspace(0.1, 0.9, 17)
         for ax, (title, values) in zip(axes, functions, strict=True):
@@ -190,7 +190,7 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     problem = make_problem("posterior_drift", params, None, None, 0, seed)
     public, private = scale * np.asarray(problem.X_public), scale * problem.X_train[:1000]
     low, high = public.min(axis=0), public.max(axis=0)
-    with style.look():
+    with style.look(mathematics=True):
         figure, ax = plt.subplots(figsize=(5.6, 4.0))
         for side in assumed:
             ax.add_patch(Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
@@ -220,7 +220,7 @@ def draw_two_partitions(experiment: Experiment, folder: Path, seed: int) -> list
     axis = np.linspace(0, 1, 201)
     truth = eta_p(np.stack(np.meshgrid(axis, axis), axis=-1))
     rules = {"random": "random cuts (LPCT-R)", "max_edge": "cuts chosen by public data (LPCT)"}
-    with style.look():
+    with style.look(mathematics=True):
         figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.7))
         for ax, (rule, title) in zip(axes, rules.items(), strict=True):
             shade = ax.contourf(axis, axis, truth, levels=np.linspace(0.1, 0.9, 17), cmap=SHADES, alpha=0.75)
@@ -243,7 +243,7 @@ def draw_public_data_rates(experiment: Experiment, summary: Summary, cards: Mapp
     bayes = float(np.maximum(eta, 1 - eta).mean())
     lines = [c for c in Evidence(folder.parents[1]).curves(experiment.name) if c.base == "lpct_max_edge"]
     exponent, _ = public_data_exponents(0.1, 2, 10.0, 0.5)
-    with style.look():
+    with style.look(mathematics=True):
         figure, ax = plt.subplots(figsize=(6.4, 4.6))
         colours = style.budget_colours([line.epsilon for line in lines], NON_PRIVATE_EPSILON)
         for k, line in enumerate(lines):

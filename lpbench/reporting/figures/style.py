@@ -87,9 +87,13 @@ _OPTIONS: dict[str, dict] = {
 
 
 @contextmanager
-def look():
-    """Apply the style inside a ``with`` block; the user's own settings come back afterwards."""
-    with plt.style.context(["default", _RC if printed_width() is None else _RC | _PRINTED_RC]):
+def look(mathematics: bool = False):
+    """Apply the style inside a ``with`` block; the user's own settings come back afterwards.
+
+    A dollar sign in a text is one, as in the titles of a user's data, unless it begins ``mathematics``.
+    """
+    own = {"text.parse_math": mathematics}
+    with plt.style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | own]):
         yield
 
 
