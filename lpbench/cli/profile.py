@@ -89,7 +89,9 @@ def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[P
     profile, raw, columns = _read(file, listed, name, chosen.missing_words)
     if chosen.target is not None and chosen.target not in raw.columns:
         raise unknown_key("unknown column --target", chosen.target, raw.columns)
-    target = chosen.target or str(raw.columns[-1])
+    # a separator at the end of every line makes a nameless, empty column
+    named = [c for c in raw.columns if not (re.match("Unnamed: ", c) and raw[c].isna().all())]
+    target = chosen.target or (named or list(raw.columns))[-1]
     profile.say("target", target + ("" if chosen.target else " (the last column; --target names another)"))
     _profile_target(profile, raw[target], chosen)
     _profile_features(profile, raw, target, columns, chosen.unit)
@@ -285,14 +287,17 @@ def _useless(cells: pd.Series, values: pd.Series, column: Column) -> str:
         if values.is_unique and _IDENTIFIER.search(str(cells.name)):
             return "identifies the rows"
     if values.dtype.kind not in "if" and column.kind != "date" and values.nunique() > MAX_CATEGORIES:
-        return _strange(values) or f"text with {values.nunique()} different values"
+        return _strange(values) or f"text with {values.nunique()} different values, e.g. {str(values.iloc[0])!r}"
     return ""
 
 
 def _strange(values: pd.Series) -> str:
     """What keeps a column of text, nearly all numbers, from being one of numbers."""
     other = values[[decide([value]).kind != "number" for value in values.astype(str)]]
-    return f"{len(other)} cells are no numbers, e.g. {str(other.iloc[0])!r}" if 0 < len(other) < len(values) / 2 else ""
+    if other.empty:
+        written = {decide([value]).written: value for value in values.astype(str)}
+        return f"numbers that are written in several ways: {_some(list(map(repr, written.values())), 3)}"
+    return f"{len(other)} cells are no numbers, e.g. {str(other.iloc[0])!r}" if len(other) < len(values) / 2 else ""
 
 
 def _tells(feature: pd.Series, target: pd.Series) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 #: Words that mean missing where they stand among numbers or dates; among other words they may be categories.
-MISSING = ("?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "<na>", "none", "null", "nil", "unknown", "missing")
+MISSING = ("?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "<na>", "none", "null", "nil", "n.a.", "unknown", "missing")
 #: How dates are written, the commonest first.
 DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 _WHOLE, _EXPONENT = r"(?:0|[1-9]\d*)", r"(?:[eE][+-]?\d+)?"

@@ -104,9 +104,12 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     even = {sep: len(found[0]) for sep, found in lines.items() if len({*map(len, found)}) == 1}
     sep = max(SEPARATORS, key=lambda sep: (even.get(sep, 0) > 1, even.get(sep, 0) or len(lines[sep][0])))
     first, *others = lines[sep]
-    if others and len(first) != len(others[0]):
-        index = " (row names without a name? write the file without them)" if len(others[0]) == len(first) + 1 else ""
-        raise DataError(f"{path}: its first line has {len(first)} cells, the next one {len(others[0])}{index}")
+    for k, line in enumerate(others):
+        if len(line) > len(first) or (k == 0 and len(line) < len(first)):
+            index = " (row names without a name? write the file without them)" if len(line) == len(first) + 1 else ""
+            index = " (remarks above the names? remove them)" if first[0].startswith(("#", "%", "//")) else index
+            where = "the next one" if k == 0 else f"line {k + 2}"
+            raise DataError(f"{path}: its first line has {len(first)} cells, {where} {len(line)}{index}")
     header = not all(_is_number(cell) for cell in first if cell.strip())
     how: dict[str, Any] = (
         {"strict": True} | ({} if sep == "," else {"sep": sep}) | ({} if header else {"header": False})
@@ -115,8 +118,9 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     notes = [] if header else ["no header: columns are called x1, x2, ..., y"]
     if header and (numbers := [cell for cell in first if _is_number(cell)]):
         notes.append(f"its first line is taken for names, though {numbers[0]!r} in it is a number")
-    if doubled := [cell for cell in dict.fromkeys(first) if header and cell and first.count(cell) > 1]:
-        notes.append(f"the name {doubled[0]!r} stands there more than once: the second is called {doubled[0] + '.1'!r}")
+    if doubled := [k for k, cell in enumerate(first) if header and cell and cell in first[:k]]:
+        name = text.columns[doubled[0]]
+        notes.append(f"the name {first[doubled[0]]!r} stands there more than once: the second is called {name!r}")
     text.columns = text.columns.map(str) if header else [*(f"x{k}" for k in range(1, len(first))), "y"]
     return pd.DataFrame({c: [cell.strip() for cell in texts(text[c])] for c in text}, dtype=object), how, notes
 
@@ -175,6 +179,9 @@ def _read_csv(path: Path, options: Mapping) -> pd.DataFrame:
     )
     if strict and not isinstance(table.index, pd.RangeIndex):
         raise ValueError("its rows have more cells than its first line")
+    stripped = [str(name).strip() for name in table.columns]
+    if strict and options.get("header", True) and len({*stripped}) == len(stripped):
+        table.columns = stripped
     return table
 
 

@@ -256,6 +256,29 @@ def test_a_column_with_a_comma_in_its_name_can_be_protected(protect, protected):
     )
 
 
+@pytest.mark.parametrize(
+    ("head", "row", "said"),
+    [
+        ("a,b,y,", "{k},{m},{k}.5,", "target      y (the last"),
+        ("a,m,y", "{m},{sign}{k},{k}.5", "m: numbers that are written in several ways"),
+        (" a , b,y ", "{m},{m},{k}.5", "target      y (the last"),
+        ("a,b,b.1,b,y", "{m},{k},{m},{m},{k}.5", "the second is called 'b.2'"),
+        ("a,2.5,y", "{m},{m},{k}.5", "though '2.5' in it is a number"),
+        ("# of mine\na,b,y", "{m},{m},{k}.5", "remarks above the names"),
+        ("a,y", "r{k},{m},{k}.5", "row names without a name"),
+        ("a,b,y", "{m},n.a.,{k}.5", "b: constant"),
+    ],
+)
+def test_first_lines_and_signs_that_are_not_what_they_should_be_are_said(tmp_path, head, row, said):
+    lines = [row.format(k=k, m=k * 7 % 5, sign="$€"[k % 2]) for k in range(40)]
+    (tmp_path / "own.csv").write_text("\n".join([head, *lines]))
+    try:
+        found = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path)[1].decisions)
+    except DataError as error:
+        found = str(error)
+    assert said in found
+
+
 def test_many_columns_of_a_kind_fit_a_screen(workshop, tmp_path):
     rng = np.random.default_rng(4)
     table = pd.DataFrame({f"c{k}": rng.choice(["u", "v", "w"], 40) for k in range(60)} | {"y": rng.random(40)})
