@@ -91,8 +91,7 @@ def export(
     from lpbench.reporting.figures.budgets import draw_budgets
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.lines import draw_lines
-    from lpbench.reporting.figures.ranks import draw_ranks
-    from lpbench.reporting.figures.standard import BUDGETS, RANKS
+    from lpbench.reporting.figures.ranks import BUDGETS, RANKS, draw_ranks
     from lpbench.reporting.paper import mark_words
     from lpbench.reporting.tables.grid import build
     from lpbench.reporting.tables.latex import to_latex

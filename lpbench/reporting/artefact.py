@@ -22,7 +22,7 @@ from lpbench.reporting.comparison import compare
 from lpbench.reporting.development_sets import FILE as DEVELOPMENT_SETS
 from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.figures.lines import draw_lines
-from lpbench.reporting.figures.standard import draw_standard
+from lpbench.reporting.figures.ranks import draw_standard
 from lpbench.reporting.paper import hook_for, mark_words, paper_of, papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
-from lpbench.reporting.figures.standard import BUDGETS, RANKS
+from lpbench.reporting.figures.ranks import BUDGETS, RANKS
 from lpbench.selectors import SELECTIONS
 
 

@@ -1,23 +1,29 @@
-"""Average ranks as dots, with the interval of Nemenyi's test."""
+"""Average ranks as dots, with the interval of Nemenyi's test; standard plots of a table experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from lpbench.analysis import Summary
 from lpbench.analysis.critical import LEAST_DATASETS, LEAST_METHODS, CriticalDifference, critical_difference
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.comparisons import Part, competing, is_constant, leading, printed
+from lpbench.reporting.figures.budgets import ACROSS, draw_budgets
+from lpbench.reporting.figures.comparisons import Part, competing, is_constant, leading, parts, printed
 from lpbench.reporting.printed_names import CHOSEN
 from lpbench.selectors import parse_selector
 
 #: Height of a line of names, what title and axis of a row of panels take, and width of a panel, in inches.
 _LINE, _AROUND, _PANEL = 0.165, 0.85, 2.2
 _WIDTH = 8.4
+#: Ends of the names of the standard plots, in the order in which a page shows them.
+RANKS, BUDGETS = "_ranks", "_budgets"
 
 
 def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -> list[Path]:
@@ -86,3 +92,16 @@ def _panel(
     ax.set_xticks(range(1, len(cd.mean_ranks) + 1, max(1, round(len(cd.mean_ranks) / 4))))
     p = "< 0.001" if cd.p_value < 0.001 else f"= {cd.p_value:.3f}"
     ax.set_title(f"{part.title}\n{cd.n_datasets} sets, p {p}".lstrip("\n"), loc="left", fontsize=8)
+
+
+def draw_standard(
+    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str, selection: str
+) -> list[Path]:
+    """Draw ``<stem>_ranks.svg`` and ``_budgets``; many methods on many data sets are left to the explorer."""
+    found = parts(experiment, summary, cards, selection)
+    written = draw_ranks(found, folder, stem + RANKS, selection)
+    sets = {dataset for part in found for dataset in part.datasets}
+    methods = {column.method for part in found for column in part.columns}
+    if min(len(sets), len(methods)) <= ACROSS:
+        written += draw_budgets(found, folder, stem + BUDGETS, selection)
+    return written

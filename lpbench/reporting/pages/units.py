@@ -15,7 +15,7 @@ from lpbench.files import write_text
 from lpbench.reporting.baselines import Baselines, baselines_within, by_selection, print_cost
 from lpbench.reporting.development_sets import shown_by_kind
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures.standard import BUDGETS, RANKS
+from lpbench.reporting.figures.ranks import BUDGETS, RANKS
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables
