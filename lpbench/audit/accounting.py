@@ -35,8 +35,8 @@ def wrong_account(
                 infinite[user] = True
             else:
                 totals[user] += Fraction(epsilon)
-            if not isinstance(entry.device, Release):
-                deltas[user] += Fraction(float(entry.device.delta(entry.question)))
+            told = entry.device.mechanism(entry.question) if isinstance(entry.device, Release) else None
+            deltas[user] += Fraction(float(entry.device.delta(entry.question) if told is None else told.delta))
     most = math.inf if infinite.any() else float(max(totals))
     if most > stated.epsilon * (1.0 + TOLERANCE) + TOLERANCE:
         yield f"a user spent {most:.9g}, and the guarantee says {stated.epsilon:.9g}"

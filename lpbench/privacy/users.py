@@ -160,26 +160,26 @@ class _Accounts:
     spending: Spending
     mask: np.ndarray | None  # of the whole sample
     n_features: int
-    #: Stream -> list of (device, question, users or None) that it has answered.
-    used: dict[tuple[Any, ...], list[tuple[Any, Any, np.ndarray | None]]] = field(default_factory=dict)
+    #: Stream -> list of (device, digest of the question, users or None) that it has answered.
+    used: dict[tuple[Any, ...], list[tuple[Any, bytes, np.ndarray | None]]] = field(default_factory=dict)
 
     def is_replay(self, keys: Iterable[tuple[Any, ...]], device: Any, question: Any, users: np.ndarray | None) -> bool:
         """Enter a question under the streams that its answer draws from; True if it is answered already."""
-        replay = False
+        replay, digest = False, content_hash(question)
         for key in keys:
             entries = self.used.setdefault(key, [])
-            for device_before, question_before, users_before in entries:
+            for device_before, digest_before, users_before in entries:
                 if not _overlap(users, users_before, device.draws_for_all if isinstance(device, Device) else False):
                     continue
                 same = device_before == device and _same_users(users, users_before)
-                if not same or not same_content(question_before, question):
+                if not same or digest_before != digest:
                     raise PrivacyError(
                         f"the randomness {key[1]!r} of {type(device).__name__} has answered another question or other "
                         "users; an answer needs randomness of its own: name another `purpose`"
                     )
                 replay = True
             if not replay:
-                entries.append((device, question, users))
+                entries.append((device, digest, users))
         return replay
 
 
@@ -235,6 +235,7 @@ class SimulatedUsers(Users):
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         device.check(question)
+        who = None if who is None else numbered(who, self.n)
         records = self._records if who is None else self._records.take(who)
         streams = _LoggedStreams(self._streams)
         if who is not None and device.draws_for_all:
@@ -274,9 +275,7 @@ class SimulatedUsers(Users):
         """Numbers of users among those of the whole sample; None: all of it."""
         if who is None:
             return self._index
-        who = np.asarray(who)
-        if who.dtype == bool:
-            who = np.flatnonzero(who)
+        who = numbered(who, self.n)
         return who if self._index is None else self._index[who]
 
     def sums_of_many(self, device: Device[Any], family: Any) -> Any:
@@ -294,7 +293,7 @@ class SimulatedUsers(Users):
         result = release.release(self._records, question, draws)
         self._accounts.spending.central = True
         if not self._accounts.is_replay(streams.log, release, question, self._index):
-            self._accounts.spending.charge(self._index, release.budget(question))
+            self._accounts.spending.charge(self._index, release.budget(question), release.mechanism(question).delta)
         return result
 
     def reveal(self) -> Records:
@@ -302,6 +301,7 @@ class SimulatedUsers(Users):
         return self._records
 
     def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SimulatedUsers:
+        who = numbered(who, self.n)
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin._records, twin._index = self._records.take(who), self._users(who)
@@ -372,9 +372,16 @@ def content_hash(question: Any) -> bytes:
     return hashlib.blake2b(pickle.dumps(question), digest_size=16).digest()
 
 
-def same_content(question: Any, other: Any) -> bool:
-    """Whether two questions are the same to those who answer them."""
-    return question is other or content_hash(question) == content_hash(other)
+def numbered(who: Any, n: int) -> np.ndarray:
+    """Numbers of users among ``n``, as a copy: whole numbers from 0 to n - 1, each once, or a mask of all."""
+    found = np.array(who)
+    if found.dtype == bool and found.shape == (n,):
+        return np.flatnonzero(found)
+    whole = found.ndim == 1 and (found.dtype.kind in "iu" or found.size == 0)
+    inside = whole and (found.size == 0 or 0 <= found.min() <= found.max() < n)
+    if not inside or np.bincount(found.astype(np.intp), minlength=1).max() > 1:
+        raise PrivacyError(f"who must name users by whole numbers from 0 to {n - 1}, each once")
+    return found.astype(np.intp)
 
 
 def _payload_bits(device: Device[Any], question: Any) -> float:

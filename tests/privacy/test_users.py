@@ -12,7 +12,7 @@ import pytest
 
 from lpbench.errors import PrivacyError
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.privacy import GRR, Device, Laplace, Records, Release, SimulatedUsers
+from lpbench.privacy import GRR, Device, Gaussian, Laplace, Records, Release, SimulatedUsers
 from lpbench.privacy.spending import Spending, rounded_up
 from lpbench.seeds import Streams
 
@@ -204,3 +204,36 @@ def test_the_former_name_of_public_features_warns():
     for holder in (users, users.reveal()):
         with pytest.warns(DeprecationWarning, match="public_features"):
             np.testing.assert_array_equal(holder.shown, holder.public_features)
+
+
+@pytest.mark.parametrize("who", [[-1], [20], [3, 3], [[0], [1]], [0.5]], ids=repr)
+def test_users_are_named_by_whole_numbers_of_the_sample_each_once(who):
+    """User -1 was another user than the last one: the same noise answered two questions."""
+    users = sealed()
+    for verb in (lambda: users.ask(CATEGORY, Category(0.5), np.array(who)), lambda: users.take(np.array(who))):
+        with pytest.raises(PrivacyError, match="0 to 19, each once"):
+            verb()
+    assert users.spent.epsilon == 0.0
+
+
+def test_what_is_changed_after_it_was_asked_is_asked_anew():
+    """A question or a list of users that is changed in place was a free replay."""
+    users, question, who = sealed(), Category(0.5), np.arange(5)
+    users.ask(CATEGORY, question, who)
+    object.__setattr__(question, "epsilon", 3.0)
+    with pytest.raises(PrivacyError, match="another question"):
+        users.ask(CATEGORY, question, who)
+    object.__setattr__(question, "epsilon", 0.5)
+    who += 5
+    with pytest.raises(PrivacyError, match="other users"):
+        users.ask(CATEGORY, question, who)
+
+
+def test_a_release_spends_its_delta():
+    class Quiet(MeanRelease):
+        def mechanism(self, question):
+            return Gaussian.for_budget(question, 1e-5, 1.0 / 20)
+
+    users = sealed()
+    users.release(Quiet(), 1.0)
+    assert users.spent.delta == pytest.approx(1e-5) and users.spent.epsilon == pytest.approx(1.0)
