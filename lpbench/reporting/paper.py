@@ -228,7 +228,9 @@ def trial_experiments() -> set[str]:
 
 def sources(experiment: str) -> list[str]:
     """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
-    name = experiment.partition("/")[0]
+    name, in_paper, _ = experiment.partition("/")
+    if not in_paper:  # a single cell is of no paper, and papers load matplotlib
+        return ["lpbench.reporting.artefact"]
     own = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
     return ["lpbench.reporting.artefact", *own]
 
