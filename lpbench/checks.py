@@ -13,7 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, DataError
+
+
+def plain(value: Any) -> Any:
+    """A number, text or truth value of numpy as Python's own, which is what messages, names and files show."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+
+
+def check_dense(X: Any) -> Any:
+    """Return a table unless it is sparse, as some transformers make them by default."""
+    if hasattr(X, "tocsr"):
+        raise DataError(
+            "X is a sparse matrix, and local privacy reports every cell: let the transformer make a dense one, as by "
+            "OneHotEncoder(sparse_output=False) or ColumnTransformer(sparse_threshold=0), or pass X.toarray()"
+        )
+    return X
 
 
 def check_whole(
@@ -27,7 +44,7 @@ def check_whole(
     if not whole or (least is not None and value < least) or (most is not None and value > most):
         size = "" if least is None else f" >= {least}" if most is None else f" from {least} to {most}"
         meaning = "" if none is None else f" (None: {none})"
-        raise ConfigurationError(f"{name}={value!r} must be a whole number{size}{meaning}")
+        raise ConfigurationError(f"{name}={plain(value)!r} must be a whole number{size}{meaning}")
     return int(value)
 
 
@@ -58,7 +75,7 @@ def check_number(
         or not (infinite or math.isfinite(value))
     ):
         expected = _interval(least, above, most, below, infinite)
-        raise ConfigurationError(f"{name}={value!r} must {expected}{hint and f' ({hint})'}")
+        raise ConfigurationError(f"{name}={plain(value)!r} must {expected}{hint and f' ({hint})'}")
     return float(value)
 
 
@@ -66,14 +83,14 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
     """Return a value that is one of the ``known`` ones."""
     known = tuple(known)
     if value not in known:
-        raise ConfigurationError(f"{name}={value!r} must be one of {', '.join(map(repr, known))}")
+        raise ConfigurationError(f"{name}={plain(value)!r} must be one of {', '.join(map(repr, known))}")
     return value
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ConfigurationError(f"{name}={value!r} must be True or False")
+        raise ConfigurationError(f"{name}={plain(value)!r} must be True or False")
     return bool(value)
 
 
@@ -84,7 +101,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     except (TypeError, ValueError, OverflowError):
         lo = hi = math.nan
     if not -math.inf < lo < hi < math.inf:
-        raise ConfigurationError(f"{name}={value!r} must be a pair (lo, hi) of finite numbers with lo < hi")
+        raise ConfigurationError(f"{name}={plain(value)!r} must be a pair (lo, hi) of finite numbers with lo < hi")
     return lo, hi
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 #: What ``lpbench list`` prints.
 LISTED = ("dataset", "mask", "method", "experiment")
+#: Names that a sentence holds.
+_MOST_NAMES = 40
 
 
 class LpbenchError(Exception):
@@ -75,5 +77,6 @@ def unknown_key(what: str, name: str, known: Iterable[str], more: str = "") -> C
     """Build the error ``<what> <name>: did you mean ...?`` for anything that is chosen from known names."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}."
+    more_known = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known[:_MOST_NAMES])}{more_known}."
     return ConfigurationError(f"{what} {name!r}: {hint}{more}")

@@ -85,9 +85,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 def refusal(error: OSError, path: Path | str) -> str:
     """A sentence for a file that could not be written; empty if the error is about something else."""
     way_out = _REFUSED.get(error.errno or 0)
-    return (
-        f"cannot write to {path}: {way_out} and run the same command again: finished blocks are kept" if way_out else ""
-    )
+    return f"cannot write to {path}: {way_out} and run the same command again" if way_out else ""
 
 
 def relative_name(name: str, what: str) -> PurePosixPath:

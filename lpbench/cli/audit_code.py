@@ -47,6 +47,7 @@ class _ManyValues(click.Command):
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
 @click.option("--values", multiple=True, metavar="V...", help="Values to compare, or uniform:LOW,HIGH.")
+@click.option("--features", metavar="CODE", help="Function: columns of reports by name -> numbers a report.")
 @options.count("--samples", "Of each of two values.", SAMPLES)
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
@@ -68,13 +69,14 @@ def code(
 
 def _audit_reports(
     subjects: Sequence[str], program: str | None, epsilon: float | None, seed: int, timeout: float, *, delta: float,
-    renyi: float, values: Sequence[str], samples: int, confidence: float, figure: Path | None,
+    renyi: float, values: Sequence[str], features: str | None, samples: int, confidence: float, figure: Path | None,
 ) -> int:  # fmt: skip
     if epsilon is None:
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
     if figure and len(subjects) > 1:
         raise ConfigurationError("--figure draws one audit, and there are several")
-    from lpbench.audit.black_box import Claim, CommandSource, audit
+    from lpbench.audit.black_box import Claim, CommandSource, WithFeatures, audit
+    from lpbench.audit.black_box.sources import load_function
 
     claim = Claim(epsilon, delta, renyi)
     sources: list[Source]
@@ -82,6 +84,8 @@ def _audit_reports(
         sources = [CommandSource(program, _values(values, seed), samples, seed, timeout)]
     else:
         sources = _sources(subjects, values, seed, timeout)
+    if features:
+        sources = [WithFeatures(source, load_function(features), features) for source in sources]
     violated = False
     for source in sources:
         # together the bounds fail as rarely as stated

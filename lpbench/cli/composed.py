@@ -10,6 +10,8 @@ from pathlib import Path
 
 from lpbench.cli import answers
 from lpbench.cli.plans import print_plans
+from lpbench.errors import ConfigurationError
+from lpbench.experiments.compute import Outcome
 from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.results import Artefact
@@ -68,6 +70,11 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
         print(f"page: {publish_experiment(whole, job.name)}")
 
 
+def _is_refused(outcome: Outcome) -> bool:
+    """Whether a method did not begin, as a parameter has an impossible value."""
+    return outcome.reason.startswith(f"{ConfigurationError.__name__}: ")
+
+
 def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
     """Print the numbers of a cell, or why there are none; returns the exit code."""
     for cell, reason in result.plan.left_out.items():
@@ -75,12 +82,10 @@ def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) 
         return 1
     for outcome in result.run.failed:
         failure = Store(results_dir / "store").root / "failures" / f"{outcome.key}.json"
-        print(
-            f"error: {' '.join(job.folder.split('/')[1:])}: {outcome.reason}; the traceback is in {failure}",
-            file=sys.stderr,
-        )
+        trace = "" if _is_refused(outcome) else f"; the traceback is in {failure}"
+        print(f"error: {' '.join(job.folder.split('/')[1:])}: {outcome.reason}{trace}", file=sys.stderr)
     if result.run.failed or result.problems:
-        return 1
+        return 2 if not result.problems and all(map(_is_refused, result.run.failed)) else 1
     artefact = Artefact(results_dir / job.folder, job.name)
     if not artefact.was_run:
         reasons = "; ".join(dict.fromkeys(artefact.full.reasons["reason"])) if artefact.full else "no score"

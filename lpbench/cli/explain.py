@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lpbench.cli import options
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import REPRODUCED, RUNS
 from lpbench.selectors import Selector, parse_selector
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 Row = dict[Any, Any]
 #: Cells that are printed; of more, those of the first experiment, and where the others are.
 MOST = 8
+#: Replications that are printed before the last one.
+_VALUES = 8
 #: Options that choose among the cells of a data set, method and budget.
 _NARROWING = ("mask", "experiment", "panel", "x")
 
@@ -79,6 +82,8 @@ def _print_cell(row: Row) -> None:
     print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(place)}")
     print(f"  selection {row['selection']}: {row['params']}")
     numbers = f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}"
+    numbers += "" if math.isnan(row["ratio"]) else f", ratio {row['ratio']:.4g}"
+    numbers += "".join(f", printed {printed}" for printed in _printed(row))
     if math.isnan(row["rank"]):
         print(f"{numbers}; no rank: {_why_no_rank(row)}")
     else:
@@ -87,7 +92,20 @@ def _print_cell(row: Row) -> None:
     if values is None:
         print(f"  replications are not at hand; to make them: lpbench experiment={row['experiment']}")
     else:
-        print("  replications " + " ".join(f"{v:.6g}" for v in values))
+        more = f" ... {values[-1]:.6g}" if len(values) > _VALUES else ""
+        print(f"  replications {' '.join(f'{v:.6g}' for v in values[:_VALUES])}{more}")
+
+
+def _printed(row: dict[str, Any]) -> list[str]:
+    """The cell's number in the paper, if it has one."""
+    from lpbench.reporting.published import published_cells
+
+    cells = published_cells(row["experiment"])
+    for key in ("panel", "dataset", "mask", "method"):
+        cells = cells[cells[key].isin(["", row[key]])]
+    for key in ("epsilon", "x"):
+        cells = cells[cells[key].isna() | (cells[key] == row[key])]
+    return [f"{value:.6g}" for value in cells["published"].dropna()]
 
 
 def _why_no_rank(row: Row) -> str:
@@ -188,7 +206,10 @@ def _guarantee(row: Row, seed: int) -> str:
     model.set_params(random_state=method_streams(seed, dataset, mask if cls.uses_mask else None, 0))
     if cls.uses_epsilon:
         model.set_params(epsilon=row["epsilon"])
-    model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    with warnings.catch_warnings():  # features scaled by public rows leave their range, as in every run
+        for category in (PrivacyLeakWarning, ClippingWarning):
+            warnings.simplefilter("ignore", category)
+        model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
     spent = model.guarantee_
     text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
     if rows := problem.context.get("rows_per_unit"):

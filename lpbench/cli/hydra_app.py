@@ -112,9 +112,7 @@ def _run_app() -> None:
 
 
 def _first_sentence(error: Exception) -> str:
-    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
-    lines = [line.strip() for line in str(cause).splitlines() if line.strip() and "object_type" not in line]
-    return "; ".join(lines[:3]) + " (`lpbench --cfg job` prints every key)"
+    return f"{catalogue.wrong_key(error)} (`lpbench --cfg job` prints every key)"
 
 
 def _free(argument: str) -> str:

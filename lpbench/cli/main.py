@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from click.shell_completion import CompletionItem, shell_complete
 import lpbench
 from lpbench.cli import completion, names
 from lpbench.errors import ConfigurationError, LpbenchError
+from lpbench.experiments import catalogue
 from lpbench.files import refusal
 from lpbench.paths import own_folders
 
@@ -54,8 +56,12 @@ COMMANDS = (
 )  # fmt: skip
 #: Command -> whose other name it is.
 _ALIASES = {"plan": "show"}
+#: Those that run blocks, as overrides do; what they have finished is kept.
+_RUNS = ("rank", "reproduce", "submit", "verify")
 #: Kinds of YAMLs in a folder of plug-ins.
 OWN_KINDS = ("methods", "datasets", "experiments")
+#: Names of a kind that the first line prints.
+_SHOWN = 6
 #: Hydra's options; those of the second group take a value as the next argument.
 _HYDRA_FLAGS = ("--hydra-help", "--resolve", "--run", "-r", "--multirun", "-m", "--shell-completion", "-sc")
 _HYDRA_VALUES = (
@@ -70,6 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if words[0] == "help":
         words = [*words[1:], "--help"]
+    said = ""
+    # a sentence for a user, not a line of code
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {' '.join(str(message).split())}\n"
     try:
         if asked := os.environ.get(completion.VARIABLE):
             return shell_complete(cli, {}, "lpbench", completion.VARIABLE, asked)
@@ -80,10 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as end:  # --help, --version
         return end.exit_code
     except (click.UsageError, LpbenchError) as error:
-        print(f"error: {_sentence(error)}", file=sys.stderr)
+        said = _sentence(error)
+        print(f"error: {said}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ninterrupted: finished blocks are kept; run the same command again to go on", file=sys.stderr)
+        kept = words[0] in _RUNS or words[0] not in COMMANDS
+        more = ": finished blocks are kept; run the same command again to go on" if kept else ""
+        print(f"\ninterrupted{more}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # `lpbench list methods | head -1`: nobody reads on, and the interpreter must not try to flush at its end.
@@ -97,12 +109,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"error: {sentence}", file=sys.stderr)
         return 2
+    finally:
+        for passed_over in catalogue.passed_over.values():
+            if str(passed_over) != said:
+                print(f"warning: passed over: {passed_over}", file=sys.stderr)
 
 
 def _contents(folder: Path) -> str:
     """A folder of plug-ins and the names in it, of which code may be run."""
     kinds = {kind: sorted(p.stem for p in (folder / kind).rglob("*.yaml")) for kind in OWN_KINDS}
-    named = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+    named = "; ".join(
+        f"{kind} {', '.join(names[:_SHOWN])}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        for kind, names in kinds.items()
+        if names
+    )
     return f"{folder} ({named or 'nothing registered'})"
 
 

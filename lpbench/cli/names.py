@@ -76,6 +76,9 @@ def check_names(argv: Sequence[str]) -> None:
                 for parameter in chosen.params if key == "mask" else ():
                     _check_key(f"mask.params.{parameter}")
     _check_given_once(given)
+    for key in ("method", "experiment"):
+        for name in ",".join(given.get(key, ())).split(","):
+            catalogue.check_asked(key, name.strip().partition("[")[0])
 
 
 def _check_given_once(given: Mapping[str, Sequence[str]]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,32 +71,34 @@ def command(
     plot: Path | None, seed: int, **wanted: Any,
 ) -> int:  # fmt: skip
     """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from lpbench.cli.profile import Choices, profile_file
+    from lpbench.experiments.progress import Progress
     from lpbench.planning import need
     from lpbench.planning.pilot import SPLITS
 
     _check_file(file)
+    if plot is not None and (plot.suffix not in (".png", ".svg", ".pdf") or not plot.absolute().parent.is_dir()):
+        raise ConfigurationError(f"--plot {plot} must end in .png, .svg or .pdf, in a folder that is there")
     chosen = Choices(target, positive, task, missing_words=missing_words, public=0.0)
     profile, table = profile_file(file.resolve(), file.name, "pilot", chosen)
     content = profile.content
     classes = content["task"] == "classification"
     name = content["target"]["column"] if isinstance(content["target"], dict) else content["target"]
     goal = _goal(classes, **wanted)
+    if classes and y_range is not None:
+        raise ConfigurationError("--range is of numbers, and the target has classes: leave it out")
     for decision in profile.lines(options=False):
         if not decision.startswith(("sensitivity", "public")) and (y_range is None or "y_range" not in decision):
             print(f"  {decision}")
     if y_range is None and not classes:
         print("  range       taken from the file, which leaks its least and largest value unless public: --range")
     mask = _mask(protect, name, content, table.columns)
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
-        runs = bar.add_task("pilot runs", total=SPLITS)
+    with Progress() as bar:
+        bar.expect(SPLITS)
         answer = need(
             table.X, table.y.astype(int) if classes else table.y, mask=mask, budgets=epsilon, users=users,
             y_range=None if classes else y_range, task=content["task"], target=name, seed=seed,
-            splits=SPLITS, progress=lambda done, _: bar.update(runs, completed=done),
+            splits=SPLITS, progress=lambda *_: bar.advance(1),
         )  # fmt: skip
     if plot is not None:
         answer.plot(plot)
@@ -123,9 +124,15 @@ def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float |
     if (mse is not None and classes) or (accuracy is not None and not classes):
         right, wrong = ("--accuracy", "--mse") if classes else ("--mse", "--accuracy")
         raise ConfigurationError(f"{wrong} does not fit the target; use {right}, or --error 0.8x")
-    if mse is not None:
-        return mse
-    return error or "0.8x" if accuracy is None else 1.0 - accuracy
+    from lpbench.planning.answer import wanted_error
+
+    if accuracy == 1:
+        raise ConfigurationError("--accuracy 1 asks for no error at all, which no method under privacy has")
+    goal: float | str = error or "0.8x"
+    if mse is not None or accuracy is not None:
+        goal = mse if accuracy is None else 1.0 - accuracy  # type: ignore[assignment]
+    wanted_error(goal)  # before minutes of runs
+    return goal
 
 
 def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str, ...]) -> np.ndarray:
@@ -136,15 +143,24 @@ def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str
     from lpbench.datasets.real import group_names
 
     sources = group_names(manifest_of("pilot", content), columns)
-    one = protect in sources  # a name may have a comma; among others it is quoted
-    asked = [protect] if one else [part.strip() for row in csv.reader([protect], skipinitialspace=True) for part in row]
-    asked = [part for part in asked if part]
+    asked = _names(protect, (*sources, target))
     if asked == ["all"]:
         return np.ones(len(columns), dtype=bool)
     for part in asked:
         if part not in (*sources, target):
             raise unknown_key("--protect: no feature", part, dict.fromkeys(sources))
     return np.isin(sources, asked)
+
+
+def _names(words: str, known: Sequence[str]) -> list[str]:
+    """Names that commas separate; one that has commas itself is the longest that is known, or is quoted."""
+    parts, found = words.split(","), list[str]()
+    while parts:
+        starts = {n: ",".join(parts[:n]).strip(' "') for n in range(len(parts), 0, -1)}
+        n = next((n for n, name in starts.items() if name in known), 1)
+        found += filter(None, [starts[n]])
+        del parts[:n]
+    return found
 
 
 def print_answer(answer: Need, goal: float | str, unit: str, protected: list[str], target: str) -> None:

@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpbench.checks import check_domain, check_range
+from lpbench.checks import check_dense, check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
 from lpbench.ledger import accounted, unaccounted
 from lpbench.masks import as_mask
@@ -204,8 +204,9 @@ class LocalEstimator(BaseEstimator):
         """Check arrays and seal them."""
         raise NotImplementedError
 
-    def _validated(self, X: Any, y: Any, **options: Any) -> Any:
-        """scikit-learn's checks, with the way out of missing values."""
+    def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """scikit-learn's checks, with the way out of sparse tables and of missing values."""
+        check_dense(X)
         try:
             return validate_data(self, X, y, **options)
         except ValueError as error:
@@ -424,7 +425,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
             raise ConfigurationError("X_public and y_public must be given together")
         if X_public is None or not self.uses_public:
             return None
-        X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
+        X_public = self._validated(X_public, reset=False, dtype=np.float64)
         y_public = check_array(y_public, ensure_2d=False, dtype=np.float64, input_name="y_public")
         if y_public.shape != (X_public.shape[0],):
             raise DataError(
@@ -453,7 +454,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
 
     def _check_predict(self, X: np.ndarray) -> np.ndarray:
         check_is_fitted(self)
-        return self._to_unit_cube(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._to_unit_cube(self._validated(X, reset=False, dtype=np.float64))
 
     def _finish(self, predictions: np.ndarray) -> np.ndarray:
         """Post-process predictions: clip to the public range unless ``clip=False`` (costs no privacy)."""
@@ -501,7 +502,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         if (X_public is None) != (y_public is None):
             raise ConfigurationError("X_public and y_public must be given together")
         if X_public is not None:
-            X_public = validate_data(self, X_public, reset=False, dtype=np.float64)
+            X_public = self._validated(X_public, reset=False, dtype=np.float64)
             y_public = np.asarray(y_public)
             if y_public.shape != (X_public.shape[0],):
                 raise DataError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
@@ -548,7 +549,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
 
     def _check_predict(self, X: np.ndarray) -> np.ndarray:
         check_is_fitted(self)
-        return self._prepare(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._prepare(self._validated(X, reset=False, dtype=np.float64))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d)."""

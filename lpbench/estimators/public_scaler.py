@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpbench.checks import check_domain
+from lpbench.checks import check_dense, check_domain
 
 
 class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -25,13 +25,13 @@ class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: np.ndarray, y: Any = None) -> Self:
         """Check the number of features; no value of X (n, d) is kept."""
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_data(self, check_dense(X), dtype=np.float64)
         check_domain(self.domain, X.shape[1])
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Scale X of shape (m, d): ndarray of the same shape in [0, 1]."""
         check_is_fitted(self, "n_features_in_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, check_dense(X), reset=False, dtype=np.float64)
         lo, hi = check_domain(self.domain, X.shape[1])
         return (np.clip(X, lo, hi) - lo) / (hi - lo)

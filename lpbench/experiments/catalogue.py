@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpbench.errors import ConfigurationError, unknown_key, unknown_name
+from lpbench.errors import ConfigurationError, LpbenchError, unknown_key, unknown_name
 from lpbench.experiments.config import Config, Named
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method, import_object
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "PLUGIN_GROUP", "clear", "compose", "experiment", "experiment_folders", "experiment_names", "experiments",
     "export_cache", "import_cache", "import_object", "mask", "mask_names", "masks", "method", "method_folders",
-    "method_names", "methods", "own_experiment_names", "own_method_names", "register",
+    "method_names", "methods", "own_experiment_names", "own_method_names", "pass_over",
+    "passed_over", "register",
 ]  # fmt: skip
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
@@ -36,12 +37,15 @@ _REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name"
 _composed: dict[tuple[str, str], Any] = {}
 #: Data sets that Hydra knows.
 _in_hydra: set[str] = set()
+#: Files of a user that cannot be used, by kind and name -> what is wrong with them.
+passed_over: dict[tuple[str, str], LpbenchError] = {}
 
 
 def clear() -> None:
     """Forget what was composed from a user's folders, which have changed; ``conf/`` does not in a process."""
     for kind, name in [key for key in _composed if not (CONF / key[0] / f"{key[1]}.yaml").is_file()]:
         del _composed[kind, name]
+    passed_over.clear()
 
 
 def method_folders() -> list[Path]:
@@ -56,16 +60,30 @@ def experiment_folders() -> list[Path]:
 
 
 def _files(kind: str) -> dict[str, Path]:
-    """YAML of every name of a kind; a name that is there twice is an error."""
+    """YAML of every name of a kind; of a name that is there twice the first, and the other is passed over."""
     folders = {"method": method_folders, "experiment": experiment_folders}.get(kind, lambda: [CONF / kind])()
     found: dict[str, Path] = {}
     for folder in folders:
         # the project's do not change in a process
         named = (_named if CONF in folder.parents else _named.__wrapped__)(folder, kind == "experiment")
         for name in found.keys() & named.keys():
-            raise ConfigurationError(f"{kind} {name!r} is defined twice (second time in {named[name]})")
-        found |= named
+            pass_over(kind, name, ConfigurationError(f"{kind} {name!r} is defined twice: rename {named[name]}"))
+        found = named | found
     return found
+
+
+def pass_over(kind: str, name: str, error: LpbenchError) -> None:
+    """Go on without a file that cannot be used until it is asked for; the command line names it at the end."""
+    passed_over[kind, name] = error
+
+
+def check_asked(kind: str, name: str) -> None:
+    """Refuse a name that is asked for where its file cannot be used, or is not the only one."""
+    path = _files(kind).get(name)
+    if (kind, name) in passed_over:
+        raise passed_over[kind, name]
+    if path is not None and CONF not in path.parents:
+        _objects(kind, [name], Method if kind == "method" else Experiment)
 
 
 @cache
@@ -101,7 +119,7 @@ def mask_names() -> list[str]:
 
 def methods(names: Iterable[str] | None = None) -> dict[str, Method]:
     """Methods by name, without parameters (default: all)."""
-    return _objects("method", method_names() if names is None else list(names), Method)
+    return _usable("method", Method) if names is None else _objects("method", list(names), Method)
 
 
 def method(selector: str) -> Method:
@@ -112,7 +130,7 @@ def method(selector: str) -> Method:
 
 def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:
     """Experiments by name (default: all)."""
-    return _objects("experiment", experiment_names() if names is None else list(names), Experiment)
+    return _usable("experiment", Experiment) if names is None else _objects("experiment", list(names), Experiment)
 
 
 def experiment(name: str) -> Experiment:
@@ -155,7 +173,10 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         except (yaml.YAMLError, OSError, ValueError, RecursionError):
             content = None  # composing it says what is wrong
         if not _is_plain(content, name, schema):
-            content = vars(_objects(kind, [name], schema)[name])
+            composed = _usable(kind, schema, [name])
+            if not composed:
+                continue
+            content = vars(composed[name])
         found[name] = {key: content.get(key, empty[key]) for key in keys}
     return found
 
@@ -177,6 +198,18 @@ def import_cache(known: Mapping[tuple[str, str], Any]) -> None:
     _composed.update(known)
 
 
+def _usable(kind: str, schema: type, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Objects of these or all names of a kind; a user's file that cannot be used hides no other."""
+    files = {name: path for name, path in _files(kind).items() if name != "single" and (not names or name in names)}
+    found = _objects(kind, [name for name, path in files.items() if CONF in path.parents], schema)
+    for name in [name for name in files if name not in found]:
+        try:
+            found |= _objects(kind, [name], schema)
+        except LpbenchError as error:
+            pass_over(kind, name, error)
+    return found
+
+
 def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
     todo = [name for name in names if (kind, name) not in _composed]
     if todo:
@@ -185,6 +218,9 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
             if name not in files or name == "single":
                 raise unknown_name(kind, name, files.keys() - {"single"})
         register()
+        for name in todo:
+            if (kind, name) in passed_over and CONF not in files[name].parents:
+                raise passed_over[kind, name]
         # many names cost less in one composition than one by one
         defaults = [{f"{kind}@entries.e{i}": name} for i, name in enumerate(todo)]
         entries = _compose(f"all_{kind}s", {"defaults": [*defaults, "_self_"]}).entries
@@ -215,16 +251,13 @@ def _hydra() -> Iterator[None]:
 
 def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
     from omegaconf import OmegaConf
-    from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+    from omegaconf.errors import OmegaConfBaseException
 
     empty = OmegaConf.structured(schema)
     try:
         merged = OmegaConf.merge(empty, node)
-    except ConfigKeyError as error:
-        key = error.full_key or str(error.key)
-        raise unknown_key(f"{path}: unknown key", key.rpartition(".")[2], [str(k) for k in empty]) from error
     except OmegaConfBaseException as error:
-        raise ConfigurationError(f"{path}: {str(error).splitlines()[0]}") from error
+        raise ConfigurationError(f"{path}: {wrong_key(error)}") from error
     for key in _REQUIRED[schema]:
         if OmegaConf.is_missing(merged, key):
             raise ConfigurationError(f"{path}: key {key!r} is missing")
@@ -240,6 +273,21 @@ def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
 
         check_left_out(found)
     return found
+
+
+def wrong_key(error: BaseException) -> str:
+    """Say which key is unknown, and what it may have been meant to be, or which value is of the wrong kind."""
+    outer: BaseException | None = error
+    while outer is not None and not getattr(outer, "full_key", None):  # Hydra's stands around the one that knows it
+        outer = outer.__cause__ or outer.__context__
+    error = outer or error
+    key, kind, value = (getattr(error, name, None) for name in ("full_key", "object_type", "value"))
+    text = "; ".join([line.strip() for line in str(error).splitlines() if line.strip() and "_type" not in line][:3])
+    if "not in" in text and dataclasses.is_dataclass(kind):
+        return str(unknown_key("unknown key", str(key).rpartition(".")[2], [f.name for f in dataclasses.fields(kind)]))
+    if "is not a ListConfig" in text and key:
+        return f"{key}={value!r} must be a list: {key}: [{value}]"
+    return text
 
 
 def check_chosen(kind: str, name: str, found: str, overrides: Iterable[str]) -> None:
@@ -264,7 +312,10 @@ def register() -> None:
             if CONF not in path.parents:
                 folder, _, leaf = f"{kind}/{name}".rpartition("/")
                 paper = {"paper": name.partition("/")[0]} if kind == "experiment" else {}
-                store.store(group=folder, name=leaf, node=paper | _read_yaml(path), package=kind)
+                try:
+                    store.store(group=folder, name=leaf, node=paper | _read_yaml(path), package=kind)
+                except ConfigurationError as error:
+                    pass_over(kind, name, error)
 
 
 def register_selector(kind: str, selector: str) -> None:

@@ -19,6 +19,7 @@ from filelock import FileLock
 from lpbench.errors import StoreError
 from lpbench.files import atomic_write, refusal, write_text
 
+_KEPT = ": finished blocks are kept"
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(
     [
@@ -92,7 +93,8 @@ class Store:
             os.unlink(probe)
         except OSError as error:
             otherwise = f"cannot write to {self.root}: {error.strerror}; choose another one with results_dir=DIR"
-            raise StoreError(f"results folder: {refusal(error, self.root) or otherwise}") from error
+            said = refusal(error, self.root)
+            raise StoreError(f"results folder: {said + _KEPT if said else otherwise}") from error
 
     def lock(self, key: str) -> FileLock:
         """Lock that a process holds while it computes a block; the system lets go of it when the process dies."""
@@ -117,7 +119,8 @@ class Store:
             with atomic_write(target, durable=True) as file:
                 file.write(sink.getvalue())
         except OSError as error:
-            raise StoreError(refusal(error, target) or f"cannot write {target}: {error}") from error
+            said = refusal(error, target)
+            raise StoreError(said + _KEPT if said else f"cannot write {target}: {error}") from error
         self._failure(key).unlink(missing_ok=True)
 
     def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:

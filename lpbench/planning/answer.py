@@ -91,17 +91,8 @@ class Need:
 
     def wanted(self, error: float | str) -> float:
         """Return a wanted error as a number: ``"0.8x"`` is 0.8 times that of the best constant without privacy."""
-        if isinstance(error, str) and error.endswith("x"):
-            try:
-                return float(error[:-1]) * self.baseline
-            except ValueError:
-                pass
-        try:
-            return check_number("error", float(error), above=0)
-        except ValueError as wrong:
-            raise ConfigurationError(
-                f"error={error!r} must be a number above 0, or a multiple of the constant's error such as '0.8x'"
-            ) from wrong
+        value, multiple = wanted_error(error)
+        return value * self.baseline if multiple else value
 
     def least_epsilon(self, *, error: float | str, users: Sequence[int] | None = None) -> pd.DataFrame:
         """Return the least budget that reaches an error (see :meth:`wanted`), at each number of users (default: all).
@@ -166,6 +157,17 @@ class Need:
         if path is not None:
             figure.savefig(path)
         return figure
+
+
+def wanted_error(error: float | str) -> tuple[float, bool]:
+    """Return a wanted error, and whether it is a multiple of the constant's (``"0.8x"``), or refuse it."""
+    multiple = isinstance(error, str) and error.endswith("x")
+    try:
+        return check_number("error", float(error[:-1] if multiple else error), above=0), multiple  # type: ignore[index]
+    except ValueError as wrong:
+        raise ConfigurationError(
+            f"error={error!r} must be a number above 0, or a multiple of the constant's error such as '0.8x'"
+        ) from wrong
 
 
 def _first(grid: np.ndarray, reached: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.checks import check_range
+from lpbench.checks import check_dense, check_range
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators import PrivateMajority, PrivateMean, ResidualGP, ResidualScore
 from lpbench.problem import Problem
@@ -50,7 +50,7 @@ class Pilot:
 
 def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int) -> Pilot:
     """Check a pilot sample, draw :data:`MOST_ROWS` of more rows, and scale its features by their range."""
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+    X, y = np.asarray(check_dense(X), dtype=np.float64), np.asarray(y)
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise DataError(f"X has shape {X.shape} and y shape {y.shape}; pass one row a user and one target value a row")
     if len(y) < FEWEST_ROWS:

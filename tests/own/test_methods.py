@@ -204,8 +204,9 @@ def test_a_module_that_cannot_be_imported_is_one_clear_sentence(lpbench, old, ne
 def test_a_wrong_yaml_is_one_clear_sentence(lpbench, old, new, said):
     lpbench("new method own_mean")
     change(FILES[1], old, new)
-    code, _, error = lpbench("list methods")
-    assert code == 2 and said in error and "own_mean.yaml" in error
+    for line, expected in (("list methods", 0), ("plan method=own_mean dataset=diabetes_progression", 2)):
+        code, _, error = lpbench(line)
+        assert code == expected and said in error and "own_mean.yaml" in error
 
 
 def test_own_methods_are_listed_completed_planned_and_explained(lpbench):
@@ -278,8 +279,9 @@ def test_two_methods_of_one_name_are_refused(lpbench, home, monkeypatch):
     lpbench("new method own_mean --folder a")
     lpbench("new method own_mean --folder b")
     monkeypatch.setenv("LPBENCH_PLUGINS", f"{home / 'a'}{os.pathsep}{home / 'b'}")
-    code, _, error = lpbench("list methods")
-    assert code == 2 and "defined twice" in error
+    for line, expected in (("list methods", 0), ("plan method=own_mean dataset=diabetes_progression", 2)):
+        code, _, error = lpbench(line)
+        assert code == expected and "defined twice" in error
 
 
 def test_the_contract_is_one_call():

@@ -2,7 +2,10 @@
 
 from lpbench.audit.black_box.claims import Claim
 from lpbench.audit.black_box.decide import Verdict, audit
-from lpbench.audit.black_box.sources import CallableSource, CommandSource, FileSource, Source
+from lpbench.audit.black_box.sources import CallableSource, CommandSource, FileSource, Source, WithFeatures
 from lpbench.audit.black_box.values import parse_values
 
-__all__ = ["CallableSource", "Claim", "CommandSource", "FileSource", "Source", "Verdict", "audit", "parse_values"]
+__all__ = [
+    "CallableSource", "Claim", "CommandSource", "FileSource", "Source", "Verdict", "WithFeatures", "audit",
+    "parse_values",
+]  # fmt: skip

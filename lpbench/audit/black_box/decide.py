@@ -9,6 +9,7 @@ largest bound of all stages holds, and the audit may stop after any of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -57,6 +58,7 @@ class Verdict:
     n_reports: int  # distinct reports behind ``estimate``
     samples_of: tuple[Columns, Columns]  # reports of the two values, for a picture
     event: Event
+    remarks: tuple[str, ...] = ()  # about reports that are not independent, or of which a part cannot be learned
 
     @property
     def violated(self) -> bool:
@@ -77,12 +79,14 @@ class Verdict:
             loss = "infinity" if math.isinf(self.estimate) else f"{self.estimate:.4g}"
             lines.append(f"  {self.n_reports} distinct reports, counted: {loss} (an estimate, which proves nothing)")
         lines.append(f"  {self.samples} reports of each value drawn, {self.tested} of them to test the event")
+        lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
 
 def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
     """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier."""
     pair, start = _worst_pair(source, claim, failure)
+    source = source.for_pair(pair)
     room = min(samples, source.size - start)
     if room < FEWEST:
         raise DataError(f"{source.name}: {room:g} reports of a value are too few; an audit needs {FEWEST} or more")
@@ -112,8 +116,32 @@ def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float
     values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
     estimate, n_reports = _counted(*shown, claim)
     return Verdict(
-        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports, shown, event
-    )
+        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports, shown, event,
+        tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
+    )  # fmt: skip
+
+
+def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated: bool) -> Iterator[str]:
+    """Say that reports of a value are all the same, or that a column is another in every report."""
+    alone = [name for name in reports[0] if all(_is_a_name(part[name]) for part in reports)]
+    for value, columns in zip(values, reports, strict=True):
+        rest = [column for name, column in columns.items() if name not in alone]
+        if rest and all((column == column[0]).all() for column in rest):
+            yield (
+                f"all reports of value {show_value(value)} are the same: is a seed or a memory inside? An audit needs "
+                "independent runs"
+            )
+    if alone and not violated:
+        yield (
+            f"{', '.join(alone)}: another in every report, so that what depends on it is not learned from reports; "
+            "give --features CODE, which makes numbers of it"
+        )
+
+
+def _is_a_name(column: np.ndarray) -> bool:
+    """Whether a column has another text or whole number in every report; noise has fractions."""
+    whole = column.dtype == object or (np.isfinite(column) & (column == np.floor(column))).all()
+    return bool(whole) and np.unique(column.astype(str) if column.dtype == object else column).size == column.size
 
 
 def _hits(event: Event, reports: list[Columns], start: int, stop: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from scipy.stats import ks_2samp
 
 from lpbench.audit.black_box.decide import Verdict
@@ -16,6 +17,7 @@ _BARS, _CATEGORIES = 60, 12
 _COLOURS = ("#0072b2", "#d55e00")
 
 
+@rc_context({"text.parse_math": False})  # names and values are the user's
 def draw(verdict: Verdict, path: Path) -> None:
     """Draw the column of the reports whose two distributions differ most, and where the event lies."""
     if path.suffix not in (".png", ".svg", ".pdf"):

@@ -16,6 +16,8 @@ Columns = dict[str, np.ndarray]
 
 #: Leading bytes of a report that become columns.
 _MOST_BYTES = 64
+#: Digits of a number that are looked at by themselves, and the most columns whose digits are.
+_DIGITS, _MOST_WITH_DIGITS = 9, 16
 #: Categories of a column with a code of their own; the rest share one.
 _MOST_CATEGORIES = 1000
 
@@ -98,7 +100,11 @@ def _vectors(reports: Sequence[Any], name: str) -> Columns:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Maps columns to features: numbers centred, categories coded in the order of their likelihood ratio."""
+    """Maps columns to features: numbers centred, categories coded in the order of their likelihood ratio, then digits.
+
+    The digits of a number are whether it is one of single precision, and what is left of it beyond each decimal place:
+    noise that is rounded, or drawn in single precision, leaves those of the value.
+    """
 
     names: tuple[str, ...]
     # subtracted from a column of numbers, so that single precision keeps what distinguishes them
@@ -122,11 +128,17 @@ class Encoder:
         return cls(tuple(first), tuple(centres), tuple(categories))
 
     def __call__(self, columns: Columns) -> np.ndarray:
-        """Features of reports, shape (n, number of columns)."""
-        parts = zip(self.names, self.centres, self.categories, strict=True)
-        return np.column_stack(
-            [columns[name] - centre if seen is None else _codes(columns[name], seen) for name, centre, seen in parts]
-        )
+        """Features of reports, shape (n, number of columns and of their digits)."""
+        features = [
+            columns[name] - centre if seen is None else _codes(columns[name], seen)
+            for name, centre, seen in zip(self.names, self.centres, self.categories, strict=True)
+        ]
+        return np.column_stack(features + [d for name in self._with_digits for d in _digits_of(columns[name])])
+
+    @property
+    def _with_digits(self) -> list[str]:
+        numbers = [name for name, seen in zip(self.names, self.categories, strict=True) if seen is None]
+        return numbers if len(self.names) <= _MOST_WITH_DIGITS else []
 
     def known(self, columns: Columns) -> np.ndarray:
         """Whether all categories of a report have been seen, boolean ndarray of shape (n,)."""
@@ -138,6 +150,13 @@ class Encoder:
 
     def condition(self, feature: int, low: float, high: float) -> str:
         """Describe ``low < feature <= high`` in terms of the reports."""
+        if feature >= len(self.names):
+            column, place = divmod(feature - len(self.names), _DIGITS + 1)
+            name = self._with_digits[column]
+            if place == _DIGITS:
+                return f"{name} is {'' if low > 0 else 'not '}a number of single precision"
+            rest = f"{name} mod 1e-{place}"
+            return f"{max(low, 0):.5g} < {rest} * 1e{place} <= {min(high, 1):.5g}"
         name, seen = self.names[feature], self.categories[feature]
         if seen is not None:
             inside = [category for code, category in enumerate(seen, start=1) if low < code <= high]
@@ -147,6 +166,13 @@ class Encoder:
         if np.isinf(low):
             return f"{name} <= {high:.5g}"
         return f"{name} > {low:.5g}" if np.isinf(high) else f"{low:.5g} < {name} <= {high:.5g}"
+
+
+def _digits_of(column: np.ndarray) -> list[np.ndarray]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        rests = [np.round(column * 10.0**place % 1.0, 6) % 1.0 for place in range(_DIGITS)]
+        single = column == column.astype(np.float32)
+    return [*(np.nan_to_num(rest) for rest in rests), single.astype(np.float64)]
 
 
 def _by_ratio(first: np.ndarray, second: np.ndarray) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ from lpbench.seeds import Streams, stable_hash
 
 #: Reports asked for by one call of a vectorised function.
 _CHUNK = 100_000
+#: Reports by which a column is recognised as a draw, reports that are run again, and how often for each value.
+_RECOGNISED, _MOST_AGAIN, _AGAIN = 64, 24_000, 8
 
 
 class Source(ABC):
@@ -40,6 +42,10 @@ class Source(ABC):
     @abstractmethod
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Return the reports number ``start`` to ``stop`` of the value of that index."""
+
+    def for_pair(self, pair: tuple[int, int]) -> Source:
+        """Return the source of an audit of two values, which may see more in a report."""
+        return self
 
 
 class CallableSource(Source):
@@ -95,6 +101,40 @@ class CallableSource(Source):
         self.left -= time.monotonic() - began
         return self._columns(reports, n, given)
 
+    def for_pair(self, pair: tuple[int, int]) -> Source:
+        """Run reports again if a column of them is a whole number that ``rng`` drew."""
+        if not self.takes_rng:
+            return self
+        try:
+            with time_limit(max(self.left, 1e-3)):
+                draws = _Draws(self.streams.generator("recognised"))
+                columns = self._columns(*self._recorded(self.values[pair[0]], draws))
+        except Exception:  # it takes numpy's own generator alone; the audit itself says what else is wrong
+            return self
+        for place, drawn in enumerate(np.asarray(part) for part in draws.made):
+            for name, column in columns.items() if drawn.dtype.kind in "iu" and drawn.shape == (_RECOGNISED,) else ():
+                if np.array_equal(column, drawn) and np.unique(column).size == _RECOGNISED:
+                    return _RunAgain(self, pair, name, place, drawn.dtype)
+        return self
+
+    def _recorded(self, given: Any, draws: _Draws) -> tuple[Any, int, Any]:
+        if self.vectorised:
+            return self.function(_repeated(given, _RECOGNISED), draws), _RECOGNISED, given
+        reports, made = [], []
+        for _ in range(_RECOGNISED):
+            draws.made = []
+            reports.append(self.function(given, draws))
+            made.append(draws.made)
+        draws.made = [list(parts) for parts in zip(*made, strict=False)]
+        return reports, _RECOGNISED, given
+
+    def again(self, value: int, place: int, draws: np.ndarray, rng: np.random.Generator) -> Columns:
+        """Reports of a value in which one draw of ``rng`` is given, one each."""
+        given, n = self.values[value], len(draws)
+        if self.vectorised:
+            return self._columns(self.function(_repeated(given, n), _Draws(rng, place, draws)), n, given)
+        return self._columns([self.function(given, _Draws(rng, place, draw)) for draw in draws], n, given)
+
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
         try:
             if not isinstance(reports, dict) and len(reports) != n:
@@ -110,6 +150,69 @@ class CallableSource(Source):
         if not columns:
             raise DataError(f"{self.name} returned empty reports for value {given!r}")
         return columns
+
+
+class _Draws:
+    """A generator that keeps what it draws, and one of whose draws can be given."""
+
+    def __init__(self, rng: np.random.Generator, place: int = -1, given: Any = None):
+        self._rng, self._place, self._given, self.made = rng, place, given, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._rng, name)
+        if not callable(method):
+            return method
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            made = method(*args, **kwargs)
+            self.made.append(self._given if len(self.made) == self._place else made)
+            return self.made[-1]
+
+        return draw
+
+
+class _RunAgain(Source):
+    """Reports one column of which is a draw, such as the seed of a hash function, run again with the same draw.
+
+    What depends on a column that is another in every report cannot be learned from reports. That the rest of a report
+    comes again more often for one of two values can, and is a function of the report and of fresh randomness.
+    """
+
+    def __init__(self, source: CallableSource, pair: tuple[int, int], column: str, place: int, kind: np.dtype):
+        self.name, self.values, self.source, self.pair = source.name, source.values, source, pair
+        self.column, self.place, self.kind = column, place, kind
+
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Draw reports, and run the first of them again for either value."""
+        columns = self.source.draw(value, start, stop)
+        hits = np.zeros((2, stop - start))
+        for side, other in enumerate(self.pair if stop <= _MOST_AGAIN else ()):
+            for k in range(_AGAIN):
+                rng = self.source.streams.generator("again", value=value, start=start, other=other, k=k)
+                found = self.source.again(other, self.place, columns[self.column].astype(self.kind), rng)
+                hits[side] += np.all([found[c] == columns[c] for c in columns if c != self.column], axis=0)
+        name = f"log-ratio of the same report from runs with this {self.column}"
+        return columns | {name: np.log(hits[0] + 0.5) - np.log(hits[1] + 0.5)}
+
+
+class WithFeatures(Source):
+    """Reports with what a user's function makes of them: columns by name -> numbers, one row a report."""
+
+    def __init__(self, source: Source, function: Callable[[Columns], Any], name: str):
+        self.name, self.values, self.size, self.source = source.name, source.values, source.size, source
+        self.function, self.called = function, name
+
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Draw reports and call the function."""
+        columns = self.source.draw(value, start, stop)
+        try:
+            found = to_columns(self.function(dict(columns)), "feature")
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            raise DataError(f"{self.called} failed on columns {', '.join(columns)}: {text[:300]}") from None
+        if any(len(column) != stop - start for column in found.values()):
+            raise DataError(f"{self.called} must return a row of numbers for each of {stop - start} reports")
+        return columns | found
 
 
 def load_function(path: str) -> Callable[..., Any]:

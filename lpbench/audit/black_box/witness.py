@@ -78,18 +78,25 @@ def _membership(encoder: Encoder, cells: Cells, chosen: np.ndarray) -> Callable[
 
 def _partitions(first: np.ndarray, second: np.ndarray, encoder: Encoder):
     """Yield partitions of the reports with a function that describes a union of cells, the most readable first."""
-    labels = np.repeat([1, 0], len(first))
-    both = np.concatenate([first, second])
+    labels, k = np.repeat([1, 0], len(first)), len(encoder.names)
+    with_digits = np.concatenate([first, second])
+    first, second, both = first[:, :k], second[:, :k], with_digits[:, :k]
     for n_leaves in (_FEW_CELLS, _MOST_CELLS):
         tree = _grow(single_precision(both), labels, n_leaves)
+        yield _leaves(tree, lambda rows: single_precision(rows[:, :k])), _rule_of(tree, encoder)
+    if with_digits.shape[1] > k:
+        tree = _grow(single_precision(with_digits), labels, _FEW_CELLS)
         yield _leaves(tree, single_precision), _rule_of(tree, encoder)
-    if first.shape[1] == 1:
+    if k == 1:
         return
     # Sums of the entries: Fisher's discriminant, the direction between the means, summed log-ratios of histograms.
     features = features_of(first, second)
     tree = _grow(features(both), labels, _MOST_CELLS)
-    yield _leaves(tree, features), lambda chosen: f"a tree on {len(encoder.names)} entries and their sums says so"
-    if first.shape[1] > _MOST_ENTRIES:
+    yield (
+        _leaves(tree, lambda rows: features(rows[:, :k])),
+        lambda chosen: f"a tree on {k} entries and their sums says so",
+    )
+    if k > _MOST_ENTRIES:
         return
     model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
     with threadpool_limits(1, "openmp"):  # the same sums in the same order on every machine
@@ -97,8 +104,8 @@ def _partitions(first: np.ndarray, second: np.ndarray, encoder: Encoder):
     scores = model.decision_function(both)
     edges = np.unique(np.quantile(scores, np.linspace(0.01, 0.99, _MOST_CELLS)))
     yield (
-        lambda rows: np.searchsorted(edges, model.decision_function(rows)),
-        lambda chosen: f"the log-likelihood ratio of boosted trees on {len(encoder.names)} entries is extreme",
+        lambda rows: np.searchsorted(edges, model.decision_function(rows[:, :k])),
+        lambda chosen: f"the log-likelihood ratio of boosted trees on {k} entries is extreme",
     )
 
 
