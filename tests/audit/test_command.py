@@ -22,15 +22,19 @@ def few(monkeypatch):
     return chosen
 
 
-def test_table_and_page(tmp_path, few):
-    rows = command.run(tmp_path, samples=4000, seed=1, workers=1)
-    assert [(kind, row.method) for kind, row in rows] == few and table.problems(rows) == []
+def test_table_page_and_mutants(tmp_path, few, capsys):
+    arguments = ["--results", str(tmp_path), "--samples", "4000", "--seed", "1", "--workers", "1"]
+    assert main(["audit", *arguments]) == 0
+    assert f"{len(few)} rows audited" in capsys.readouterr().out
     lines = (tmp_path / "reproduced" / "audit.csv").read_text().splitlines()
     assert len(lines) == 3 and lines[2].startswith("lpct_q,ldp,0,0,0,1,0,0,0")
     text = (tmp_path / "reproduced" / "audit.md").read_text()
     for part in ("| PrivateMean |", "| halved_noise |", "## Deviations in released code", "LDPCP/tree.py:333-335"):
         assert part in text
     assert "at most 0.001 (Bonferroni)" in text
+    header, *rows = (tmp_path / "reproduced" / "audit_mutants.csv").read_text().splitlines()
+    assert header == "method,mutant,caught_by" and len(rows) == len(MUTANTS)
+    assert all(row.startswith("private_mean,") and not row.endswith(",") for row in rows)
 
 
 @pytest.mark.slow
@@ -40,15 +44,6 @@ def test_results_do_not_depend_on_the_workers(tmp_path, few):
     assert one == two
     files = [(tmp_path / name / "reproduced" / "audit.csv").read_bytes() for name in ("one", "two")]
     assert files[0] == files[1]
-
-
-def test_command_line(tmp_path, few, capsys):
-    assert main(["audit", "--results", str(tmp_path), "--samples", "4000", "--workers", "1"]) == 0
-    assert "4 rows audited" in capsys.readouterr().out
-    assert (tmp_path / "reproduced" / "audit.md").is_file()
-    header, *rows = (tmp_path / "reproduced" / "audit_mutants.csv").read_text().splitlines()
-    assert header == "method,mutant,caught_by" and len(rows) == len(MUTANTS)
-    assert all(row.startswith("private_mean,") and not row.endswith(",") for row in rows)
 
 
 @pytest.mark.parametrize("others", [(), pytest.param(("private_majority",), marks=pytest.mark.slow)])

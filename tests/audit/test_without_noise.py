@@ -1,7 +1,4 @@
-"""With an infinite budget every method is its non-private counterpart, HistOfTree eq. (3) and its kin.
-
-The trees, histograms and votes of public samples are in test_leaks.py; here are the rest.
-"""
+"""With an infinite budget every method is its non-private counterpart, HistOfTree eq. (3) and its kin."""
 
 import math
 
