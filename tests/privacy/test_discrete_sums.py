@@ -20,18 +20,13 @@ def test_law_is_that_of_a_sum_over_users(epsilon, step):
     assert_mean(drawn, n, np.sqrt(n * mechanism.variance))
 
 
-def test_variance():
-    mechanism = DiscreteLaplace(1.5, 0.5)
-    noise = mechanism.randomize(np.zeros(200_000), np.random.default_rng(2))
+def test_variance_also_of_nobody_and_without_noise():
+    mechanism, rng = DiscreteLaplace(1.5, 0.5), np.random.default_rng(2)
+    noise = mechanism.randomize(np.zeros(200_000), rng)
     kurtosis = np.mean(noise**4) / mechanism.variance**2
     assert_mean(noise**2, mechanism.variance, mechanism.variance * np.sqrt(kurtosis))
-    assert DiscreteLaplace(0.0, 0.5).variance == 0
-
-
-def test_nobody_and_no_noise():
-    mechanism = DiscreteLaplace.for_budget(1.0, 0.5)
-    np.testing.assert_array_equal(mechanism.sum_of_reports([0.0, 0.0], [0, 0], np.random.default_rng(0)), 0.0)
-    np.testing.assert_array_equal(DiscreteLaplace(0.0, 0.5).sum_of_reports([3.0], 9, np.random.default_rng(0)), 3.0)
+    np.testing.assert_array_equal(mechanism.sum_of_reports([0.0, 0.0], [0, 0], rng), 0.0)
+    assert DiscreteLaplace(0.0, 0.5).variance == 0 and DiscreteLaplace(0.0, 0.5).sum_of_reports([3.0], 9, rng) == [3.0]
 
 
 @pytest.mark.parametrize(("scale", "step"), [(1.5, 0.5), (0.3, 1.0), (7.0, 0.25), (200.0, 2.0**-4)])

@@ -27,19 +27,12 @@ MOVES = [(-1, 1, 0), (1, -1, 0), (0, 1, -1), (1, 0, -1)]
 REMOVALS = [(-1, 0, 0), (0, -1, 0), (0, 0, 1)]
 
 
+@pytest.mark.parametrize(("sensitivity", "changes"), [(2.0, MOVES), (1.0, REMOVALS)], ids=["one label", "one sample"])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_changing_one_label_costs_epsilon(epsilon):
-    mechanism = Exponential.for_budget(epsilon)  # label-DP eq. (19)
-    assert mechanism.coefficient == epsilon / 2
-    loss = worst_loss(mechanism, MOVES)
-    assert epsilon * (1 - 1e-3) < loss <= epsilon * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_removing_one_sample_costs_the_coefficient(epsilon):
-    mechanism = Exponential.for_budget(epsilon, range_sensitivity=1.0)
-    loss = worst_loss(mechanism, REMOVALS)
-    assert epsilon * (1 - 1e-3) < loss <= epsilon * (1 + 1e-12)
+def test_a_change_costs_epsilon_and_no_less(epsilon, sensitivity, changes):
+    mechanism = Exponential.for_budget(epsilon, range_sensitivity=sensitivity)  # 2: label-DP eq. (19)
+    assert mechanism.coefficient == epsilon / sensitivity
+    assert epsilon * (1 - 1e-3) < worst_loss(mechanism, changes) <= epsilon * (1 + 1e-12)
 
 
 def test_changing_one_whole_sample_costs_half_of_what_the_paper_accounts_for():
@@ -68,15 +61,15 @@ def test_draws_follow_the_channel(epsilon):
     assert_frequencies(draws, mechanism.channel(scores[None])[0])
 
 
-def test_infinite_budget_breaks_ties_evenly():
-    scores = np.tile([7.0, 7.0, 2.0], (20000, 1))
-    assert_frequencies(Exponential(math.inf).randomize(scores, np.random.default_rng(0)), [0.5, 0.5, 0.0])
-
-
-def test_no_budget_ignores_the_scores():
-    scores = np.tile([7.0, -7.0, 2.0], (20000, 1))
-    assert Exponential(0.0).epsilon == 0.0
-    assert_frequencies(Exponential(0.0).randomize(scores, np.random.default_rng(0)), [1 / 3] * 3)
+@pytest.mark.parametrize(
+    ("coefficient", "scores", "law"),
+    [(math.inf, [7.0, 7.0, 2.0], [0.5, 0.5, 0.0]), (0.0, [7.0, -7.0, 2.0], [1 / 3] * 3)],
+    ids=["ties are broken evenly", "scores are ignored"],
+)
+def test_draws_at_the_ends_of_the_budget(coefficient, scores, law):
+    mechanism = Exponential(coefficient)
+    assert mechanism.epsilon == coefficient
+    assert_frequencies(mechanism.randomize(np.tile(scores, (20000, 1)), np.random.default_rng(0)), law)
 
 
 def test_budgets_share_draws():
@@ -87,12 +80,9 @@ def test_budgets_share_draws():
     assert (np.take_along_axis(scores, huge[:, None], 1)[:, 0] == scores.max(axis=1)).all()
 
 
-@pytest.mark.parametrize("coefficient", [-1.0, math.nan])
-def test_impossible_coefficient(coefficient):
-    with pytest.raises(ValueError, match="coefficient="):
-        Exponential(coefficient)
-
-
-def test_no_log_probabilities_without_noise():
-    with pytest.raises(ValueError, match="coefficient=inf"):
+def test_impossible_coefficients():
+    for coefficient in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="coefficient="):
+            Exponential(coefficient)
+    with pytest.raises(ValueError, match="coefficient=inf"):  # no log-probabilities without noise
         Exponential(math.inf).log_channel([[1.0, 2.0]])

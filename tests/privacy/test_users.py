@@ -51,13 +51,9 @@ def sealed(n=20, mask=None, seed=3):
     return SimulatedUsers(records, Streams(seed), y_range=(0.0, 1.0))
 
 
-def test_nothing_asked_is_nothing_spent():
-    spent = sealed().spent
-    assert (spent.model, spent.epsilon, spent.rounds, spent.bits_up) == ("ldp", 0.0, 0, 0.0)
-
-
-def test_rounds_add_up_as_rational_numbers_and_are_rounded_up():
+def test_rounds_add_up_from_nothing_as_rational_numbers_and_are_rounded_up():
     users = sealed()
+    assert (users.spent.model, users.spent.epsilon, users.spent.rounds, users.spent.bits_up) == ("ldp", 0.0, 0, 0.0)
     users.ask(LABEL, LabelQuestion((0.0, 1.0), 0.7))
     users.ask(CATEGORY, Category(0.3))
     exact = Fraction(0.7) + Fraction(0.3)
@@ -65,20 +61,20 @@ def test_rounds_add_up_as_rational_numbers_and_are_rounded_up():
     assert users.spent.rounds == 2
 
 
-def test_users_asked_apart_spend_in_parallel():
+@pytest.mark.parametrize(
+    ("first", "second", "budget", "spent", "rounds"),
+    [
+        (np.arange(10), np.arange(10, 20), 2.0, [0.5] * 10 + [2.0] * 10, 1),
+        (np.arange(12), np.arange(8, 20), 1.0, [0.5] * 8 + [1.5] * 4 + [1.0] * 8, 2),
+    ],
+    ids=["apart: in parallel", "overlapping: composed for those in both"],
+)
+def test_groups_of_users_spend_in_parallel_where_they_do_not_overlap(first, second, budget, spent, rounds):
     users = sealed()
-    users.ask(CATEGORY, Category(0.5, "a"), np.arange(10))
-    users.ask(CATEGORY, Category(2.0, "b"), np.arange(10, 20))
-    assert users.spent.epsilon == 2.0
-    assert users.spent.rounds == 1
-
-
-def test_overlapping_groups_compose_for_those_who_are_in_both():
-    users = sealed()
-    users.ask(CATEGORY, Category(0.5, "a"), np.arange(12))
-    users.ask(CATEGORY, Category(1.0, "b"), np.arange(8, 20))
-    np.testing.assert_array_equal(users.spent_by_user, [0.5] * 8 + [1.5] * 4 + [1.0] * 8)
-    assert users.spent.epsilon == 1.5
+    users.ask(CATEGORY, Category(0.5, "a"), first)
+    users.ask(CATEGORY, Category(budget, "b"), second)
+    np.testing.assert_array_equal(users.spent_by_user, spent)
+    assert (users.spent.epsilon, users.spent.rounds) == (max(spent), rounds)
 
 
 def test_budgets_may_differ_by_user():
@@ -89,32 +85,23 @@ def test_budgets_may_differ_by_user():
     np.testing.assert_array_equal(users.spent_by_user, [2.0] * 5 + [1.5] * 15)
 
 
-def test_the_same_question_again_is_a_replay_and_free():
+def test_a_question_again_is_a_replay_and_free_and_another_on_the_same_randomness_is_refused():
     users = sealed()
     first = users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
     np.testing.assert_array_equal(users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0)), first)
+    with pytest.raises(PrivacyError, match="another question"):
+        users.ask(LABEL, LabelQuestion((0.0, 1.0), 2.0))
     assert users.spent.epsilon == 1.0
 
 
-def test_another_question_on_the_same_randomness_is_refused():
-    users = sealed()
-    users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
-    with pytest.raises(PrivacyError, match="another question"):
-        users.ask(LABEL, LabelQuestion((0.0, 1.0), 2.0))
-
-
-def test_two_groups_cannot_share_a_generator():
-    users = sealed()
-    users.ask(CATEGORY, Category(1.0), np.arange(10))
-    with pytest.raises(PrivacyError):
-        users.ask(CATEGORY, Category(1.0), np.arange(10, 20))
-
-
-def test_groups_whose_members_have_draws_of_their_own_may_be_asked_from_one_stream():
+def test_two_groups_share_a_stream_where_members_have_draws_of_their_own_and_no_generator():
     users, question = sealed(), LabelQuestion((0.0, 1.0), 1.0)
     parts = [users.ask(LABEL, question, part) for part in (np.arange(10), np.arange(10, 20))]
     np.testing.assert_array_equal(np.concatenate(parts), sealed().ask(LABEL, question))
     assert users.spent.epsilon == 1.0
+    users.ask(CATEGORY, Category(1.0), np.arange(10))
+    with pytest.raises(PrivacyError):
+        users.ask(CATEGORY, Category(1.0), np.arange(10, 20))
 
 
 def test_users_taken_from_others_spend_from_their_accounts():
@@ -160,12 +147,9 @@ def test_a_trusted_curator_and_no_privacy_are_named():
     assert users.spent.model == "label_cdp"
     users.reveal()
     assert (users.spent.model, users.spent.epsilon) == ("none", math.inf)
-
-
-def test_no_noise_is_no_protection():
     users = sealed()
     users.ask(LABEL, LabelQuestion((0.0, 1.0), math.inf))
-    assert users.spent.epsilon == math.inf
+    assert users.spent.epsilon == math.inf, "no noise is no protection"
 
 
 def test_users_are_not_pickled():
