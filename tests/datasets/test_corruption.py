@@ -1,7 +1,5 @@
 """Corrupted data: labels and public samples are what their names say, and everything else stays."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -28,14 +26,9 @@ def test_heavy_tailed_labels_keep_the_order_and_their_range(labels):
     assert (np.array(largest) <= np.array(smallest)).all()
 
 
-def test_ninety_nine_per_cent_are_zero():
-    found, _ = corrupted_labels(Y, None, "zeros", Streams(1))
-    assert (found > 0).sum() == 4
-
-
-def test_half_of_cauchy_labels_lie_within_one():
-    found, _ = corrupted_labels(Y, None, "cauchy", Streams(1))
-    assert (np.abs(found) < 1).mean() == 0.5
+def test_ninety_nine_per_cent_are_zero_and_half_of_cauchy_labels_lie_within_one():
+    zeros, cauchy = (corrupted_labels(Y, None, labels, Streams(1))[0] for labels in ("zeros", "cauchy"))
+    assert (zeros > 0).sum() == 4 and (np.abs(cauchy) < 1).mean() == 0.5
 
 
 def public_sample(n=4000):
@@ -76,14 +69,12 @@ def test_a_problem_differs_in_its_public_sample_alone():
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "message"),
+    ("name", "params", "named"),
     [
-        ("breast_cancer", {"labels": "zeros"},
-         "data set breast_cancer: labels='zeros' are numbers; of classes, labels=permuted is left"),
-        ("diabetes_progression", {"public_sample": "label_shift"},
-         "data set diabetes_progression: public_sample='label_shift' is for classes; leave it out"),
+        ("breast_cancer", {"labels": "zeros"}, "breast_cancer: labels='zeros'.*labels=permuted"),
+        ("diabetes_progression", {"public_sample": "label_shift"}, "diabetes_progression: public_sample='label_shift'"),
     ],
-)  # fmt: skip
-def test_what_does_not_fit_the_task_is_refused(name, params, message):
-    with pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$"):
+)
+def test_what_does_not_fit_the_task_is_refused(name, params, named):
+    with pytest.raises(ConfigurationError, match=named):
         make_problem(name, params)

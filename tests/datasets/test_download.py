@@ -90,22 +90,19 @@ def test_nobody_listens(tmp_path):
         fetch_file(f"{gone}/f", tmp_path / "f", Settings(timeout=0.3, retries=0))
 
 
-def test_openml_delivers(server, workshop, capsys):
+def test_openml_delivers_once_and_its_settings_are_put_back(server, workshop, capsys):
+    import openml
+
+    before = openml.config.get_config_as_dict()
     workshop.manifest()
-    server.add_openml(7, ARFF)
+    path = server.add_openml(7, ARFF)
     assert run(server) == 0
     assert "downloaded from openml 7" in capsys.readouterr().out
     np.testing.assert_array_equal(load_table("toy").X, TABLE.X)
     assert no_leftovers(workshop.cache)
-
-
-def test_second_run_asks_nobody(server, workshop, capsys):
-    workshop.manifest()
-    path = server.add_openml(7, ARFF)
-    run(server)
     assert run(server) == 0
-    assert server.requests[path] == 1
-    assert "cache" in capsys.readouterr().out
+    assert server.requests[path] == 1 and "cache" in capsys.readouterr().out
+    assert openml.config.get_config_as_dict() == before
 
 
 @pytest.mark.parametrize(
@@ -129,22 +126,25 @@ def test_uci_steps_in_where_openml_fails(server, workshop, capsys, wrong):
     assert no_leftovers(workshop.cache)
 
 
-def test_openml_data_set_unknown(server, workshop, capsys):
-    workshop.manifest()
-    error = (
-        '<oml:error xmlns:oml="http://openml.org/openml"><oml:code>111</oml:code>'
-        "<oml:message>Unknown dataset</oml:message></oml:error>"
-    )
-    server.add("/api/v1/xml/data/7", Answer(error.encode(), status=412))
-    assert run(server) == 1
-    assert "Unknown dataset" in capsys.readouterr().out
+UNKNOWN = b"""<oml:error xmlns:oml="http://openml.org/openml"><oml:code>111</oml:code>
+<oml:message>Unknown dataset</oml:message></oml:error>"""
 
 
-def test_openml_answers_with_a_web_page(server, workshop, capsys):
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(UNKNOWN, status=412), "Unknown dataset"),
+        (Answer(b"<html><body>Please log in</body>"), "missing"),
+        (Answer(b"late", delay=SLOW), "did not answer in 0.5 seconds"),
+    ],
+    ids=["unknown", "web page", "silent"],
+)
+def test_an_openml_without_the_data_set_is_told(server, workshop, capsys, answer, said):
     workshop.manifest(sources=MANIFEST["sources"][1:2])
-    server.add("/api/v1/xml/data/7", Answer(b"<html><body>Please log in</body>"))
-    assert run(server) == 1
-    assert "missing" in capsys.readouterr().out
+    server.add_openml(7, ARFF)
+    server.add("/api/v1/xml/data/7", answer)
+    assert run(server, retries=0, timeout=IMPATIENT if answer.delay else 20.0) == 1
+    assert said in capsys.readouterr().out
 
 
 def test_slow_openml_is_tried_again(server, workshop):
@@ -153,24 +153,6 @@ def test_slow_openml_is_tried_again(server, workshop):
     server.add(path, Answer(ARFF.encode(), delay=SLOW), Answer(ARFF.encode()))
     assert run(server, retries=5, timeout=IMPATIENT) == 0
     assert server.requests[path] >= 2
-
-
-def test_an_openml_that_keeps_silent_is_given_up(server, workshop, capsys):
-    workshop.manifest(sources=MANIFEST["sources"][1:2])
-    server.add_openml(7, ARFF)
-    server.add("/api/v1/xml/data/7", Answer(b"late", delay=SLOW))
-    assert run(server, retries=0, timeout=IMPATIENT) == 1
-    assert "did not answer in 0.5 seconds" in capsys.readouterr().out
-
-
-def test_openml_settings_are_put_back(server, workshop):
-    import openml
-
-    before = openml.config.get_config_as_dict()
-    workshop.manifest()
-    server.add_openml(7, ARFF)
-    run(server)
-    assert openml.config.get_config_as_dict() == before
 
 
 @pytest.mark.parametrize(
@@ -195,18 +177,14 @@ def test_wrong_content_is_refused_and_removed(server, workshop, capsys, body, re
     assert no_leftovers(workshop.cache)
 
 
-def test_archive_inside_an_archive(server, workshop):
-    workshop.manifest(sources=MANIFEST["sources"][2:])
+def test_an_archive_inside_an_archive_and_a_damaged_cache_are_no_obstacle(server, workshop):
+    workshop.manifest("inner", sources=MANIFEST["sources"][2:])
     server.add_uci(70, "toy.zip", Answer(zipped(**{"folder/inner__zip": zipped(**{"deep/toy__csv": CSV.encode()})})))
-    assert run(server) == 0
-
-
-def test_damaged_cache_is_fetched_again(server, workshop):
     workshop.manifest()
     server.add_openml(7, ARFF)
     (workshop.cache / "openml").mkdir()
     (workshop.cache / "openml" / "7.arff").write_text(ARFF[:-20])
-    assert run(server) == 0
+    assert run(server, "inner") == run(server) == 0
 
 
 def test_damaged_mirror_is_reported_not_replaced(server, workshop, capsys):

@@ -71,12 +71,6 @@ def test_wrong_groups_are_named(groups, said):
         group_names(manifest, ("a", "length"))
 
 
-def test_a_wrong_role_is_named(workshop):
-    workshop.manifest(role="secret")
-    with pytest.raises(DataError, match="role='secret' must be one of development, conclusions, sealed"):
-        load_manifest("toy")
-
-
 def test_metrics_of_unbalanced_classes_are_those_of_scikit_learn():
     rng = np.random.default_rng(1)
     y = (rng.random(300) < 0.1).astype(int)

@@ -7,7 +7,6 @@ import pytest
 
 from lpbench.datasets import describe, make_problem
 from lpbench.datasets.label_dp import SCALES, TAIL_MARGIN, _pareto, design, rough_wave
-from lpbench.errors import ConfigurationError
 
 
 def waves(count: int, beta: float, places: np.ndarray) -> np.ndarray:
@@ -143,18 +142,3 @@ def test_the_excess_risk_of_the_truth_is_zero():
 def test_facts_are_known_without_drawing():
     info = describe("rough_classes", {"n": 77, "d": 3})
     assert (info.n_train, info.n_features, info.metric, info.task) == (77, 3, "excess_risk", "classification")
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "message"),
-    [
-        ("rough_regression", {"beta": 0.0}, "beta"),
-        ("rough_regression", {"moment": 1.5}, "moment"),
-        ("rough_classes", {"margin": 3.0}, "margin"),
-        ("rough_classes", {"classes": 1}, "classes"),
-        ("rough_classes", {"pair_mass": 1.5}, "pair_mass"),
-    ],
-)
-def test_impossible_parameters_are_refused(name, params, message):
-    with pytest.raises(ConfigurationError, match=message):
-        make_problem(name, {"n": 10, **params})

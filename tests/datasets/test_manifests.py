@@ -118,6 +118,16 @@ def test_unknown_name_suggests():
         ({"sources": [{"kind": "embedded", "loader": "os:system"}]}, "loader='os:system' must be one of sklearn"),
         ({"fingerprint": {"feature": 2}}, "fingerprint: unknown key 'feature'"),
         ({"metric": "profit"}, "metric='profit' must be one of mse"),
+        ({"role": "secret"}, "role='secret' must be one of development, conclusions, sealed"),
+        ({"bounds": {"size": [0, 1]}}, "bounds"),
+        ({"bounds": {"known": {"size": [0, 1]}}}, "bounds"),
+        ({"bounds": {"file": {"size": [1, 1]}}}, "bounds"),
+        ({"public": {"sample": 3}}, "public must have exactly one of first, sample and seed, file, column and values"),
+        ({"public": {"first": 3, "file": "a"}}, "public must have exactly one of first, sample and seed"),
+        ({"target": {"column": "y", "positive": [1]}}, "target must have exactly one of positive and negative, clip"),
+        ({"rows": [{"keep": {"column": "a"}}]}, r"rows\[0\].keep: key 'values' is missing"),
+        ({"scale": [0, 10**400]}, "scale=.* must be a pair"),
+        ({"y_range": ["0", "1"]}, r"y_range\[0\]='0' must be a number"),
     ],
 )
 def test_wrong_manifests_say_what_is_wrong(workshop, changes, reason):
@@ -149,23 +159,6 @@ def test_the_documented_keys_are_those_that_are_checked(workshop, place, changes
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"public": {"sample": 3}}, "public must have exactly one of first, sample and seed, file, column and values"),
-        ({"public": {"first": 3, "file": "a"}}, "public must have exactly one of first, sample and seed"),
-        ({"target": {"column": "y", "positive": [1]}}, "target must have exactly one of positive and negative, clip"),
-        ({"rows": [{"keep": {"column": "a"}}]}, r"rows\[0\].keep: key 'values' is missing"),
-        ({"scale": [0, 10**400]}, "scale=.* must be a pair"),
-        ({"y_range": ["0", "1"]}, r"y_range\[0\]='0' must be a number"),
-    ],
-)
-def test_a_form_is_whole_and_alone(workshop, changes, reason):
-    workshop.manifest(**changes)
-    with pytest.raises(DataError, match=reason):
-        load_manifest("toy")
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "title: &a [*a]\ntask: regression\nsources: [{kind: manual, instructions: x}]",
@@ -173,10 +166,11 @@ def test_a_form_is_whole_and_alone(workshop, changes, reason):
         "params: " + "[" * 2000 + "]" * 2000,
         "a0: &a0 {x: 1}\n" + "".join(f"a{k}: &a{k} {{<<: [{', '.join([f'*a{k - 1}'] * 10)}]}}\n" for k in range(1, 12)),
         "title: One\ntask: regression\ntitle: Two\nsources: [{kind: manual, instructions: x}]",
+        "title: [",
     ],
-    ids=["circle", "multiplied", "deep", "merged", "doubled key"],
+    ids=["circle", "multiplied", "deep", "merged", "doubled key", "broken"],
 )
-def test_yaml_that_grows_or_says_a_key_twice_is_refused(workshop, text):
+def test_yaml_that_grows_says_a_key_twice_or_is_broken_is_refused(workshop, text):
     (workshop.manifests / "toy.yaml").write_text(text)
     with pytest.raises(DataError):
         load_manifest("toy")
@@ -188,12 +182,6 @@ def test_without_a_number_of_features_the_table_counts_or_the_key_is_named(works
         describe("toy")
     workshop.file()
     assert describe("toy").n_features == 2
-
-
-def test_broken_yaml(workshop):
-    (workshop.manifests / "toy.yaml").write_text("title: [")
-    with pytest.raises(DataError, match="not valid YAML"):
-        load_manifest("toy")
 
 
 def test_same_name_in_two_folders(workshop):

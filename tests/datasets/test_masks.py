@@ -67,11 +67,6 @@ def test_users_come_in_random_order_from_the_stream():
     assert 0 < sum(flags) < 50
 
 
-def test_masks_that_protect_more_contain_those_that_protect_less():
-    weak, strong = (draw("power_law", 500, 6, gamma=gamma) for gamma in (3.0, 0.5))
-    assert (strong >= weak).all()
-
-
 @pytest.mark.parametrize(
     ("name", "params", "reason"),
     [

@@ -196,19 +196,15 @@ def test_published_split_is_scikit_learns():
     np.testing.assert_array_equal(problem.y_test, table.y[test])
 
 
-def test_fractions_of_the_private_rows_are_nested_and_share_the_test_rows():
-    whole, part = (make_problem("breast_cancer", {"private_fraction": f}) for f in (1.0, 0.2))
-    assert len(part.y_train) == round(0.2 * len(whole.y_train))
+def test_fractions_of_the_private_rows_and_public_subsets_are_nested_and_share_the_test_rows():
+    whole, part, few, more = (
+        make_problem("breast_cancer", params)
+        for params in ({"private_fraction": 1.0}, {"private_fraction": 0.2}, {"n_public": 30}, {"n_public": 80})
+    )
+    assert len(part.y_train) == round(0.2 * len(whole.y_train)) and len(whole.y_public) == 100
     np.testing.assert_array_equal(part.X_train, whole.X_train[: len(part.y_train)])
     np.testing.assert_array_equal(part.X_test, whole.X_test)
-
-
-def test_public_subsets_are_nested():
-    def labels(n_public):
-        return make_problem("breast_cancer", {"n_public": n_public}).y_public
-
-    np.testing.assert_array_equal(labels(30), labels(80)[:30])
-    assert len(labels(None)) == 100
+    np.testing.assert_array_equal(few.y_public, more.y_public[:30])
 
 
 def test_deduplicate_keeps_one_of_each_and_prefers_public_rows(workshop):
@@ -255,6 +251,12 @@ def test_constant_column_is_shifted_to_zero():
         ("sine_sum", {"n": 10.5}, "n=10.5 must be a whole number"),
         ("sine_sum", {"size": 10}, "unknown parameter of data set sine_sum"),
         ("sin_sum", {}, "did you mean sine_sum"),
+        ("posterior_drift", {"range": "guessed"}, "range='guessed' must be"),
+        ("rough_regression", {"n": 10, "beta": 0.0}, "beta"),
+        ("rough_regression", {"n": 10, "moment": 1.5}, "moment"),
+        ("rough_classes", {"n": 10, "margin": 3.0}, "margin"),
+        ("rough_classes", {"n": 10, "classes": 1}, "classes"),
+        ("rough_classes", {"n": 10, "pair_mass": 1.5}, "pair_mass"),
     ],
 )
 def test_impossible_requests(name, params, reason):
@@ -343,13 +345,6 @@ def test_bounds_are_part_of_the_fingerprint_where_they_scale(workshop):
     workshop.manifest("wide", **TOY | {"bounds": {"file": {"size": [0, 9]}}}, draws_as="toy")
     assert describe("toy").fingerprint == describe("wide").fingerprint
     assert len({describe(n, p).fingerprint for n in ("toy", "wide") for p in ({}, BOUNDS)}) == 3
-
-
-@pytest.mark.parametrize("bounds", [{"size": [0, 1]}, {"known": {"size": [0, 1]}}, {"file": {"size": [1, 1]}}])
-def test_bounds_come_with_a_reason_or_from_the_file(workshop, bounds):
-    workshop.manifest(bounds=bounds)
-    with pytest.raises(DataError, match="bounds"):
-        load_manifest("toy")
 
 
 def test_public_rows_go_before_bounds():

@@ -7,7 +7,6 @@ import pytest
 
 from lpbench.datasets import eta_p, eta_q, make_problem
 from lpbench.datasets.synthetic import TAXI_BLOCKS
-from lpbench.errors import ConfigurationError
 
 SMALL_TAXI = {"n_private": 3000, "n_public": 400, "n_test": 2000}
 
@@ -147,11 +146,6 @@ def test_assumed_range_and_raw_features():
     raw = make_problem("range_unknown", {"scale": 2.9, "assumed_range": None})
     np.testing.assert_allclose(raw.X_train, known.X_train * 1.5)
     assert raw.X_train.max() > 2.8 and raw.context["scale"] == 2.9
-
-
-def test_impossible_range():
-    with pytest.raises(ConfigurationError, match="range='guessed' must be"):
-        make_problem("posterior_drift", {"range": "guessed"})
 
 
 def test_synthetic_taxi_has_the_layout_of_the_taxi_data():

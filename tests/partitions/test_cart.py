@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.partitions import grow_cart, grow_personalized_cart, grow_personalized_carts
 from lpbench.partitions.cart import GROWN_DEPTH
+from tests.partitions.test_max_edge import as_nested
 
 
 def same_tree(first, second):
@@ -76,14 +77,6 @@ def reference(X, y, mask, depth, min_samples_leaf):
         return node
 
     return grow(list(range(len(X))), 0)
-
-
-def as_nested(tree, node=0):
-    result = {"n": tree.n_samples[node], "cut": None}
-    if tree.feature[node] >= 0:
-        result["cut"] = (tree.feature[node], tree.threshold[node])
-        result["children"] = (as_nested(tree, tree.left[node]), as_nested(tree, tree.right[node]))
-    return result
 
 
 @settings(max_examples=300, deadline=None)

@@ -91,12 +91,6 @@ def test_compatible_nodes_are_those_some_completion_reaches(tree, data):
         assert matrix[np.arange(300), tree.leaf_index(depth)[tree.apply(X, depth)]].all()
 
 
-def test_protected_values_do_not_matter_for_compatibility(tree, data):
-    X, _, mask = data
-    other = np.where(mask, np.random.default_rng(2).random(X.shape), X)
-    assert (tree.compatible(X, mask) == tree.compatible(other, mask)).all()
-
-
 def test_cells_contain_their_points_and_fill_the_box(tree, data):
     X = data[0]
     node = tree.apply(X)
