@@ -1,6 +1,7 @@
 """Users who answer one at a time, in bits, give the model of the simulation to the last bit."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,87 +72,60 @@ def tree_model(kind=HistOfTree, epsilon=2.0, **options):
     return kind(epsilon, noise="discrete", y_range=Y_RANGE, **options)
 
 
+ALIGNED, PERSONAL = partial(regression, 150, personal=False), partial(regression, 150)
+WITH_ROWS, ALONE = partial(classification, 240), partial(classification, 120, public=0, shows=True)
+FEW_ROWS = partial(classification, 120, [0, 1], public=30)
+THREE, FIVE, LETTERS = [0, 1, 2], list("abcde"), ["a", "b", "c"]
+AT_TWO = {"depth": 2, "public_weight": 1.0, "min_samples_leaf": 0, "classes": [0, 1]}
+#: Name -> a method and what makes its data.
 METHODS = {
-    "HistOfTree, aligned grr": (tree_model(bins=2, depth=2), lambda: regression(150, personal=False)),
-    "HistOfTree, personal grr": (tree_model(bins=3, depth=2), lambda: regression(150)),
-    "HistOfTree, personal rr": (tree_model(bins=2, depth=2, mechanism="rr"), lambda: regression(150)),
-    "HistOfTree, cart": (tree_model(epsilon=1.0, bins=2, depth=3, rule="cart"), lambda: regression(150)),
-    "HistOfTree, aligned cart rr": (
-        tree_model(epsilon=1.0, bins=2, depth=2, rule="cart", mechanism="rr"),
-        lambda: regression(150, personal=False),
-    ),
-    "HistOfTree, random": (tree_model(epsilon=1.0, bins=2, depth=2, rule="random"), lambda: regression(150)),
-    "HistOfTree, no grid": (tree_model(n_grid_features=0, bins=2, depth=2), lambda: regression(150)),
-    "HistOfTree, label only": (
-        tree_model(epsilon=1.0, bins=1, depth=2, label_share=1.0),
-        lambda: regression(150, personal=False),
-    ),
-    "HistOfTree, tight": (
-        tree_model(epsilon=1.0, bins=1, depth=2, constants="tight"),
-        lambda: regression(150, personal=False),
-    ),
-    "HistOfTree, adaptive": (tree_model(AdHistOfTree), lambda: regression(150)),
-    "LPCT, discrete": (
-        LPCT(2.0, depth=2, public_weight=1.0, min_samples_leaf=0, noise="discrete", classes=[0, 1]),
-        lambda: classification(120, [0, 1], public=30),
-    ),
-    "LPCT, rr": (
-        LPCT(2.0, depth=2, public_weight=1.0, min_samples_leaf=0, mechanism="rr", classes=[0, 1]),
-        lambda: classification(120, [0, 1], public=30),
-    ),
+    "HistOfTree, aligned grr": (tree_model(bins=2, depth=2), ALIGNED),
+    "HistOfTree, personal grr": (tree_model(bins=3, depth=2), PERSONAL),
+    "HistOfTree, personal rr": (tree_model(bins=2, depth=2, mechanism="rr"), PERSONAL),
+    "HistOfTree, cart": (tree_model(epsilon=1.0, bins=2, depth=3, rule="cart"), PERSONAL),
+    "HistOfTree, aligned cart rr": (tree_model(epsilon=1.0, bins=2, depth=2, rule="cart", mechanism="rr"), ALIGNED),
+    "HistOfTree, random": (tree_model(epsilon=1.0, bins=2, depth=2, rule="random"), PERSONAL),
+    "HistOfTree, no grid": (tree_model(n_grid_features=0, bins=2, depth=2), PERSONAL),
+    "HistOfTree, label only": (tree_model(epsilon=1.0, bins=1, depth=2, label_share=1.0), ALIGNED),
+    "HistOfTree, tight": (tree_model(epsilon=1.0, bins=1, depth=2, constants="tight"), ALIGNED),
+    "HistOfTree, adaptive": (tree_model(AdHistOfTree), PERSONAL),
+    "LPCT, discrete": (LPCT(2.0, noise="discrete", **AT_TWO), FEW_ROWS),
+    "LPCT, rr": (LPCT(2.0, mechanism="rr", **AT_TWO), FEW_ROWS),
     "LPCT, per user": (
-        LPCT(1.0, 2, 2.0, mechanism="rr", noise="per_user", min_samples_leaf=0, classes=["a", "b", "c"]),
-        lambda: classification(80, ["a", "b", "c"], public=30),
+        LPCT(1.0, 2, 2.0, mechanism="rr", noise="per_user", min_samples_leaf=0, classes=LETTERS),
+        partial(classification, 80, LETTERS, public=30),
     ),
-    "LPCT, depth of the sample": (LPCT(2.0, mechanism="rr", classes=[0, 1]), lambda: classification(120, [0, 1])),
-    "ResidualGP, small budget": (ResidualGP(1.0, y_range=Y_RANGE), lambda: regression(260)),
-    "ResidualGP, joint reports": (ResidualGP(8.0, y_range=Y_RANGE), lambda: regression(260)),
-    "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
-    "ResidualScore, subsets": (
-        ResidualScore(0.5, classes=list("abcde")),
-        lambda: classification(240, list("abcde")),
-    ),
-    "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), lambda: classification(240, [0, 1])),
-    "ResidualScore, three classes, grr": (
-        RandomisedResponse(3.0, classes=[1, 2, 5]),
-        lambda: classification(240, [1, 2, 5]),
-    ),
-    "ResidualScore, labels alone": (
-        LabelsAlone(1.0, classes=[False, True]),
-        lambda: classification(240, [False, True]),
-    ),
-    "ResidualScore, features": (
-        ResidualScore(1.0, classes=[0, 1]),
-        lambda: classification(120, [0, 1], public=0, shows=True),
-    ),
+    "LPCT, depth of the sample": (LPCT(2.0, mechanism="rr", classes=[0, 1]), partial(classification, 120, [0, 1])),
+    "ResidualGP, small budget": (ResidualGP(1.0, y_range=Y_RANGE), partial(regression, 260)),
+    "ResidualGP, joint reports": (ResidualGP(8.0, y_range=Y_RANGE), partial(regression, 260)),
+    "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), partial(WITH_ROWS, [0, 1])),
+    "ResidualScore, subsets": (ResidualScore(0.5, classes=FIVE), partial(WITH_ROWS, FIVE)),
+    "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), partial(WITH_ROWS, [0, 1])),
+    "ResidualScore, three classes, grr": (RandomisedResponse(3.0, classes=[1, 2, 5]), partial(WITH_ROWS, [1, 2, 5])),
+    "ResidualScore, labels alone": (LabelsAlone(1.0, classes=[False, True]), partial(WITH_ROWS, [False, True])),
+    "ResidualScore, features": (ResidualScore(1.0, classes=[0, 1]), partial(ALONE, [0, 1])),
     "ResidualScore, features and sample, three classes": (
-        ResidualScore(2.0, classes=[0, 1, 2]),
-        lambda: classification(120, [0, 1, 2], shows=True),
+        ResidualScore(2.0, classes=THREE),
+        partial(classification, 120, THREE, shows=True),
     ),
     "PrivateLabelsRegressor, levels": (
         PrivateLabelsRegressor(2.0, randomizer="levels", y_range=Y_RANGE),
-        lambda: regression(120),
+        partial(regression, 120),
     ),
     "PrivateLabelsRegressor, piecewise": (
         PrivateLabelsRegressor(2.0, randomizer="piecewise", y_range=Y_RANGE),
-        lambda: regression(120),
+        partial(regression, 120),
     ),
-    "PrivateLabelsClassifier, rr": (
-        PrivateLabelsClassifier(2.0, classes=[0, 1, 2]),
-        lambda: classification(120, [0, 1, 2], public=0, shows=True),
-    ),
+    "PrivateLabelsClassifier, rr": (PrivateLabelsClassifier(2.0, classes=THREE), partial(ALONE, THREE)),
     "PrivateLabelsClassifier, subsets": (
-        PrivateLabelsClassifier(0.5, randomizer="subset_selection", classes=list("abcde")),
-        lambda: classification(120, list("abcde"), public=0, shows=True),
+        PrivateLabelsClassifier(0.5, randomizer="subset_selection", classes=FIVE),
+        partial(ALONE, FIVE),
     ),
     "PrivateLabelsClassifier, bits": (
-        PrivateLabelsClassifier(1.0, randomizer="vector_approximation", classes=[0, 1, 2]),
-        lambda: classification(120, [0, 1, 2], public=0, shows=True),
+        PrivateLabelsClassifier(1.0, randomizer="vector_approximation", classes=THREE),
+        partial(ALONE, THREE),
     ),
-    "of the template": (
-        TEMPLATE.Mine(1.0, classes=[0, 1]),
-        lambda: classification(120, [0, 1], public=0, shows=True),
-    ),
+    "of the template": (TEMPLATE.Mine(1.0, classes=[0, 1]), partial(ALONE, [0, 1])),
 }
 
 

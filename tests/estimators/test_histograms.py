@@ -120,29 +120,10 @@ def test_cells_that_are_not_stored_are_those_of_the_table(monkeypatch):
     assert sizes and 300 not in sizes, "sums of cells, and nothing of single users"
 
 
-@pytest.mark.parametrize("bins", [2, 8])
-def test_what_a_model_keeps_of_a_histogram_that_is_stored_is_its_noisy_sums(bins):
-    kept = vars(hist(bins=bins).histogram_)
-    assert set(kept) == {"cells", "n", "bins", "_hidden", "_table"}
-    assert kept["_table"].shape == (2, bins**2)
-
-
 def test_guarantees_are_exact():
     assert hist(2.0, bins=3).guarantee_.epsilon == 2.0
     assert hist(2.0, bins=1).guarantee_.epsilon == 1.0, "one cell: the one-hot vector is constant"
     assert hist(2.0, bins=3).guarantee_.bits_up == 64 * 2 * 9
-
-
-def test_only_clipping_is_between_the_variants():
-    raw = hist(0.05, bins=4, threshold=0.0, clip=False).predict(TEST)
-    assert raw.max() > Y_RANGE[1]
-    np.testing.assert_array_equal(hist(0.05, bins=4, threshold=0.0).predict(TEST), np.clip(raw, *Y_RANGE))
-
-
-@pytest.mark.parametrize("params", [{"bins": 0}, {"bins": 1.5}, {"threshold": 2.0}])
-def test_bad_parameters_are_named(params):
-    with pytest.raises(ValueError, match=next(iter(params))):
-        hist(**params)
 
 
 def labels(n_classes: int) -> np.ndarray:

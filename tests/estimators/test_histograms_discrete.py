@@ -70,9 +70,3 @@ def test_without_noise_the_estimate_is_that_of_rounded_labels():
     plain, grid = (Hist(math.inf, bins=2, threshold=0.0, y_range=Y_RANGE, noise=n) for n in ("laplace", "discrete"))
     difference = np.abs(plain.fit(X, Y).predict(X) - grid.fit(X, Y).predict(X)).max()
     assert difference <= 2.0**-11 * 2
-
-
-@pytest.mark.parametrize("model", [Hist(noise="cubic", y_range=Y_RANGE), PHIST(noise="cubic")])
-def test_unknown_noise(model):
-    with pytest.raises(ValueError, match="noise='cubic' must be one of"):
-        model.fit(X, CODES)

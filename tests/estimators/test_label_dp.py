@@ -50,23 +50,6 @@ def test_sweeps_know_the_public_facts_of_the_problem():
     assert np.isfinite(result.values).all()
 
 
-@pytest.mark.parametrize("d", [1, 2])
-@pytest.mark.parametrize("model", MEANS + VOTES, ids=name)
-def test_equal_streams_give_equal_predictions(model, d):
-    """Different streams do not, for a private method at a small budget."""
-    params = {"n": 600, "d": d} | ({"classes": 8, "pair_mass": 0.8} if model in VOTES else {})
-    problem = make_problem("rough_classes" if model in VOTES else "rough_regression", params, seed=2)
-    model = model.for_problem(problem)
-    model.set_params(**({"bins": 6} if hasattr(model, "bins") else {}))
-    model.set_params(**({"epsilon": 0.01} if model.uses_epsilon else {}))
-
-    def predict(seed):
-        return model.set_params(random_state=seed).fit(problem.X_train, problem.y_train).predict(problem.X_test)
-
-    np.testing.assert_array_equal(predict(Streams(3)), predict(Streams(3)))
-    assert (predict(3) == predict(4)).all() == (not model.uses_epsilon)
-
-
 def test_window_means_are_the_nearest_neighbour_means():
     rng = np.random.default_rng(0)
     X, y, queries = rng.random((500, 1)), rng.normal(size=500), np.linspace(-0.2, 1.2, 301)[:, None]
@@ -81,20 +64,6 @@ def test_neighbours_are_found_in_several_dimensions():
     X, y, queries = rng.random((300, 3)), rng.normal(size=300), rng.random((40, 3))
     wanted = KNeighborsRegressor(9).fit(X, y).predict(queries)
     np.testing.assert_allclose(KNNMean(k=9, moment=2).fit(X, y).predict(queries), wanted, atol=1e-10)
-
-
-def test_private_estimators_become_the_references_without_a_budget():
-    classes = make_problem("rough_classes", {"n": 2000}, seed=1)
-    X, y = classes.X_train, classes.y_train
-    vote = CubeVote(bins=16).fit(X, y).predict(classes.X_test)
-    for model in (LabelLDPVote(math.inf, bins=16), LabelLDPVote(math.inf, "krr", bins=16)):
-        np.testing.assert_array_equal(model.fit(X, y).predict(classes.X_test), vote)
-    regression = make_problem("rough_regression", {"n": 2000}, seed=1)
-    X, y = regression.X_train, regression.y_train
-    mean = CubeMean(bins=16, y_range=(-1, 1)).fit(X, y).predict(regression.X_test)
-    private = LabelCDPMean(math.inf, bins=16, y_range=(-1, 1)).fit(X, y)
-    np.testing.assert_array_equal(private.predict(regression.X_test), mean)
-    assert CubeMean(y_range=(-1, 1)).fit(X, y).guarantee_.model == "none"
 
 
 def test_full_cdp_votes_are_label_cdp_votes_at_another_budget():

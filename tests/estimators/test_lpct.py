@@ -159,6 +159,7 @@ GRID = {"depth": [1, 3, 6, None], "public_weight": [0, 0.5, 20, None], "min_samp
         (LPCT(source="public"), {"depth": [1, 3, None], "min_samples_leaf": [1, 10]}),
         (LPCT(depth=2), {"source": ["both", "private"], "mechanism": ["laplace", "rr"], "rule": ["max_edge", "cart"]}),
         (LPCT(depth=2), {"noise": ["sum", "per_user"]}),
+        (LPCT(noise="discrete"), {"depth": [1, 3], "public_weight": [0.0, 1.0], "min_samples_leaf": [1, 5]}),
         (LPCT(outside="zero"), {"domain": [None, [0, 0.5], (0.0, 2.0)], "depth": [2, 4], "public_weight": [1.0]}),
         (LPCT(), [{"depth": 2, "public_weight": 3.0}, {"depth": None, "public_weight": None}, {"min_samples_leaf": 4}]),
     ],
@@ -238,21 +239,6 @@ def test_settings_from_sizes_and_budget():
     assert rate_depth(5, 0, 2, 0.01) == 1
 
 
-BAD = {"epsilon": (0, math.nan), "depth": (1.5, -1), "public_weight": (-1, math.inf), "min_samples_leaf": (0.5,)}
-BAD |= {"rule": ("best",), "criterion": ("variance",), "search": ("some",), "source": ("all",), "mechanism": ("gauss",)}
-BAD |= {"noise": ("none",), "outside": ("nan",), "domain": ((1, 0),)}
-
-
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
-def test_bad_parameters(name, value):
-    problem = drift()
-    with pytest.raises(ValueError, match=f"{name}=.* must be"):
-        fitted(LPCT(**{name: value}), problem)
-    if name != "epsilon":
-        with pytest.raises(ValueError, match=f"{name}=.* must be"):
-            LPCT().sweep(problem, [1.0], {name: [value]}, Streams(0))
-
-
 def test_bad_data():
     problem = drift()
     with pytest.raises(ValueError, match="source='public' needs a public sample"):
@@ -295,37 +281,26 @@ def test_replications_swept_together_score_as_alone(model, grid):
         assert np.array_equal(result.values, model.sweep(problem, [1.0, 8.0], grid, own).values)
 
 
-def test_a_public_sample_that_replications_share_is_grown_from_once(monkeypatch):
-    grown = []
-    growth = lpct_partition.grow_max_edge_forest
+def test_what_follows_from_a_public_sample_that_replications_share_is_made_once(monkeypatch):
+    grown, searched = [], []
+    growth, search = lpct_partition.grow_max_edge_forest, CandidateCuts.__init__
 
-    def counted(samples, *arguments, **options):
+    def counted_growth(samples, *arguments, **options):
         grown.append(len(samples))
         return growth(samples, *arguments, **options)
 
-    monkeypatch.setattr(lpct_partition, "grow_max_edge_forest", counted)
-    first, second, other = drift(seed=0), drift(seed=1), drift(seed=2)
-    second = replace(second, X_public=first.X_public.copy(), y_public=first.y_public.copy())
-    problems, streams = [first, second, other], [Streams(k) for k in range(3)]
-    LPCT().sweep_many(problems, [1.0], {"depth": [3]}, streams)
-    LPCT(rule="random").sweep_many(problems, [1.0], {"depth": [3]}, streams)
-    assert grown == [2, 3]
-
-
-def test_the_released_search_of_a_shared_public_sample_is_made_once(monkeypatch):
-    searched = []
-    search = CandidateCuts.__init__
-
-    def counted(self, *arguments, **options):
+    def counted_search(self, *arguments, **options):
         searched.append(self)
         search(self, *arguments, **options)
 
-    monkeypatch.setattr(CandidateCuts, "__init__", counted)
+    monkeypatch.setattr(lpct_partition, "grow_max_edge_forest", counted_growth)
+    monkeypatch.setattr(CandidateCuts, "__init__", counted_search)
     first, second, other = drift(seed=0), drift(seed=1), drift(seed=2)
     second = replace(second, X_public=first.X_public.copy(), y_public=first.y_public.copy())
-    streams = [Streams(k) for k in range(3)]
-    LPCT(search="released").sweep_many([first, second, other], [1.0], {"depth": [3]}, streams)
-    assert len(searched) == 2
+    for options in ({}, {"rule": "random"}, {"search": "released"}):
+        streams = [Streams(k) for k in range(3)]
+        LPCT(**options).sweep_many([first, second, other], [1.0], {"depth": [3]}, streams)
+    assert grown == [2, 3] and len(searched) == 2
 
 
 def test_without_public_rows_the_released_search_has_nothing_to_look_at():

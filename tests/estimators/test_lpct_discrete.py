@@ -7,9 +7,7 @@ from lpbench.estimators import LPCT
 from lpbench.estimators.lpct.votes import DISCRETE_STEP, VOTE, VoteMechanism, VoteQuestion, noisy_votes
 from lpbench.partitions import GridCells
 from lpbench.privacy import Records
-from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from tests.estimators.loops import loop_of_fits
 from tests.privacy.laws import assert_same_law
 
 
@@ -43,18 +41,6 @@ def test_noise_adds_up_as_if_drawn_by_each_user():
     for entry in np.ndindex(2, 2):
         assert_same_law(drawn[(slice(None), *entry)], users[(slice(None), *entry)])
     np.testing.assert_array_equal(drawn, np.rint(drawn / DISCRETE_STEP) * DISCRETE_STEP)
-
-
-def test_sweep_is_the_loop_over_fits():
-    X, y, X_public, y_public = sample()
-    rng = np.random.default_rng(1)
-    X_test = rng.random((80, 2))
-    problem = Problem(X, y, X_test, (X_test[:, 0] > 0.5).astype(int), None, X_public, y_public, metric="accuracy")
-    model = LPCT(noise="discrete")
-    grid = {"depth": [1, 2, 3], "public_weight": [0.0, 1.0], "min_samples_leaf": [1, 5]}
-    swept = model.sweep(problem, [0.5, 4.0], grid, Streams(3)).values
-    looped = loop_of_fits(model, problem, [0.5, 4.0], grid, Streams(3))
-    np.testing.assert_allclose(swept, looped, atol=1e-12)
 
 
 def test_randomised_response_has_no_such_noise():

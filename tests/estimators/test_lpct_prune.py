@@ -288,19 +288,6 @@ def test_without_public_data_it_is_a_private_tree_that_prunes(constants):
     assert np.mean(model.predict(problem.X_test) == problem.y_test) > 0.6
 
 
-BAD = [("epsilon", -1), ("depth", 0), ("min_depth", 0), ("constants", "loose"), ("terminate", "yes")]
-
-
-@pytest.mark.parametrize(("name", "value"), [*BAD, ("min_samples_leaf", -1)])
-def test_bad_parameters(name, value):
-    problem = drift()
-    with pytest.raises(ValueError, match=f"{name}={value!r} must be"):
-        fitted(LPCTPrune(**{name: value}), problem)
-    if name != "epsilon":
-        with pytest.raises(ValueError, match=f"{name}={value!r} must be"):
-            LPCTPrune().sweep(problem, [1.0], {name: [value]}, Streams(0))
-
-
 def test_two_classes_only():
     X = np.random.default_rng(0).random((30, 2))
     with pytest.raises(ValueError, match="Only binary classification is supported by LPCT-prune, got 3 classes"):

@@ -68,20 +68,13 @@ def test_candidates_that_share_users_share_their_reports(name):
                 np.testing.assert_array_equal(one.answer, other.answer)
 
 
-@pytest.mark.parametrize("groups", [1, 3])
-def test_every_user_trains_one_group_or_validates(groups):
+@pytest.mark.parametrize(("groups", "n_validating"), [(1, 21), (3, 21), (0, 103)])
+def test_every_user_trains_one_group_or_validates_what_none_of_them_trains(groups, n_validating):
     division = divide(103, groups, 0.2, Streams(1))
     everybody = np.concatenate([*division.training, division.validating])
-    assert sorted(everybody) == list(range(103))
-    assert len(division.validating) == 21 and np.ptp([len(users) for users in division.training]) <= 1
-
-
-def test_all_users_validate_what_none_of_them_trains():
-    division = divide(50, 0, 0.2, Streams(1))
-    assert division.training == [] and sorted(division.validating) == list(range(50))
-
-
-def test_too_few_users_are_refused():
+    assert sorted(everybody) == list(range(103)) and len(division.training) == groups
+    assert len(division.validating) == n_validating
+    assert groups == 0 or np.ptp([len(users) for users in division.training]) <= 1
     with pytest.raises(DataError, match="n_samples = 3: 3 groups"):
         divide(3, 3, 0.2, Streams(1))
 
@@ -162,15 +155,6 @@ def test_the_guarantee_is_exact_and_counts_users(name, counts):
     spent = fitted(selection(name), problem_of(name)).guarantee_
     assert 2.0 - 1e-9 < spent.epsilon <= 2.0 and [int(n) for n in re.findall(r"\d+", spent.note)] == counts
     assert ("public sample" in spent.note) == (name in ("lpdt", "ct_q"))
-
-
-def test_classes_of_any_kind_are_predicted():
-    problem = classification_problem()
-    names = np.array(["no", "yes"])
-    model = PrivateSelectionClassifier(4.0, "phist", classes=names, random_state=1)
-    model.fit(problem.X_train, names[problem.y_train])
-    assert set(model.predict(problem.X_test)) <= set(names)
-    assert model.predict_proba(problem.X_test).shape == (len(problem.X_test), 2)
 
 
 def test_unknown_names_and_a_missing_public_sample_are_refused():

@@ -57,27 +57,6 @@ def arrays(value, seen):
         yield from arrays(value.__getstate__(), seen)
 
 
-def private_columns(problem, model):
-    """What no model may keep of a sample: protected features, column by column, and labels that are numbers."""
-    if model in ("ldp", "semi_feature_ldp", "cdp"):
-        hidden = problem.mask if model == "semi_feature_ldp" else np.ones_like(problem.X_train, dtype=bool)
-        yield from (column[mask] for column, mask in zip(problem.X_train.T, hidden.T, strict=True) if mask.sum() > 20)
-    if np.unique(problem.y_train).size > 20:
-        yield problem.y_train
-
-
-@pytest.mark.parametrize("model", PRIVATE, ids=repr)
-def test_a_pickle_predicts_alike_and_holds_no_protected_column(model):
-    problem = problem_for(model)
-    fitted = model.for_problem(problem).set_params(random_state=3)
-    fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
-    restored = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(restored.predict(problem.X_test), fitted.predict(problem.X_test))
-    kept = [np.ravel(a).astype(float) for a in arrays(restored, {}) if a.dtype.kind in "fiub"]
-    for column in private_columns(problem, fitted.guarantee_.model):
-        assert np.isin(column, np.concatenate([*kept, [np.nan]])).mean() < 0.1
-
-
 def pickled_numbers(model, sample, replayed=None):
     """All numbers inside the pickle of a model that learns from sealed users, and what they answered."""
     recording = Recording(replayed=replayed)

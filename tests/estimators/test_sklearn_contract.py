@@ -17,6 +17,7 @@ import lpbench.estimators
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
+from lpbench.seeds import Streams
 from lpbench.testing import METHOD_CHECKS, check_with_scikit_learn, problem_for
 
 #: Estimators beside their defaults whose other half is another method.
@@ -114,3 +115,54 @@ def test_bad_input_is_named(name, preset):
         for epsilon in (0.0, -1.0, math.nan, "1"):
             with pytest.raises(ValueError, match=r"epsilon|budget"):
                 clone(model).set_params(epsilon=epsilon).fit(X, y, **arguments)
+
+
+#: Class -> its own parameters -> values that no fit and no sweep accepts.
+WRONG = {
+    "AdHistOfTree": {"constant": (0.0, math.inf), "bins_offset": (0.5,), "min_depth": (-1,)},
+    "CT": {"max_depth": (2.5,)},
+    "Hist": {"bins": (0, 1.5), "threshold": (2.0,), "noise": ("cubic",)},
+    "HistOfTree": {"bins": (0, 2.5), "depth": (-1,), "label_share": (0.0, 1.5), "n_grid_features": (6, "two")}
+    | {
+        "rule": ("cut",),
+        "mechanism": ("oue",),
+        "split_score": ("best",),
+        "constants": ("loose",),
+        "noise": ("normal",),
+    },
+    "KRR": {"bins": (1, 2.5), "budget": ("all",)},
+    "LPCT": {"depth": (1.5, -1), "public_weight": (-1, math.inf), "min_samples_leaf": (0.5,), "domain": ((1, 0),)}
+    | {"rule": ("best",), "criterion": ("variance",), "search": ("some",), "source": ("all",)}
+    | {"mechanism": ("gauss",), "noise": ("none",), "outside": ("nan",)},
+    "LPCTPrune": {"depth": (0,), "min_depth": (0,), "constants": ("loose",), "min_samples_leaf": (-1,)}
+    | {"terminate": ("yes",)},
+    "PHIST": {"noise": ("cubic",)},
+    "PSGD": {"learning_rate": (-1.0,), "hidden_ratio": (math.nan,), "warm_rate": ("none",)},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [(kind, name, value) for kind, wrong in WRONG.items() for name, values in wrong.items() for value in values],
+)
+def test_wrong_values_are_named(kind, name, value):
+    problem = problem_for(build(kind, {}))
+    model = build(kind, {name: value}).for_problem(problem)
+    with pytest.raises(ValueError, match=f"{name}=.* must be"):
+        model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    with pytest.raises(ValueError, match=f"{name}=.* must be"):
+        build(kind, {}).for_problem(problem).sweep(problem, [1.0], {name: [value]}, Streams(0))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kind in CLASSES.items() if "clip" in inspect.signature(kind).parameters]
+)
+def test_predictions_are_clipped_to_the_public_range_and_otherwise_the_same(name):
+    found = []
+    for clip in (False, True):
+        model = build(name, {}, epsilon=0.05, clip=clip, random_state=0)
+        problem = problem_for(model)
+        model = model.for_problem(problem).fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+        found.append(model.predict(problem.X_test))
+    np.testing.assert_array_equal(found[1], np.clip(found[0], *problem.y_range))
+    assert np.abs(found[0]).max() > 1 or name not in ("HistOfTree", "LabelDT", "Hist", "PrivateMean", "KRR")

@@ -81,12 +81,6 @@ def test_label_methods_ignore_the_mask():
     np.testing.assert_array_equal(a, b)
 
 
-def test_predictions_are_clipped_to_the_public_range():
-    wild = fit(LabelDT, epsilon=0.05, clip=False).predict(TEST)
-    assert wild.max() > Y_RANGE[1]
-    np.testing.assert_array_equal(fit(LabelDT, epsilon=0.05).predict(TEST), np.clip(wild, *Y_RANGE))
-
-
 def test_guarantees():
     assert fit(ParDT, epsilon=2.0).guarantee_.model == "semi_feature_ldp"
     assert fit(LabelDT, epsilon=2.0).guarantee_.model == "label_ldp"
@@ -119,8 +113,6 @@ def test_without_ties_a_cut_tree_is_the_one_grown_to_its_depth():
         alone = DecisionTreeClassifier(max_depth=depth).fit(X[:, :1], y)
         np.testing.assert_array_equal(model.predict_proba(TEST[:, :1]), alone.predict_proba(TEST[:, :1]))
     assert alone.get_depth() > 8
-    with pytest.raises(ValueError, match=r"whole number >= 1 \(None: no limit\)"):
-        CT("whole", max_depth=2.5).fit(X, y)
 
 
 def test_sparse_inputs_grow_the_same_trees(monkeypatch):
