@@ -17,16 +17,9 @@ from lpbench.papers.comparison.ranking import (
     write_field,
 )
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import SELECTIONS, parse_selector
-from tests.reporting.fake import card, experiment, scores_of, typed
-
-NAMES = [
-    *("field/regression", "field/classification", "field/public_sample"),
-    *("field/sealed_regression", "field/sealed_classification"),
-]
+from tests.reporting.fake import experiment, scores_of, typed
 
 
 def planted(key):
@@ -134,22 +127,6 @@ def test_bits_are_those_of_the_reports_alone():
     assert report_bits("private_labels_regressor[randomizer=laplace,learner=ridge]", 1.0) == 64
     assert report_bits("private_mean", 1.0) == 64
     assert report_bits("private_labels_regressor[randomizer=levels,learner=ridge]", 1.0) < 8
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_set_of_a_field_is_of_one_kind(name):
-    spec = experiment(name)
-    kinds = sets_by_kind(typed(spec))
-    assert sorted(kinds["all"]) == sorted({parse_selector(d)[0] for g in spec["groups"] for d in g["dataset"]})
-    assert len(kinds["all"]) == len(set(kinds["all"]))
-
-
-def test_rivals_have_short_names():
-    """Diagrams of ranks print the names of all methods beside an axis."""
-    title = catalogue.method("private_labels_regressor").title
-    selector = "private_labels_regressor[learner=gaussian_process,randomizer=optimal_unbiased]"
-    cards = {selector: card(title, "regression")}
-    assert method_title(selector, cards) == "GP on optimal unbiased reports"
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])

@@ -42,10 +42,7 @@ def test_a_method_without_private_data_is_no_win():
     [row] = published_wins("lpct/table2", {("rice", "all_private", 0.5): found})
     # neither CT-W nor CT-Q
     assert row["cells"] == cells["published"].notna().sum() - 2 and row["wins_below"] == 0
-
-
-def test_figures_have_no_wins():
-    assert published_wins("lpct/figure4a", {}) == []
+    assert published_wins("lpct/figure4a", {}) == []  # figures have no wins
 
 
 def test_a_floor_stands_for_another_mask_but_not_for_another_budget():

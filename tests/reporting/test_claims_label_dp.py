@@ -121,11 +121,6 @@ def test_bit_vectors_against_k_ary_response(tmp_path, mean, wanted):
     assert found.outcomes[1] == wanted
 
 
-@pytest.mark.parametrize("claim", ["Z1", "Z2", "Z3", "Z4", "Z5", "Z6"])
-def test_claims_are_not_decided_without_results(tmp_path, claim):
-    assert decided(claim, Evidence(tmp_path)).status == "no verdict"
-
-
 def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
     table = rate_table(Evidence(folder).curves(NAME)).set_index(["panel", "method", "epsilon"])
     label = table.loc["regression", "label_ldp_knn", 1.0]

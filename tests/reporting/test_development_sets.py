@@ -28,14 +28,17 @@ def compared():
     return table[table["epsilon"] == 2.0].set_index(["kind", "method"])
 
 
-def test_every_set_is_of_one_kind():
-    for name in (NAME, "extensions/ablation_classification", "extensions/tuning_free_regression",
-                 "extensions/tuning_free_classification"):  # fmt: skip
-        spec = experiment(name)
-        kinds = sets_by_kind(typed(spec))
-        assert not set(kinds["development"]) & set(kinds["conclusions"])
-        assert sorted(kinds["all"]) == sorted({parse_selector(d)[0] for g in spec["groups"] for d in g["dataset"]})
-        assert spec["settings"]["compared"] in {m for g in spec["groups"] for m in g["method"]}
+TABLES = ("extensions/ablation", "extensions/tuning_free", "field/sealed")
+NAMES = [f"{table}_{task}" for table in TABLES for task in ("regression", "classification")]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "field/regression", "field/classification", "field/public_sample"])
+def test_every_set_is_of_one_kind(name):
+    spec = experiment(name)
+    kinds = sets_by_kind(typed(spec))
+    assert not set(kinds.get("development", ())) & set(kinds.get("conclusions", ()))
+    assert sorted(kinds["all"]) == sorted({parse_selector(d)[0] for g in spec["groups"] for d in g["dataset"]})
+    assert spec["settings"]["compared"] in {m for g in spec["groups"] for m in g["method"]}
     assert sets_by_kind(typed(experiment("histoftree/table1"))) == {}
 
 

@@ -80,12 +80,9 @@ def test_numbers_in_words(tmp_path):
     assert re.findall(r"[\d.]+", near) == ["5", "1.2", "."]
 
 
-def test_sizes_are_equal_or_not():
+def test_sizes_are_equal_or_not_and_a_paper_without_counterparts_says_so():
     found = Headline("lpct", "sizes", "sizes", ("lpct/table1",), 33, 29, 2.0, ("a part of taxi",))
     assert str(found) == "2 of 29 compared numbers differ from print; not run: a part of taxi"
-
-
-def test_a_paper_without_counterparts_says_so():
     assert str(Headline("p", "tables", "ratio", ("p/t",), 3, 0, float("nan"), ("all",))).startswith("none of 3 printed")
 
 

@@ -13,6 +13,8 @@ from lpbench.paths import ROOT
 from lpbench.reporting.printed_names import dataset_title, in_print, mask_name, method_title
 from tests.reporting.site import write_site
 
+GP = "private_labels_regressor[learner=gaussian_process"
+
 
 @pytest.mark.parametrize(
     ("method", "title"),
@@ -20,7 +22,8 @@ from tests.reporting.site import write_site
         ("histoftree_cart[n_grid_features=2]", "HistOfTree (CART), s = 2"),
         ("histoftree_cart[n_grid_features=s*]", "HistOfTree (CART), s = s*"),
         ("histoftree_max_edge[n_grid_features=s*]", "HistOfTree (ME), s = s*"),
-        ("private_labels_regressor[learner=gaussian_process,randomizer=laplace]", "GP on Laplace noise"),
+        (f"{GP},randomizer=laplace]", "GP on Laplace noise"),
+        (f"{GP},randomizer=optimal_unbiased]", "GP on optimal unbiased reports"),
         ("private_labels_classifier[learner=ridge,randomizer=rr]", "Ridge on randomised response"),
         ("private_labels_classifier[learner=extra_trees,randomizer=two_stages]", "ExtraTrees on two-stage RR"),
         ("private_selection_regressor[estimator=histoftree_max_edge]", "HistOfTree (ME), privately chosen"),

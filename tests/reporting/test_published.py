@@ -46,17 +46,11 @@ def test_cells_carry_printed_values_stars_and_notes():
     assert cells.loc[("abalone", "aligned", "krr"), "note"] == ""
 
 
-def test_minus_is_a_missing_value():
+def test_a_minus_is_missing_seconds_are_multiples_of_the_non_private_tree_and_other_experiments_have_no_cell():
     cells = published_cells("lpct/table2").set_index(["epsilon", "dataset", "method"])["published"]
     assert np.isnan(cells[0.5, "email", "phist"]) and cells[8.0, "taxi", "lpct_cart"] == 0.9610
-
-
-def test_seconds_are_multiples_of_the_non_private_tree():
-    cells = published_cells("lpct/table3").set_index(["dataset", "method"])["published"]
-    assert cells["email", "ct_w"] == 1 and cells["email", "psgd_neural"] == pytest.approx(1000)
-
-
-def test_unknown_experiment_has_no_published_cell():
+    seconds = published_cells("lpct/table3").set_index(["dataset", "method"])["published"]
+    assert seconds["email", "ct_w"] == 1 and seconds["email", "psgd_neural"] == pytest.approx(1000)
     assert published_cells("extensions/floor").empty and published_rank_sums("lpct/figure4a").empty
 
 
@@ -91,11 +85,8 @@ def test_rank_sums_of_the_second_paper_are_out_of_reach():
     assert outside == {0.5: 3, 2.0: 8, 8.0: 6}
 
 
-def test_upper_bound_is_exceeded_in_the_published_table():
+def test_the_second_paper_exceeds_its_upper_bound_and_its_regression_function_the_unit_interval():
     assert published_above_bound() == 24
-
-
-def test_printed_regression_function_leaves_the_unit_interval():
     low, high = printed_eta_range()
     assert low < 0 and high > 1
 
