@@ -19,8 +19,8 @@ from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.randomized_response import grr_reports
 
-#: Random numbers held at once.
-_BLOCK = 2**22
+#: Random numbers held at once: they fit the cache of a processor.
+_BLOCK = 2**15
 
 
 def subset_probabilities(m: ArrayLike, size: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.ndarray]:

@@ -20,9 +20,17 @@ MOST_ROWS = 4096
 class HalfForest:
     """Grow the forest on rows X (n, k) with weights in every mean and cut; ``leaf``: fewest rows in a leaf."""
 
-    left_out: np.ndarray  # (n,), mean prediction of each row by the trees that did not see it
+    left_out: np.ndarray  # mean prediction of each row, or of those that are ``read``, by trees that did not see it
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        leaf: int,
+        rng: np.random.Generator,
+        read: np.ndarray | slice = slice(None),
+    ) -> None:
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.
@@ -34,7 +42,8 @@ class HalfForest:
         y, weight = on_grid(y, step) - self._centre, on_grid(weight, grid_step(weight, bits))
         self.trees: list = []
         total, count = np.zeros(n), np.zeros(n)
-        order = np.arange(n)
+        order, is_read = np.arange(n), np.zeros(n, dtype=bool)
+        is_read[read] = True
         # For a small sample scikit-learn's checks of every tree would take as long as its growth.
         with config_context(skip_parameter_validation=True):
             for _ in range(N_TREES // 2):
@@ -42,7 +51,7 @@ class HalfForest:
                 # Both halves of a split, so that every row is left out equally often.
                 for half in (order[: n // 2], order[n // 2 :]):
                     seen = half[:MOST_ROWS]
-                    unseen = np.ones(n, dtype=bool)
+                    unseen = is_read.copy()
                     unseen[seen] = False
                     other = np.flatnonzero(unseen)
                     tree = DecisionTreeRegressor(
@@ -52,7 +61,7 @@ class HalfForest:
                     self.trees.append(tree)
                     total[other] += tree.predict(X[other])[:, 0]
                     count[other] += 1
-        self.left_out = self._centre + total / count
+        self.left_out = self._centre + total[read] / count[read]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean prediction of the trees at rows X (m, k), shape (m,)."""

@@ -58,17 +58,17 @@ class Fitted:
         weight = 1.0 / (model.residual_variance + noise[seen])
         weight /= weight.mean()
         enough = seen.size >= max(2 * leaf, _FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
-        if "forest" in parts and enough:
-            leaf = min(leaf, seen.size // 8)
-            forest = HalfForest(enrolled.Z[seen], targets[seen], weight, leaf, enrolled.streams.generator("tree"))
         some = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
+        if "forest" in parts and enough:
+            leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
+            forest = HalfForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, read=some)
         left_out, reports, weight = [], targets[seen[some]], weight[some]
         for users, features in enrolled.blocks(seen[some]):
             left_out.append(np.column_stack(model.leave_one_out(features, targets[users], noise[users])))
         columns, alone = list(np.concatenate(left_out).T), 0.0
         kept = [0, 1] if "gp" in parts else [0]
         if forest is not None:
-            columns.append(forest.left_out[some])
+            columns.append(forest.left_out)
             kept.append(2)
         if known is not None:
             # The constant of an indicator, with one more report of a half: the other reports may be none.

@@ -119,25 +119,31 @@ def fit_indicators(
     truth, other = mechanism.channel()[0, :2]
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
-    noise, found = np.full(users.n, variance), []
-    for k in range(n_classes) if n_classes > 2 else [1]:
-        targets, known = np.zeros(users.n), None
-        targets[seen] = ((reports == k) - other) / (truth - other)
-        moments = Moments((0.0, 1.0), _INDICATOR)
-        if public is not None and users.public is not None:
-            known = _of_shown(enrolled, users.public.X, public.out_of_bag[:, k])
-            targets, moments = targets - known, Moments((-0.5, 0.5), _REMAINDER)
-        for some, features in enrolled.blocks(seen):
-            moments.add(features, targets[some], noise[some])
-        found.append(Fitted.to(enrolled, GaussianAverage(moments), targets, noise, seen, {}, known=known))
+    noise, indicators = np.full(users.n, variance), list(range(n_classes)) if n_classes > 2 else [1]
+    expected, prior = [], ((0.0, 1.0), _INDICATOR)
+    if public is not None and users.public is not None:
+        expected = _scores_of_shown(enrolled, users.public.X, public.out_of_bag[:, indicators])
+        prior = (-0.5, 0.5), _REMAINDER
+    moments = [Moments(*prior) for _ in indicators]
+    targets, known = np.zeros((2, len(indicators), users.n))
+    targets[:, seen] = ((reports == np.array(indicators)[:, None]) - other) / (truth - other)
+    for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
+        for j, sums in enumerate(moments):
+            if expected:
+                known[j, some] = np.clip(expected[j].predict(features), 0.0, 1.0)
+                targets[j, some] -= known[j, some]
+            sums.add(features, targets[j, some], noise[some])
+    return [
+        Fitted.to(enrolled, GaussianAverage(sums), targets[j], noise, seen, {}, known=known[j] if expected else None)
+        for j, sums in enumerate(moments)
+    ]
+
+
+def _scores_of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> list[GaussianAverage]:
+    """Models of the public scores (q, classes) that are expected of users from what they show, one a class."""
+    features, found = enrolled.kernels.transform(enrolled.shown.transform(X_public)), []
+    for score in scores.T:
+        moments = Moments((0.0, 1.0))
+        moments.add(features, score, np.full(score.size, _ROUGH))
+        found.append(GaussianAverage(moments))
     return found
-
-
-def _of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The public score that is expected of users from what they show."""
-    moments = Moments((0.0, 1.0))
-    moments.add(enrolled.kernels.transform(enrolled.shown.transform(X_public)), scores, np.full(scores.size, _ROUGH))
-    expected, found = GaussianAverage(moments), np.empty(enrolled.order.size)
-    for some, features in enrolled.blocks(np.arange(found.size)):
-        found[some] = expected.predict(features)
-    return np.clip(found, 0.0, 1.0)
