@@ -24,7 +24,6 @@ from lpbench.pipeline import (
     run_jobs,
     track_results,
 )
-from lpbench.reporting.publish import publish_experiment
 
 #: File in a job's folder of a multirun: the folder of the cell's results, and what was given.
 _CELL = "cell.json"
@@ -57,6 +56,8 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
+    from lpbench.reporting.publish import publish_experiment
+
     run, folder = result.run, results_dir / job.folder
     whole = Path(str(folder).removesuffix(f"/{job.name}"))
     answers.print_experiment(job.name, whole)

@@ -6,20 +6,27 @@ import ast
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterator
+import os
+import sys
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy
 import scipy
 import sklearn
 
 import lpbench
-from lpbench.paths import own_folders
+from lpbench.files import write_text
+from lpbench.paths import cache_folder, own_folders
 
 _PACKAGE = Path(lpbench.__file__).resolve().parent
 #: What a class states about its rounding: nothing computes with it.
 FACTS = frozenset({"rounding"})
+#: Nanoseconds after which a change of a file is seen in its time, however coarse the clock of its disk.
+_SETTLED = 2_000_000_000
 
 
 def canonical_json(value: object) -> str:
@@ -36,16 +43,32 @@ def versions() -> dict[str, str]:
 def source_hash(module: str) -> str:
     """Hash of a module's code and of every module of ``lpbench`` and of the same owner it imports, directly or not.
 
-    Layout, comments, docstrings and :data:`FACTS` do not count: they cannot change a number.
+    Layout, comments, docstrings and :data:`FACTS` do not count: they cannot change a number. What was found is kept in
+    the cache folder, and holds as long as times and sizes of the files, and of their folders, are what they were.
     """
+    start, own = time.time_ns(), canonical_json([str(_PACKAGE), sys.version, module])
+    kept = cache_folder() / "sources" / f"{hashlib.sha256(own.encode()).hexdigest()[:32]}.json"
+    with suppress(OSError, ValueError, KeyError):
+        known: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        if all(_stamp(path) == stamp for path, stamp in known["stamps"].items()):
+            return str(known["hash"])
+    closure = {name: _module_path(name) for name in sorted(import_closure(module))}
+    # a new module in a folder may be what an import means from then on
+    files = {Path(__file__), *closure.values()}
+    stamps = {str(path): _stamp(path) for path in files | {path.parent for path in files}}
     digest = hashlib.sha256()
-    for name in sorted(import_closure(module)):
-        digest.update(name.encode() + b"\0" + _code(name).encode() + b"\0")
-    return digest.hexdigest()[:16]
+    for name, path in closure.items():
+        digest.update(name.encode() + b"\0" + _without_layout(path.read_text(encoding="utf-8")).encode() + b"\0")
+    found = digest.hexdigest()[:16]
+    if all(changed < start - _SETTLED for changed, *_ in stamps.values()):
+        with suppress(OSError):
+            write_text(canonical_json({"hash": found, "stamps": stamps}), kept)
+    return found
 
 
-def _code(module: str) -> str:
-    return _without_layout(_module_path(module).read_text(encoding="utf-8"))
+def _stamp(path: Path | str) -> list[int]:
+    found = os.stat(path)
+    return [max(found.st_mtime_ns, found.st_ctime_ns), found.st_mtime_ns, found.st_size]
 
 
 @cache
@@ -53,7 +76,7 @@ def _without_layout(source: str) -> str:
     """The syntax tree of a source without docstrings and facts, as text (methods share most of their modules)."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    for node in _statements(tree):
+    for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
         if isinstance(node, ast.ClassDef):
@@ -64,16 +87,6 @@ def _without_layout(source: str) -> str:
 def _is_fact(node: ast.stmt) -> bool:
     """Whether a statement of a class sets one of :data:`FACTS`."""
     return isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id in FACTS for t in node.targets)
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """The module and its statements at any depth: where docstrings and imports stand, a tenth of all nodes."""
-    todo: list[ast.AST] = [tree]
-    while todo:
-        node = todo.pop()
-        yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            todo.extend(getattr(node, block, ()))
 
 
 @cache
@@ -98,7 +111,7 @@ def _imports(module: str) -> frozenset[str]:
     path = _module_path(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     found: set[str] = set()
-    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -119,7 +119,8 @@ def _without(mapping: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, A
 def import_object(path: str) -> Any:
     """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones."""
     module, _, name = path.rpartition(".")
-    sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)
+    if module not in sys.modules:
+        sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)
     try:
         return getattr(importlib.import_module(module), name)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:

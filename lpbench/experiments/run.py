@@ -6,7 +6,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,7 +78,7 @@ def run_blocks(
             shown.stage("checking the stored blocks")
         pending = _ordered([block for block in blocks if not _is_done(block, store, report)], runner.order)
         report.reused = len(blocks) - len(pending)
-        wholes = {key: whole for key, whole in containing(blocks).items() if key not in timed}
+        wholes = {key: whole for key, whole in containing(blocks if pending else ()).items() if key not in timed}
         parts = [block for block in pending if block.key in wholes]
         pending = [block for block in pending if block.key not in wholes]
         shown.expect(sum(map(_weight, pending)))
@@ -196,11 +196,24 @@ def containing(blocks: Iterable[Block]) -> dict[str, Block]:
         alike.setdefault(canonical_json(same), []).append(block)
     found = {}
     for group in alike.values():
+        # whatever contains a block has each of its budgets and points: the largest is sought where the fewest have one
+        having: dict[object, list[Block]] = {}
+        for block in sorted(group, key=lambda b: (b.fits, b.key), reverse=True):
+            for value in _values(block):
+                having.setdefault(value, []).append(block)
         for block in group:
-            larger = [b for b in group if b.fits > block.fits and _is_part(block, b)]
-            if larger:
-                found[block.key] = max(larger, key=lambda b: (b.fits, b.key))
+            for other in min((having[value] for value in _values(block)), key=len, default=group):
+                if other.fits <= block.fits:
+                    break
+                if _is_part(block, other):
+                    found[block.key] = other
+                    break
     return found
+
+
+def _values(block: Block) -> set[object]:
+    grid = {(name, value) for name, values in block.grid.items() for value in values if isinstance(value, Hashable)}
+    return {*block.budgets, *grid}
 
 
 def _is_part(block: Block, other: Block) -> bool:

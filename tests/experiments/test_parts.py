@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from lpbench.experiments import run
 from lpbench.experiments.compute import execute
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
@@ -51,6 +52,17 @@ def test_a_parameter_at_its_default_is_the_same_written_or_not():
     assert containing([part, whole]) == {part.key: whole}
     assert rows(part_of(execute(whole), part)) == rows(execute(part))
     assert containing([replace(part, params={**whole.params, "mechanism": "rr"}), whole]) == {}
+
+
+@pytest.mark.parametrize("changes", [lambda k: {"budgets": (k + 1.0,)}, lambda k: {"replications": k + 1},
+                                     lambda k: {"grid": {"shift": [float(k), -1.0]}}])  # fmt: skip
+def test_blocks_are_compared_a_few_times_each_however_many_are_alike(changes, monkeypatch):
+    whole, compared = block(), []
+    alike = [replace(whole, **changes(k)) for k in range(10_000)]
+    monkeypatch.setattr(run, "_is_part", lambda *pair, real=run._is_part: compared.append(pair) or real(*pair))
+    found = containing(alike)
+    assert len(compared) <= len(alike)
+    assert set(found.values()) <= {alike[-1]}
 
 
 def test_a_run_computes_the_whole_and_reads_the_part(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
+from lpbench.experiments import fingerprint
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
@@ -93,6 +95,23 @@ def test_import_closure_follows_imports_and_ignores_siblings():
     assert {"lpbench.estimators.base", "lpbench.seeds", "lpbench.problem"} <= closure
     assert "lpbench.tracking" not in closure and "lpbench.experiments.run" not in closure
     assert source_hash("tests.experiments.fakes") == source_hash("tests.experiments.fakes")
+
+
+def test_the_hash_of_sources_is_kept_until_a_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
+    helper = tmp_path / "own" / "kept_source.py"
+    helper.parent.mkdir()
+    helper.write_text("FACTOR = 1.0\n")
+    monkeypatch.syspath_prepend(helper.parent)
+    monkeypatch.setattr(fingerprint, "_SETTLED", -(10**12))  # the file is new
+    monkeypatch.setattr(fingerprint, "_without_layout", fingerprint._without_layout.__wrapped__)
+    monkeypatch.setattr(fingerprint, "_is_module", lambda *names: False)
+    read = []
+    monkeypatch.setattr(fingerprint.ast, "dump", lambda tree, real=ast.dump: read.append(tree) or real(tree))
+    first = [source_hash.__wrapped__("kept_source") for _ in range(2)]
+    assert first[0] == first[1] and len(read) == 1
+    helper.write_text("FACTOR = 20.0\n")
+    assert source_hash.__wrapped__("kept_source") != first[0] and len(read) == 2
 
 
 def test_a_swept_mask_parameter_becomes_x():

@@ -18,7 +18,6 @@ import pandas as pd
 from lpbench.analysis import Interval, Summary, is_ranked, write_csv
 from lpbench.analysis.summary import NON_PRIVATE_PANEL, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
-from lpbench.audit.table import report_bits
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
@@ -61,6 +60,8 @@ def write_advice(experiment: Experiment, summary: Summary, cards: Mapping[str, M
 
 
 def _rows(experiment: Experiment, summary: Summary, cards: Mapping[str, Method]) -> Iterator[dict[str, object]]:
+    from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
+
     samples, kinds = costs_of(summary, "fair"), sets_by_kind(experiment)
     oracle = costs_of(summary, "oracle")
     best = best_without_privacy(oracle)

@@ -14,7 +14,6 @@ from lpbench.analysis import Interval, Summary, is_ranked, write_csv
 from lpbench.analysis.scores import costs
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, Samples, best_without_privacy
 from lpbench.analysis.win_probability import rank_sum_intervals, win_probability
-from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.development_sets import sets_by_kind
@@ -53,6 +52,8 @@ def costs_of(summary: Summary, selection: str) -> Samples:
 
 
 def _rows(experiment: Experiment, summary: Summary, cards: Mapping[str, Method]) -> Iterator[dict[str, Any]]:
+    from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
+
     kinds = sets_by_kind(experiment)
     oracle = costs_of(summary, "oracle")
     best = best_without_privacy(oracle)

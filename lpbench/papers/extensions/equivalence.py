@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from sklearn.isotonic import IsotonicRegression
 
 from lpbench.analysis import Summary
@@ -44,7 +42,7 @@ def draw_equivalence(experiment: Experiment, summary: Summary, cards: Mapping[st
     if not shown:
         return []
     with style.look():
-        figure, axes = plt.subplots(1, len(shown), figsize=(4.4 * len(shown), 3.9), squeeze=False)
+        figure, axes = style.pyplot().subplots(1, len(shown), figsize=(4.4 * len(shown), 3.9), squeeze=False)
         for ax, ((panel, epsilon), found) in zip(axes[0], shown.items(), strict=True):
             _panel(ax, found)
             budget = "" if math.isnan(epsilon) else f"ε = {epsilon:g}"
@@ -66,7 +64,7 @@ def _needed(found: Sequence[Curve], first: str, metric: str) -> list[tuple[Curve
     return [(reference, reference.x), *zip(others, sizes, strict=True)]
 
 
-def _panel(ax: Axes, found: Sequence[tuple[Curve, np.ndarray]]) -> None:
+def _panel(ax: style.Axes, found: Sequence[tuple[Curve, np.ndarray]]) -> None:
     (reference, sizes), *others = found
     ceiling = sizes.max() * 1.35
     ax.plot(sizes, sizes, color=style.GREY, linestyle="--", linewidth=1, label="as many")

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch, PathPatch, Rectangle
-from matplotlib.path import Path as Path2D
-from matplotlib.transforms import Affine2D
 
 from lpbench.analysis import Summary
 from lpbench.analysis.exponents import semi_feature_exponent
@@ -34,10 +29,12 @@ _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalis
 
 def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Draw one mask a panel: users are rows, features columns, coloured where protected."""
+    from matplotlib.patches import Patch
+
     settings = _DEFAULTS | dict(experiment.settings)
     dataset, params = parse_selector(settings["dataset"])
     with style.look(mathematics=True):
-        figure, axes = plt.subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))
+        figure, axes = style.pyplot().subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))
         for ax, (panel, selector) in zip(axes, sorted(settings["masks"].items()), strict=True):
             mask = make_problem(dataset, params, *parse_selector(selector), 0, seed).mask
             _draw_mask(ax, mask, settings["n_selected"])
@@ -52,7 +49,11 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure1")
 
 
-def _draw_mask(ax: Axes, mask: np.ndarray | None, n_selected: int) -> None:
+def _draw_mask(ax: style.Axes, mask: np.ndarray | None, n_selected: int) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Path2D
+    from matplotlib.transforms import Affine2D
+
     mask = np.asarray(mask)
     n, d = mask.shape
     ax.set(xlim=(0, d), ylim=(0, n))
@@ -65,7 +66,9 @@ def _draw_mask(ax: Axes, mask: np.ndarray | None, n_selected: int) -> None:
             cells = Path2D.make_compound_path(*(Path2D.unit_rectangle().transformed(box) for box in boxes))
             ax.add_patch(PathPatch(cells, facecolor=colour, linewidth=0))
     ax.add_patch(
-        Rectangle((0.04, 0.1), n_selected - 0.08, n - 0.2, fill=False, edgecolor=style.SELECTED, linewidth=2.8)
+        style.pyplot().Rectangle(
+            (0.04, 0.1), n_selected - 0.08, n - 0.2, fill=False, edgecolor=style.SELECTED, linewidth=2.8
+        )
     )
     ax.set_xticks(np.arange(d) + 0.5, [f"$X^{k + 1}$" for k in range(d)])
     ax.set_yticks([0.5, n - 0.5], ["1", str(n)])
@@ -91,7 +94,7 @@ def draw_semi_feature_rates(
     """
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     with style.look(mathematics=True):
-        figure, ax = plt.subplots(figsize=(6.4, 4.6))
+        figure, ax = style.pyplot().subplots(figsize=(6.4, 4.6))
         for k, line in enumerate(lines):
             title, protected = _EXTREMES.get(line.base, ("HistOfTree", line.parameter("n_protected")))
             exponent = semi_feature_exponent(1.0, 5, protected)

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from lpbench.analysis import Summary, bootstrap, loglog_slope, write_csv
 from lpbench.analysis.curves import Curve
@@ -57,7 +55,7 @@ def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
 
 
 def _draw_tasks(lines: Sequence[Curve], folder: Path) -> None:
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8.4))
+    figure, axes = style.pyplot().subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
         drawn = [line for line in lines if line.panel == panel and _is_drawn(line)]
         for k, line in enumerate(sorted(drawn, key=_row)):
@@ -89,7 +87,7 @@ def _is_drawn(line: Curve) -> bool:
     return bool(np.isclose(line.epsilon, LOCAL_DRAWN.get(model, CENTRAL_DRAWN[task])))
 
 
-def _draw_curve(ax: Axes, found: MeasuredRate, color: str, marker: str, prefix: str = "") -> None:
+def _draw_curve(ax: style.Axes, found: MeasuredRate, color: str, marker: str, prefix: str = "") -> None:
     line, local = found.line, found.local
     budget = "" if np.isinf(line.epsilon) else f", ε = {line.epsilon:g}"
     expected = "–".join(dict.fromkeys((f"{found.low:.2f}", f"{found.high:.2f}")))
@@ -102,7 +100,7 @@ def _draw_curve(ax: Axes, found: MeasuredRate, color: str, marker: str, prefix: 
 
 def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     """Label LDP for epsilon <= 1 against N, and against the effective sample N eps^2."""
-    figure, axes = plt.subplots(1, 4, figsize=(14, 3.6))
+    figure, axes = style.pyplot().subplots(1, 4, figsize=(14, 3.6))
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
         found = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
         for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
@@ -119,7 +117,7 @@ def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     rows = []
     with style.look():
-        figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 4.6))
+        figure, axes = style.pyplot().subplots(1, len(PANELS), figsize=(14, 4.6))
         for ax, (panel, text) in zip(axes, PANELS.items(), strict=True):
             drawn = [line for line in lines if line.panel == panel]
             for k, line in enumerate(sorted(drawn, key=_row)):
@@ -143,7 +141,7 @@ def _budget_rate(line: Curve) -> dict[str, Any]:
     return keys | budgets | {"slope": fitted.estimate, "slope_low": fitted.low, "slope_high": fitted.high}
 
 
-def _draw_budget(ax: Axes, line: Curve, row: dict[str, Any], color: str, marker: str) -> None:
+def _draw_budget(ax: style.Axes, line: Curve, row: dict[str, Any], color: str, marker: str) -> None:
     kept = line.between(row["epsilon_low"], row["epsilon_high"])
     tight = " (tight constants)" if line.parameter("constants") == "tight" else ""
     half = (row["slope_high"] - row["slope_low"]) / 2

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
 
 from lpbench.analysis import Summary
 from lpbench.analysis.exponents import public_data_exponents
@@ -30,8 +26,6 @@ from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 from lpbench.selectors import parse_selector
 
 ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
-#: Blue for class 0, orange for class 1, white where the classes are even: no information in red against green.
-SHADES = LinearSegmentedColormap.from_list("classes", [ZERO, "white", ONE])
 
 
 def problem_of(settings: Mapping[str, Any], default: str, seed: int) -> Problem:
@@ -46,7 +40,15 @@ def fit(problem: Problem, **params: Any) -> LPCT:
     return model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
 
 
-def square(ax: Axes) -> None:
+@cache
+def shades() -> Any:
+    """Blue for class 0, orange for class 1, white where the classes are even: no information in red against green."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("classes", [ZERO, "white", ONE])
+
+
+def square(ax: style.Axes) -> None:
     """Axes of the unit square without a grid."""
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="$x^1$", ylabel="$x^2$")
     ax.grid(False)
@@ -54,21 +56,21 @@ def square(ax: Axes) -> None:
     ax.set_yticks([0, 0.5, 1])
 
 
-def draw_cells(ax: Axes, tree: TreePartition, depth: int, **look: Any) -> None:
+def draw_cells(ax: style.Axes, tree: TreePartition, depth: int, **look: Any) -> None:
     """Outline the cells of a two-dimensional tree truncated at ``depth``."""
     outline: dict[str, Any] = {"fill": False, "edgecolor": ZERO, "linewidth": 1.2} | look
     for node in tree.leaves(depth):
         box(ax, tree, node, **outline)
 
 
-def box(ax: Axes, tree: TreePartition, node: int, inset: float = 0.0, **look: Any) -> None:
+def box(ax: style.Axes, tree: TreePartition, node: int, inset: float = 0.0, **look: Any) -> None:
     """Draw the cell of one node, ``inset`` inside its borders."""
     low, high = tree.bounds(int(node))
     width, height = high - low - 2 * inset
-    ax.add_patch(Rectangle((low[0] + inset, low[1] + inset), width, height, **look))
+    ax.add_patch(style.pyplot().Rectangle((low[0] + inset, low[1] + inset), width, height, **look))
 
 
-def scatter(ax: Axes, problem: Problem) -> None:
+def scatter(ax: style.Axes, problem: Problem) -> None:
     """Public rows: class 1 orange triangles, class 0 blue dots."""
     X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
     for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^")):
@@ -77,16 +79,18 @@ def scatter(ax: Axes, problem: Problem) -> None:
         ax.scatter(x1, x2, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
 
 
-def class_handles() -> list[Line2D]:
+def class_handles() -> list[Any]:
     """Legend entries for :func:`scatter`."""
     return [
-        Line2D([], [], linestyle="", marker=marker, color=colour, label=f"public row, y = {label}")
+        style.pyplot().Line2D([], [], linestyle="", marker=marker, color=colour, label=f"public row, y = {label}")
         for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^"))
     ]
 
 
 def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 1: the partition after each level, with one cell and its ancestors of depth 1 and 2."""
+    from matplotlib.patches import Patch
+
     settings = experiment.settings
     problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
     depth = int(settings.get("depth", 3))
@@ -97,7 +101,7 @@ def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path
         path.append(int(tree.parent[path[-1]]))
     path = path[::-1]
     with style.look(mathematics=True):
-        figure, axes = plt.subplots(1, depth, figsize=(3.0 * depth, 3.6), squeeze=False)
+        figure, axes = style.pyplot().subplots(1, depth, figsize=(3.0 * depth, 3.6), squeeze=False)
         for level, ax in enumerate(axes[0], start=1):
             scatter(ax, problem)
             node = path[min(level, len(path) - 1)]
@@ -120,6 +124,8 @@ def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path
 
 def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 2: the ancestor that answers for each leaf; then, a panel for each number of levels climbed, one leaf."""
+    from matplotlib.patches import Patch
+
     settings = experiment.settings
     problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
     depth = int(settings.get("depth", 3))
@@ -128,7 +134,9 @@ def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
     examples = [int(np.flatnonzero(model.climbed_ == c)[0]) for c in np.unique(model.climbed_)]
     with style.look(mathematics=True):
-        figure, axes = plt.subplots(1, 1 + len(examples), figsize=(3.1 * (1 + len(examples)) + 0.6, 3.6), squeeze=False)
+        figure, axes = style.pyplot().subplots(
+            1, 1 + len(examples), figsize=(3.1 * (1 + len(examples)) + 0.6, 3.6), squeeze=False
+        )
         _all_leaves(axes[0][0], model, depth)
         for ax, k in zip(axes[0][1:], examples, strict=True):
             leaf = node = int(model.leaves_[k])
@@ -147,11 +155,11 @@ def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
         return style.save(figure, folder, "figure2")
 
 
-def _all_leaves(ax: Axes, model: Any, depth: int) -> None:
+def _all_leaves(ax: style.Axes, model: Any, depth: int) -> None:
     """Shade each leaf by its estimate and print the depth of the ancestor that answers for it."""
     one = model.leaf_probability_[:, 1]
     for leaf, climbed, probability in zip(model.leaves_, model.climbed_, one, strict=True):
-        box(ax, model.tree_, leaf, facecolor=SHADES(float(probability)), alpha=0.8)
+        box(ax, model.tree_, leaf, facecolor=shades()(float(probability)), alpha=0.8)
         low, high = model.tree_.bounds(int(leaf))
         answering = model.tree_.depth[leaf] - climbed
         x1, x2 = (low + high) / 2
@@ -169,10 +177,10 @@ def draw_contours(experiment: Experiment, folder: Path, seed: int) -> list[Path]
     functions = [("$\\eta_P$", eta_p(points))]
     functions += [(f"$\\eta_Q$, $\\gamma$ = {g:g}", eta_q(points, float(g))) for g in gammas]
     with style.look(mathematics=True):
-        figure, axes = plt.subplots(1, len(functions), figsize=(3.0 * len(functions) + 0.8, 3.1))
+        figure, axes = style.pyplot().subplots(1, len(functions), figsize=(3.0 * len(functions) + 0.8, 3.1))
         levels = np.linspace(0.1, 0.9, 17)
         for ax, (title, values) in zip(axes, functions, strict=True):
-            filled = ax.contourf(axis, axis, values, levels=levels, cmap=SHADES, extend="both")
+            filled = ax.contourf(axis, axis, values, levels=levels, cmap=shades(), extend="both")
             # as paths the shading alone would take more than a megabyte
             filled.set_rasterized(True)
             square(ax)
@@ -183,6 +191,8 @@ def draw_contours(experiment: Experiment, folder: Path, seed: int) -> list[Path]
 
 def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 8(a): the true domain, the range of the public sample, and the ranges one might assume."""
+    from matplotlib.patches import Patch
+
     settings = experiment.settings
     scale, n_public = float(settings.get("scale", 2.9)), int(settings.get("n_public", 50))
     assumed = settings.get("assumed_ranges", [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5])
@@ -191,14 +201,16 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     public, private = scale * np.asarray(problem.X_public), scale * problem.X_train[:1000]
     low, high = public.min(axis=0), public.max(axis=0)
     with style.look(mathematics=True):
-        figure, ax = plt.subplots(figsize=(5.6, 4.0))
+        figure, ax = style.pyplot().subplots(figsize=(5.6, 4.0))
         for side in assumed:
-            ax.add_patch(Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
+            ax.add_patch(style.pyplot().Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
         ax.scatter(private[:, 0], private[:, 1], s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user",
                    rasterized=True)  # fmt: skip
         ax.scatter(public[:, 0], public[:, 1], s=16, c=ONE, marker="^", linewidths=0, label="public row")
-        ax.add_patch(Rectangle(low, *(high - low), fill=False, edgecolor="black", linewidth=1.8))
-        ax.add_patch(Rectangle((0, 0), scale, scale, fill=False, edgecolor="black", linestyle=":", linewidth=1.2))
+        ax.add_patch(style.pyplot().Rectangle(low, *(high - low), fill=False, edgecolor="black", linewidth=1.8))
+        ax.add_patch(
+            style.pyplot().Rectangle((0, 0), scale, scale, fill=False, edgecolor="black", linestyle=":", linewidth=1.2)
+        )
         ax.set(xlim=(-0.1, max(assumed) + 0.1), ylim=(-0.1, max(assumed) + 0.1), aspect="equal", xlabel="$x^1$",
                ylabel="$x^2$", title=f"(a) a = {scale:g}")  # fmt: skip
         ax.grid(False)
@@ -221,9 +233,9 @@ def draw_two_partitions(experiment: Experiment, folder: Path, seed: int) -> list
     truth = eta_p(np.stack(np.meshgrid(axis, axis), axis=-1))
     rules = {"random": "random cuts (LPCT-R)", "max_edge": "cuts chosen by public data (LPCT)"}
     with style.look(mathematics=True):
-        figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.7))
+        figure, axes = style.pyplot().subplots(1, 2, figsize=(7.2, 3.7))
         for ax, (rule, title) in zip(axes, rules.items(), strict=True):
-            shade = ax.contourf(axis, axis, truth, levels=np.linspace(0.1, 0.9, 17), cmap=SHADES, alpha=0.75)
+            shade = ax.contourf(axis, axis, truth, levels=np.linspace(0.1, 0.9, 17), cmap=shades(), alpha=0.75)
             shade.set_rasterized(True)
             tree = fit(problem, depth=depth, rule=rule, random_state=seed).tree_
             draw_cells(ax, tree, depth, edgecolor="black", linewidth=1.4)
@@ -244,7 +256,7 @@ def draw_public_data_rates(experiment: Experiment, summary: Summary, cards: Mapp
     lines = [c for c in Evidence(folder.parents[1]).curves(experiment.name) if c.base == "lpct_max_edge"]
     exponent, _ = public_data_exponents(0.1, 2, 10.0, 0.5)
     with style.look(mathematics=True):
-        figure, ax = plt.subplots(figsize=(6.4, 4.6))
+        figure, ax = style.pyplot().subplots(figsize=(6.4, 4.6))
         colours = style.budget_colours([line.epsilon for line in lines], NON_PRIVATE_EPSILON)
         for k, line in enumerate(lines):
             colour = colours[line.epsilon]

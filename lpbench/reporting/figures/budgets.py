@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, leading, printed, slug
@@ -64,13 +61,13 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
         width = max(2.1 * across + 0.6, LEAST_WIDTH)
         if paper:
             width, height = paper, 1.05 * paper / across * rows + 0.15 * -(-len(names) // beside)
-        figure, axes = plt.subplots(rows, across, figsize=(width, height), squeeze=False)
+        figure, axes = style.pyplot().subplots(rows, across, figsize=(width, height), squeeze=False)
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax, dataset in zip(axes.flat, datasets, strict=False):
             _panel(ax, found, dataset, columns, looks)
             ax.set_title(dataset[0], loc="left", fontsize=8.5)
-        handles = [Line2D([], [], label=name, **look) for name, look in entries.items()]
+        handles = [style.pyplot().Line2D([], [], label=name, **look) for name, look in entries.items()]
         figure.legend(handles=handles, loc="outside lower left", ncols=beside, frameon=False, fontsize=7.5,
                       handlelength=2.6)  # fmt: skip
         metric = _NAMES.get(found[0].metric, found[0].metric)
@@ -103,7 +100,7 @@ def _looks(found: Sequence[Part], columns: Sequence[TableColumn]) -> dict[tuple[
     return looks
 
 
-def _panel(ax: Axes, found: Sequence[Part], dataset: tuple[str, str], columns: Sequence, looks: dict) -> None:
+def _panel(ax: style.Axes, found: Sequence[Part], dataset: tuple[str, str], columns: Sequence, looks: dict) -> None:
     drawn = []
     for key in columns:
         points = []

@@ -12,6 +12,7 @@ from lpbench.analysis.curves import Curve, curves
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.reporting.figures import style
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import dataset_title, mask_title, method_title
 from lpbench.reporting.published import published_cells
@@ -68,8 +69,6 @@ def _same(curve: Curve, ours: list[Curve]) -> str:
 
 def looks_of(bases: Iterable[str]) -> dict[str, dict[str, str]]:
     """Colours and markers of the methods of one figure, a user's own the first to choose among unused ones."""
-    from lpbench.reporting.figures import style  # loads matplotlib, which tables do without
-
     own = catalogue.own_method_names()
     bases = list(dict.fromkeys(bases))
     looks = style.method_looks({base: place_of(base) for base in sorted(bases, key=lambda base: base not in own)})

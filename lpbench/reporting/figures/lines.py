@@ -8,12 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from lpbench.analysis.curves import Curve
 from lpbench.experiments.experiment import Experiment
@@ -79,7 +75,7 @@ def draw_lines(
         if paper:
             across = style.legend_columns([str(h.get_label()) for h in handles], paper)
             size = paper, 0.75 * paper / columns * rows + 0.15 * -(-len(handles) // across) + 0.1
-        figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
+        figure, axes = style.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
         for ax in axes.flat[len(panels) :]:
             ax.set_axis_off()
         for ax, panel in zip(axes.flat, panels, strict=False):
@@ -156,7 +152,9 @@ def _look(curve: Curve, looks: Mapping) -> dict:
     }
 
 
-def _panel(ax: Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, looks: Mapping) -> None:
+def _panel(
+    ax: style.Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, looks: Mapping
+) -> None:
     places = np.unique(np.concatenate([c.x for c in found]))
     position = _positions(axis, places)
     for curve in (c for c in under if c.panel == found[0].panel):
@@ -188,7 +186,7 @@ def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
     return {v: float(np.log2(v)) for v in private} | {v: last + 1.5 + k for k, v in enumerate(beyond)}
 
 
-def _x_axis(ax: Axes, axis: str, places: np.ndarray, position: Mapping, metric: str) -> None:
+def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, metric: str) -> None:
     name = axis.rpartition(".")[2]
     ax.set_xlabel(_AXIS_NAMES.get(name, SYMBOLS.get(name, name.replace("_", " "))))
     if axis == "epsilon":
@@ -203,14 +201,14 @@ def _x_axis(ax: Axes, axis: str, places: np.ndarray, position: Mapping, metric: 
         ax.set_xscale("log")
         if len(places) <= 8:
             ax.set_xticks(places)
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.xaxis.set_major_formatter(style.pyplot().FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_minor_locator(style.pyplot().NullLocator())
+        ax.xaxis.set_minor_formatter(style.pyplot().NullFormatter())
     elif all(float(v).is_integer() for v in places):
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        ax.xaxis.set_major_locator(style.pyplot().MaxNLocator(integer=True, nbins=8))
 
 
-def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Line2D]:
+def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
     """Entries for each dimension that varies, not for each of their products."""
     by_budget = looks["by_budget"][""]
     handles = []
@@ -223,17 +221,21 @@ def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_var
             look["linestyle"] = "-"
         if by_budget:
             look["color"] = style.COLOURS[6]
-        handles.append(Line2D([], [], label=kind, **look))
+        handles.append(style.pyplot().Line2D([], [], label=kind, **look))
     if by_budget:
         for budget in sorted({c.epsilon for c in found}):
             text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
             text = "non-private" if math.isinf(budget) else text
-            handles.append(Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
+            handles.append(style.pyplot().Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
     if several_variants:
         for variant, line in looks["line"].items():
             text = variant.replace("_", " ") or default_variant
-            handles.append(Line2D([], [], color=style.GREY, linestyle=line, label=f"variant: {text}"))
+            handles.append(style.pyplot().Line2D([], [], color=style.GREY, linestyle=line, label=f"variant: {text}"))
     if published:
-        handles.append(Line2D([], [], color=style.GREY, marker="o", label="published (read off)", **_UNDER))
-    handles.append(Line2D([], [], color=style.GREY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors"))
+        handles.append(
+            style.pyplot().Line2D([], [], color=style.GREY, marker="o", label="published (read off)", **_UNDER)
+        )
+    handles.append(
+        style.pyplot().Line2D([], [], color=style.GREY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors")
+    )
     return handles

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from lpbench.analysis import loglog_slope
 from lpbench.analysis.exponents import reference_line
@@ -15,14 +14,16 @@ from lpbench.reporting.figures import style
 EXPONENTS = "method: exponent of the theory, of the curve"
 
 
-def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label: str = "", color=style.GREY) -> None:
+def draw_slope(
+    ax: style.Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label: str = "", color=style.GREY
+) -> None:
     """Draw a dashed line of slope ``-exponent`` through the middle of a curve on double logarithmic axes."""
     ends, line = reference_line(x, y, exponent)
     ax.plot(ends, line, linestyle="--", linewidth=1.0, color=color, label=label or None, zorder=1)
 
 
 def draw_excess(
-    ax: Axes, k: int, x: np.ndarray, excess: np.ndarray, exponent: float, label: str, color: str | None = None
+    ax: style.Axes, k: int, x: np.ndarray, excess: np.ndarray, exponent: float, label: str, color: str | None = None
 ) -> None:
     """Draw curve number ``k`` with the slope of the theory; nothing if the excess is not positive everywhere."""
     if (excess <= 0).any():
@@ -34,7 +35,7 @@ def draw_excess(
 
 
 def finish(
-    ax: Axes,
+    ax: style.Axes,
     title: str,
     xlabel: str = "sample size N",
     loc: Literal["best", "upper right", "lower left"] = "best",

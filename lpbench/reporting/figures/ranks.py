@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 
 from lpbench.analysis import Summary
 from lpbench.analysis.critical import LEAST_DATASETS, LEAST_METHODS, CriticalDifference, critical_difference
@@ -44,7 +42,7 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
     with style.look():
         paper = style.printed_width()
         width = style.WIDTHS["text"] if paper else min(_WIDTH, 4.0 + _PANEL * (beside - 1))
-        figure, axes = plt.subplots(
+        figure, axes = style.pyplot().subplots(
             len(rows), beside, figsize=(width, sum(heights) + 0.35), squeeze=False, height_ratios=heights
         )
         for line, key in zip(axes, rows, strict=True):
@@ -77,7 +75,12 @@ def _order(row: Sequence[Part], found: Sequence[CriticalDifference]) -> list[str
 
 
 def _panel(
-    ax: Axes, part: Part, cd: CriticalDifference, order: Sequence[str], looks: dict[str, dict[str, str]], named: bool
+    ax: style.Axes,
+    part: Part,
+    cd: CriticalDifference,
+    order: Sequence[str],
+    looks: dict[str, dict[str, str]],
+    named: bool,
 ) -> None:
     names = {c.method: printed(c) for c in part.columns}
     for column, rank in zip(part.columns, cd.mean_ranks, strict=True):

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from io import BytesIO
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib
-import matplotlib.colors
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lpbench.files import atomic_write
 from lpbench.reporting.figures.slim import slim
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Okabe and Ito's colours: distinguishable with any common colour blindness (yellow is left out, too pale).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
@@ -86,6 +83,15 @@ _OPTIONS: dict[str, dict] = {
 }
 
 
+@cache
+def pyplot() -> Any:
+    """matplotlib's pyplot, for files alone; it takes half a second to import, and most commands draw nothing."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    return importlib.import_module("matplotlib.pyplot")
+
+
 @contextmanager
 def look(mathematics: bool = False):
     """Apply the style inside a ``with`` block; the user's own settings come back afterwards.
@@ -93,7 +99,7 @@ def look(mathematics: bool = False):
     A dollar sign in a text is one, as in the titles of a user's data, unless it begins ``mathematics``.
     """
     own = {"text.parse_math": mathematics}
-    with plt.style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | own]):
+    with pyplot().style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | own]):
         yield
 
 
@@ -119,14 +125,16 @@ def legend_columns(labels: Sequence[str], width: float) -> int:
 
 def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, str]:
     """Colours of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out."""
+    from matplotlib.colors import to_hex
+
     private = sorted(b for b in budgets if b < non_private)
     low, high = _BUDGETS
     if all(low <= b <= high for b in private):
         places = [math.log(b / low) / math.log(high / low) for b in private]
     else:
         places = [k / max(len(private) - 1, 1) for k in range(len(private))]
-    scale = matplotlib.colormaps["viridis"]
-    found = {b: matplotlib.colors.to_hex(scale(0.92 * p)) for b, p in zip(private, places, strict=True)}
+    scale = pyplot().get_cmap("viridis")
+    found = {b: to_hex(scale(0.92 * p)) for b, p in zip(private, places, strict=True)}
     return {b: found.get(b, "#000000") for b in budgets}
 
 
@@ -159,6 +167,8 @@ def _looks(colours: Sequence[str], markers: Sequence[str]) -> Iterator[dict[str,
 
 def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with a few labels that are plain numbers; to be called once everything is drawn."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     set_scale, axis = (ax.set_xscale, ax.xaxis) if which == "x" else (ax.set_yscale, ax.yaxis)
     set_scale("log")
     low, high = axis.get_view_interval()
@@ -189,7 +199,7 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
         with atomic_write(path) as file:
             file.write(slim(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue())
         written.append(path)
-    plt.close(figure)
+    pyplot().close(figure)
     return written
 
 
@@ -203,7 +213,7 @@ def _settle(figure: Figure) -> None:
     if engine is not None:
         for _ in range(2):  # axes of a fixed aspect find their place only in a second pass
             engine.execute(figure)
-        with plt.rc_context({"figure.constrained_layout.use": False}):
+        with pyplot().rc_context({"figure.constrained_layout.use": False}):
             figure.set_layout_engine(None)  # "none" would be an engine too, for which everything is drawn twice
     for ax in figure.axes:
         ax.set_position(tuple(np.round(ax.get_position(original=True).bounds, 9)))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.rates import student_half_width
@@ -133,7 +131,7 @@ def draw_over_constant(table: pd.DataFrame, cards: Mapping[str, Method], folder:
     tasks = list(dict.fromkeys(table["task"]))
     ours = dict.fromkeys(method_title(m, cards) for m in table[table["contender"] == OURS]["method"])
     with style.look():
-        figure, axes = plt.subplots(len(tasks), 1, figsize=(4.2, 1.2 + 2.5 * len(tasks)), squeeze=False)
+        figure, axes = style.pyplot().subplots(len(tasks), 1, figsize=(4.2, 1.2 + 2.5 * len(tasks)), squeeze=False)
         for ax, task in zip(axes[:, 0], tasks, strict=True):
             rows = table[table["task"] == task]
             _panel(ax, rows, " or ".join(ours))
@@ -144,7 +142,7 @@ def draw_over_constant(table: pd.DataFrame, cards: Mapping[str, Method], folder:
         return style.save(figure, folder, FILE)
 
 
-def _panel(ax: Axes, table: pd.DataFrame, ours: str) -> None:
+def _panel(ax: style.Axes, table: pd.DataFrame, ours: str) -> None:
     budgets = sorted(set(table["epsilon"]))
     ax.axhline(1, color=style.GREY, linestyle="--", linewidth=1, label="private constant")
     for contender, rows in table.groupby("contender", sort=False):
