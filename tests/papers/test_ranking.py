@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.audit.table import report_bits
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
 from lpbench.papers.comparison.ranking import (
@@ -13,7 +14,6 @@ from lpbench.papers.comparison.ranking import (
     NON_PRIVATE_PANEL,
     SECONDS_FILE,
     best_without_privacy,
-    report_bits,
     write_field,
 )
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
