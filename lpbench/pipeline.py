@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -57,13 +57,12 @@ def run_jobs(
     jobs: Sequence[Job],
     results_dir: Path,
     runner: Runner | None = None,
-    tracking: Tracking | None = None,
     *,
     progress: bool = True,
 ) -> Result:
     """Run jobs and write ``<results>/<folder of the job>/`` for each of them.
 
-    A single cell without a result leaves no folder. What MLflow refuses is a warning: nothing waits for it.
+    A single cell without a result leaves no folder.
     """
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
@@ -84,21 +83,27 @@ def run_jobs(
             end(job, store)
             if changed:
                 result.written.append(job.folder)
-    if tracking is not None and tracking.backend == "mlflow":
-        _try_to_track(jobs, results_dir, tracking)
     return result
 
 
-def _try_to_track(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> None:
-    if len(jobs) > 1:
-        print("logging to MLflow ...", file=sys.stderr, flush=True)
-    artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
+def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> int:
+    """Log what jobs wrote, or all that a results folder holds, where this is asked for; returns the number of runs.
+
+    It comes last: what MLflow refuses is a warning, and nothing waits for it.
+    """
+    if tracking.backend != "mlflow":
+        return 0
+    sys.stdout.flush()  # numbers are not held up by a server
     try:
-        _track([a for a in artefacts if a.is_finished], results_dir, tracking.uri)
+        if jobs is None:
+            return track_results(results_dir, tracking.uri)
+        artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
+        return _track([a for a in artefacts if a.was_computed], results_dir, tracking.uri)
     except TrackingError as error:
         where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
         later = f"lpbench report --results {results_dir} {where}"
         print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
+        return 0
 
 
 def _stored(plan: Plan, store: Store) -> str:
@@ -215,16 +220,23 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
 
 def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
+    return _track(_all_artefacts(results_dir), results_dir, uri)
+
+
+def _all_artefacts(results_dir: Path) -> list[Artefact]:
     results = Results(results_dir)
     deviating = [artefact for run in results.runs() for artefact in run.finished()]
-    return _track([*results.finished(), *deviating, *results.cells()], results_dir, uri)
+    return [*results.finished(), *deviating, *results.cells()]
 
 
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
-    records = [(a.folder, a.record) for a in artefacts if a.summary_file.is_file()]
-    return rebuild(tracking_uri(uri, results_dir), results_dir, records) if records else 0
+    def records(found: Iterable[Artefact]) -> list[tuple[Path, Mapping[str, Any]]]:
+        return [(a.folder, a.record) for a in found if a.was_computed or a.summary_file.is_file()]
+
+    todo, address = records(artefacts), tracking_uri(uri, results_dir)
+    return rebuild(address, results_dir, todo, lambda: records(_all_artefacts(results_dir))) if todo else 0
 
 
 def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:

@@ -1,15 +1,17 @@
 """MLflow runs of what a results folder holds; all of them can be made again from the folder.
 
 One MLflow experiment a paper (``single`` for single cells), of the kind that opens as model training. In it one parent
-run an artefact with its table as description, its figures, its data and the average rank of every method; below it one
-child run for each data set x mask x method x ε (and panel) with the numbers. Logging is idempotent: a parent run has
-the hash of what it logs, and is replaced only when that changes. Only the parent process logs, after the results are
+run an artefact with its table as description, its figures, its data, the average rank of every method and how many of
+the paper's numbers are met; below it one child run for each data set x mask x method x ε (and panel) with the numbers.
+Logging is idempotent: a parent run has the hash of what it logs, and is replaced only when that changes, never by
+another configuration's. Only the parent process logs, after the results are
 complete, and one process at a time into a file; whatever fails is a :class:`~lpbench.errors.TrackingError`. No other
 module imports MLflow.
 """
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
 import math
@@ -18,10 +20,10 @@ import re
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from urllib.parse import quote
@@ -29,27 +31,41 @@ from urllib.parse import quote
 import pandas as pd
 
 from lpbench.errors import DataError, TrackingError
+from lpbench.experiments import catalogue
+from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artefact
 from lpbench.files import locked, refusal
+from lpbench.reporting.comparison import met_numbers
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
+from lpbench.selectors import Selector
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
-METRICS = ("mean", "std", "se", "ratio", "rank")
+METRICS = ("mean", "se", "ratio", "rank")
+#: What a run's metrics say of a published number.
+_PRINTED = ("published", "reproduced", "distance", "met", "compared")
+_CELL = ["panel", "dataset", "mask", "method", "epsilon"]
+#: Version of what is logged: runs of another one are replaced.
+_FORM = 2
+#: Seconds that a run is expected to take.
+_SECONDS = 0.03
 _BATCH = 900
 #: The longest value of a run's tag, and of a parameter.
 _TAG, _PARAM = 8000, 5900
-#: Suffixes of files that are shown at the top of a parent run; the others are in its folder ``data``.
-_SHOWN = (".svg",)
 #: One request at a time names a data set: a server that is told twice at once of a new one refuses the second.
 _DATASETS = Lock()
 #: Tag of an experiment by which the interface opens it as model training.
 _KIND = ("mlflow.experimentKind", "custom_model_development")
-#: Runs that a search returns at once.
-_PAGE = 5000
 #: Artefacts that are sent to a tracking server at once; a local file takes one.
 _REQUESTS = 8
+#: Nothing is sent to MLflow's makers; a server that does not answer costs seconds, with MLflow's own patience minutes.
+_SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+}
 #: How to go on after a failure of a local file, and of a server.
 _WAYS_OUT = (
     "move the file away (`lpbench report --tracking mlflow` makes it again), upgrade MLflow, or use tracking=none",
@@ -73,12 +89,6 @@ def _address(file: Path) -> str:
     return next((a for a in addresses if make_url(a).database == str(file)), f"sqlite:///{file}")
 
 
-def prepare(uri: str) -> None:
-    """Make a local store where there is none, before anybody else opens it."""
-    with _store(uri):
-        pass
-
-
 def experiment_pages(uri: str) -> dict[str, str]:
     """Where the interface shows the runs of each logged experiment, as model training, by the experiment's name."""
     with _store(uri) as client:
@@ -86,22 +96,36 @@ def experiment_pages(uri: str) -> dict[str, str]:
     return {e.name: f"#/experiments/{e.experiment_id}/runs?workflowType=machine_learning" for e in found}
 
 
-def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
+def rebuild(
+    uri: str,
+    results_dir: Path,
+    records: Iterable[tuple[Path, Mapping]],
+    rest: Callable[[], Iterable[tuple[Path, Mapping]]] = tuple,
+) -> int:
     """Log finished artefacts, folder and content of ``run.json`` each; returns the number of runs written.
 
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
-    store is a local file.
+    store is a local file; where that folder was moved, ``rest`` gives what else it holds, which is logged again.
     """
-    by_name: dict[str, list[tuple[Path, Mapping]]] = {}
-    for folder, record in records:
-        by_name.setdefault(record["name"].partition("/")[0], []).append((folder, record))
-    written = 0
     with _store(uri) as client, ThreadPoolExecutor(1 if _file_of(uri) else _REQUESTS) as pool:
+        if uri == tracking_uri(None, results_dir) and _was_moved(client, results_dir):
+            records = {folder: (folder, record) for folder, record in (*records, *rest())}.values()
+        by_name: dict[str, list[tuple[Path, Mapping]]] = {}
+        for folder, record in records:
+            by_name.setdefault(record["name"].partition("/")[0], []).append((folder, record))
+        todo = []
         for name, artefacts in by_name.items():
-            experiment_id = _experiment_id(client, uri, name, results_dir)
-            known = _known(client, experiment_id, artefacts)
-            todo = [a for a in artefacts if not _is_logged(client, known, *a)]
-            written += sum(pool.map(lambda artefact, to=experiment_id: _log(client, to, *artefact), todo))
+            experiment = _experiment(client, uri, name, results_dir)
+            known = _known(client, experiment.experiment_id, artefacts)
+            todo += [(experiment, *a) for a in artefacts if not _is_logged(client, experiment.experiment_id, known, *a)]
+        runs = [_Runs(client, *found, place) for place, found in enumerate(todo)]
+        written = sum(len(r) for r in runs)
+        with Progress(written > 1) as bar:
+            if written > 1:
+                bar.stage(f"logging {written:,} runs to MLflow")
+            bar.expect(written * _SECONDS)
+            for _ in pool.map(lambda one: one.log(lambda: bar.advance(_SECONDS)), runs):
+                pass
     return written
 
 
@@ -118,7 +142,7 @@ def _file_of(uri: str) -> Path | None:
 def _store(uri: str) -> Iterator:
     """A client of a store, alone with it where it is a file; what MLflow, its database or the disk raises is ours."""
     os.environ.pop("MLFLOW_RUN_ID", None)
-    for name, value in (("MLFLOW_DISABLE_TELEMETRY", "true"), ("MLFLOW_LOGGING_LEVEL", "WARNING")):
+    for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
@@ -169,9 +193,19 @@ def _do_not_wait_for_the_disk() -> None:
             connection.execute("PRAGMA synchronous=OFF")
 
 
-def _experiment_id(client, uri: str, name: str, results_dir: Path) -> str:
-    """Number of an experiment, which is made where it is not there, or belongs to where the results folder was."""
-    location = (results_dir.resolve() / "mlartifacts" / name).as_uri() if _file_of(uri) else None
+def _location(results_dir: Path, name: str) -> str:
+    return (results_dir.resolve() / "mlartifacts" / name).as_uri()
+
+
+def _was_moved(client, results_dir: Path) -> bool:
+    """Whether artifacts of the store's experiments are where the results folder was before."""
+    there = [(_location(results_dir, e.name), e.artifact_location) for e in client.search_experiments()]
+    return any(old != new and old.endswith(f"/mlartifacts/{new.rpartition('/')[2]}") for new, old in there)
+
+
+def _experiment(client, uri: str, name: str, results_dir: Path):
+    """The experiment of a name, which is made where it is not there, or belongs to where the results folder was."""
+    location = _location(results_dir, name) if _file_of(uri) else None
     found = client.get_experiment_by_name(name)
     if found is not None and found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
@@ -180,41 +214,53 @@ def _experiment_id(client, uri: str, name: str, results_dir: Path) -> str:
         client.delete_experiment(found.experiment_id)
         found = None
     if found is not None:
-        return str(found.experiment_id)
-    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": paper_of(name).title}
-    return str(client.create_experiment(name, artifact_location=location, tags=tags))
+        return found
+    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": "Single cells" if name == "single" else paper_of(name).title}
+    return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))
+
+
+def _search(client, experiment_id: str, query: str) -> Iterator:
+    """All runs of an experiment that a query finds."""
+    token = None
+    while True:
+        page = client.search_runs([experiment_id], query, max_results=5000, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 def _known(client, experiment_id: str, artefacts: list[tuple[Path, Mapping]]) -> dict[str, list]:
-    """Runs of artefacts by their artefact, from one search."""
+    """Runs of artefacts by their artefact, from one search: of several artefacts the parents alone."""
+    query, first = "tags.`lpbench.content` != ''", _artefact(artefacts[0][1])
+    if len(artefacts) == 1:
+        quote = '"' if "'" in first else "'"
+        query = f"tags.`lpbench.artefact` = {quote}{first}{quote}"
     found: dict[str, list] = {}
-    query = f"tags.`lpbench.artefact` = '{_artefact(artefacts[0][1])}'" if len(artefacts) == 1 else ""
-    token = None
-    while True:
-        page = client.search_runs([experiment_id], query, max_results=_PAGE, page_token=token)
-        for run in page:
-            found.setdefault(run.data.tags.get("lpbench.artefact", ""), []).append(run)
-        token = page.token
-        if not token:
-            return found
+    for run in _search(client, experiment_id, query):
+        found.setdefault(run.data.tags.get("lpbench.artefact", ""), []).append(run)
+    return found
 
 
-def _is_logged(client, known: Mapping[str, list], folder: Path, record: Mapping) -> bool:
-    """Whether a complete parent run with this content is there; outdated ones of the artefact are removed."""
-    runs = known.get(_artefact(record), [])
-    digest = _digest(folder, record)
+def _is_logged(client, experiment_id: str, known: Mapping[str, list], folder: Path, record: Mapping) -> bool:
+    """Whether a complete parent run with this content is there; outdated ones of its configuration are removed."""
+    digest, same = _digest(folder, record), (None, record["config_hash"])
+    runs = [r for r in known.get(_artefact(record), []) if r.data.tags.get("lpbench.config_hash") in same]
     parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
     kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status == "FINISHED"][:1]
-    keep = {r.info.run_id for r in kept}
-    for run in runs:
-        if run.info.run_id not in keep and run.data.tags.get("mlflow.parentRunId") not in keep:
-            client.delete_run(run.info.run_id)
+    for parent in parents:
+        if parent not in kept:
+            of = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+            for run in [*_search(client, experiment_id, of), parent]:  # the parent last: without it nobody finds them
+                client.delete_run(run.info.run_id)
     return bool(kept)
 
 
 def _digest(folder: Path, record: Mapping) -> str:
-    digest = hashlib.sha256(json.dumps(record["config"], sort_keys=True).encode())
-    digest.update(Artefact(folder, record["name"]).summary_file.read_bytes())
+    """Hash of what runs are made from: the configuration, and the tables or, without scores, the pictures."""
+    digest = hashlib.sha256(json.dumps([_FORM, record["config"]], sort_keys=True).encode())
+    for file in sorted(folder.glob("*.csv")) or sorted(folder.glob("*.svg")):
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:32]
 
 
@@ -223,74 +269,138 @@ def _artefact(record: Mapping) -> str:
     return str(record.get("group") or record.get("folder") or record["name"])
 
 
-def _log(client, experiment_id: str, folder: Path, record: Mapping) -> int:
-    """Write the runs of one artefact; returns their number."""
-    found = Artefact(folder, record["name"])
-    summary = found.summary
-    if summary is None:
-        raise DataError(f"{folder} holds no summary: run the experiment again")
-    artefact = _artefact(record)
-    tags = _tags(record) | {"lpbench.content": _digest(folder, record), "lpbench.artefact": artefact}
-    keys = ["panel", "dataset", "mask", "method", "epsilon"]
-    cells = [(dict(zip(keys, values, strict=True)), rows) for values, rows in summary.groupby(keys, sort=True)]
-    end = int(found.summary_file.stat().st_mtime * 1000)
+class _Runs:
+    """The runs of one artefact: a parent and a child for each cell, or one run with everything of a single cell."""
 
-    def create(name: str, seconds: float, tags: Mapping) -> str:
-        start = end - int(seconds * 1000)
-        return str(client.create_run(experiment_id, start_time=start, run_name=name, tags=tags).info.run_id)
+    def __init__(self, client, experiment, folder: Path, record: Mapping, place: int):
+        self.client, self.experiment, self.folder, self.record = client, experiment, folder, record
+        self.artefact = found = Artefact(folder, record["name"])
+        if found.summary is None and found.experiment.kind != "drawing":
+            raise DataError(f"{folder} holds no summary: run the experiment again")
+        self.summary = pd.DataFrame(columns=[*_CELL, "selection", "rank"]) if found.summary is None else found.summary
+        self.cells = [(dict(zip(_CELL, key, strict=True)), rows) for key, rows in self.summary.groupby(_CELL)]
+        self.alone = "group" in record and len(self.cells) == 1
+        self.published = met_numbers(found.name, found.comparison)
+        now, file = int(time.time() * 1000), found.summary_file
+        # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
+        self.start, created = now - place, now if self.alone else self.experiment.creation_time or now
+        self.written = min(int(file.stat().st_mtime * 1000), created) if file.is_file() else created
 
-    alone = "group" in record and len(cells) == 1  # one run holds the numbers and the files
-    if alone:
-        ((cell, rows),) = cells
-        parent = create(_name(cell), _seconds(record, cell), tags | _searchable(cell))
-        _log_cell(client, parent, cell, rows, record, {"config": record["config"]})
-    else:
-        seconds = sum(record.get("seconds", {}).values())
-        parent = create(artefact, seconds, tags | {"mlflow.note.content": _note(found, record)})
-        for cell, rows in cells:
-            child_tags = {**tags, "mlflow.parentRunId": parent, **_searchable(cell)}
-            child = create(_name(cell), _seconds(record, cell), child_tags)
-            _log_cell(client, child, cell, rows, record)
-            client.set_terminated(child, end_time=end)
-        metrics = _metrics({**_overview(summary), "seconds": seconds}, end)
-        client.log_batch(parent, metrics=metrics, params=_params(record["config"]))
-    for file in sorted(folder.iterdir()):
-        if file.is_file():
-            client.log_artifact(parent, str(file), None if file.suffix in _SHOWN else "data")
-    client.set_terminated(parent, end_time=end)
-    return 1 if alone else 1 + len(cells)
+    def __len__(self) -> int:
+        return 1 if self.alone else 1 + len(self.cells)
 
+    def log(self, advance: Callable[[], None]) -> None:
+        """Write all of them, and say so of each."""
+        record, name, end = self.record, _artefact(self.record), self.written
+        content = {"lpbench.content": _digest(self.folder, record), **_environment_tags(record)}
+        if self.alone:
+            ((cell, rows),) = self.cells
+            parent = self._log_cell(cell, rows, content, {"config": record["config"]})
+        else:
+            met, printed = (float(self.published[k].sum()) for k in ("met", "compared"))
+            seconds = sum(record.get("seconds", {}).values())
+            end = self.start + int(seconds * 1000)
+            note = {"mlflow.note.content": _note(self.artefact, record, met, printed)}
+            parent = self._run(name, self.start, content | note | _verdict(self.published))
+            for cell, rows in self.cells:
+                child = self._log_cell(cell, rows, {"mlflow.parentRunId": parent})
+                self.client.set_terminated(child, end_time=self.written)
+                advance()
+            numbers = _overview(self.summary) | ({"met": met, "compared": printed} if printed else {})
+            metrics = _metrics({**numbers, "seconds": seconds}, end)
+            self.client.log_batch(parent, metrics=metrics, params=_params(record["config"]))
+        for file in sorted(self.folder.iterdir()):
+            if file.is_file():  # pictures are at the top
+                self.client.log_artifact(parent, str(file), None if file.suffix == ".svg" else "data")
+        self.client.set_terminated(parent, end_time=end)
+        advance()
 
-def _log_cell(client, run_id: str, cell: Mapping, rows: pd.DataFrame, record: Mapping, more: Mapping = {}) -> None:
-    """Log the numbers of one data set x mask x method x ε, a step for each ``x``, in one batch (several if many)."""
-    from mlflow.entities import Dataset, DatasetInput
+    def _run(self, name: str, start: int, tags: Mapping) -> str:
+        tags = {**_tags(self.record), **tags}
+        run = self.client.create_run(self.experiment.experiment_id, start_time=start, run_name=name, tags=tags)
+        return str(run.info.run_id)
 
-    now = int(time.time() * 1000)
-    oracle = rows[rows["selection"] == "oracle"]
-    params = {**cell, "epsilon": f"{cell['epsilon']:g}", "seed": record["config"].get("seed"), **more}
-    if len(oracle) == 1:
-        params["selected"] = oracle["params"].iloc[0]
-    metrics = _metrics({"seconds": _seconds(record, cell)}, now)
-    for selection, part in rows.groupby("selection", sort=True):
-        prefix = "" if selection == "oracle" else f"{selection}/"
-        for step, row in enumerate(part.to_dict("records")):
+    def _log_cell(self, cell: Mapping, rows: pd.DataFrame, tags: Mapping, more: Mapping = {}) -> str:
+        """Log the numbers of one data set x mask x method x ε, in one batch (several if many); returns the run.
+
+        A step is an ``x`` of a curve, or its place where not every one is whole; of ``replication/`` a replication.
+        """
+        from mlflow.entities import Dataset, DatasetInput
+
+        record, place, now = self.record, [cell[key] for key in _CELL[:4]], int(time.time() * 1000)
+        seconds = float(record.get("seconds", {}).get("|".join(place), 0.0))  # of one pass, for all budgets
+        # a number that the paper prints for all budgets belongs to each
+        printed = self.published[(self.published[_CELL[:4]] == place).all(axis=1)]
+        printed = printed[printed["epsilon"].isna() | (printed["epsilon"] == cell["epsilon"])]
+        searched = {f"lpbench.{key}": cell[key] for key in _CELL[:4] if cell[key]} | _verdict(printed)
+        run_id = self._run(_name(cell), self.written - int(seconds * 1000), {**tags, **searched})
+        main = min(rows["selection"], key=lambda selection: (selection != "oracle", selection))
+        xs = sorted(rows["x"].dropna().unique())
+        whole = all(float(x).is_integer() for x in xs)
+        step = {x: int(x) if whole else k for k, x in enumerate(xs)}
+        metrics = _metrics({"seconds": seconds}, now)
+        for row in rows.to_dict("records"):
+            prefix = "" if row["selection"] == main else f"{row['selection']}/"
             values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in METRICS}
-            if "group" in record and not prefix:
-                del values["rank"]  # alone it would be the first of one
-            metrics += _metrics(values if prefix else {**values, "x": row["x"]}, now, step)
-    for start in range(0, max(len(metrics), 1), _BATCH):
-        client.log_batch(run_id, metrics=metrics[start : start + _BATCH], params=[] if start else _params(params))
-    info = record.get("datasets", {}).get(cell["dataset"])
-    if info:
-        data = Dataset(
-            name=cell["dataset"][:500],
-            digest=str(info["fingerprint"])[:36],
-            source_type="lpbench",
-            source=json.dumps({"dataset": cell["dataset"]}),
-            profile=json.dumps(info),
-        )
-        with _DATASETS:
-            client.log_inputs(run_id, [DatasetInput(data)])
+            if "group" in record or prefix:
+                del values[f"{prefix}rank"]  # alone it would be the first of one
+            metrics += _metrics(values if whole or prefix else {**values, "x": row["x"]}, now, step.get(row["x"], 0))
+        for row in printed.to_dict("records"):
+            metrics += _metrics({key: row[key] for key in _PRINTED}, now, step.get(row["x"], 0))
+        by_replication = self._chosen.get((*cell.values(), main), pd.DataFrame())
+        for row in by_replication.to_dict("records") if len(xs) < 2 else ():
+            metrics += _metrics({f"replication/{row['metric']}": row["value"]}, now, int(row["replication"]))
+        params = _params({**_cell_params(cell, rows[rows["selection"] == main], record), **more})
+        for first in range(0, max(len(metrics), 1), _BATCH):
+            part = metrics[first : first + _BATCH]
+            self.client.log_batch(run_id, metrics=part, params=[] if first else params)
+        info = record.get("datasets", {}).get(cell["dataset"])
+        if info:
+            name, digest = cell["dataset"][:500], str(info["fingerprint"])[:36]
+            source = json.dumps({"dataset": cell["dataset"]})
+            data = Dataset(name, digest, "lpbench", source, profile=json.dumps(info))
+            with _DATASETS:
+                self.client.log_inputs(run_id, [DatasetInput(data)])
+        return run_id
+
+    @cached_property
+    def _chosen(self) -> dict[tuple, pd.DataFrame]:
+        """Scores by replication of each cell and selection, where they were kept; budgets have a summary's digits."""
+        found = self.artefact.chosen
+        if found is None:
+            return {}
+        rounded = found["epsilon"].map({e: float(f"{e:.7g}") for e in found["epsilon"].unique()})
+        return dict(iter(found.assign(epsilon=rounded).groupby([*_CELL, "selection"])))
+
+
+def _verdict(rows: pd.DataFrame) -> dict[str, str]:
+    """The tag that says whether the published numbers of a run are met."""
+    met, printed = rows["met"].sum(), rows["compared"].sum()
+    word = {0: "missed", printed: "met"}.get(met, f"{met} of {printed} met")
+    return {"lpbench.verdict": word} if printed else {}
+
+
+def _cell_params(cell: Mapping, rows: pd.DataFrame, record: Mapping) -> dict[str, object]:
+    """Parameters of a cell's run, each a column of its own: names apart from parameters, the setting, the rest."""
+    found: dict[str, object] = {"panel": cell["panel"] or None}
+    for key in ("dataset", "mask", "method"):
+        chosen = Selector.parse(cell[key]) if cell[key] else Selector("")
+        found |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
+    if len(rows) == 1:
+        found |= {f"selected.{key}": value for key, value in json.loads(rows["params"].iloc[0] or "{}").items()}
+    return found | {
+        "epsilon": f"{cell['epsilon']:g}",
+        "seed": record["config"].get("seed"),
+        "replications": record["config"].get("experiment", {}).get("replications"),
+        "selection": rows["selection"].iloc[0],
+        "n": record.get("datasets", {}).get(cell["dataset"], {}).get("n_train"),
+        "privacy": _cards().get(str(found["method"]), {}).get("privacy"),
+    }
+
+
+@cache
+def _cards() -> dict[str, dict]:
+    return catalogue.heads("method", ("privacy",))
 
 
 def _name(cell: Mapping) -> str:
@@ -299,28 +409,43 @@ def _name(cell: Mapping) -> str:
     return f"{cell['method']} ε={cell['epsilon']:g} {' '.join(places)}"
 
 
-def _seconds(record: Mapping, cell: Mapping) -> float:
-    """Seconds of the computation that a cell comes from: one pass, for all budgets."""
-    return float(record.get("seconds", {}).get("|".join(cell[k] for k in ("panel", "dataset", "mask", "method")), 0.0))
-
-
-def _searchable(cell: Mapping) -> dict[str, str]:
-    return {f"lpbench.{k}": str(v) for k, v in cell.items() if k != "epsilon"}
-
-
 def _tags(record: Mapping) -> dict[str, str]:
-    environment = record.get("environment", {})
-    tags = {f"lpbench.{k}": str(v) for k, v in environment.items() if k != "versions"}
-    tags |= {f"version.{k}": str(v) for k, v in environment.get("versions", {}).items()}
-    if deviations := record.get("deviations"):
-        tags["lpbench.deviations"] = "; ".join(deviations)
+    """Tags of every run of an artefact: artefact, source, user, commit, and what deviates."""
+    commit = str(record.get("environment", {}).get("commit", "unknown"))
+    registered = "group" not in record and "folder" not in record
+    deviations = record.get("deviations")
+    return {
+        "mlflow.source.name": f"lpbench reproduce {record['name']}" if registered else "lpbench",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.source.git.commit": commit.partition("+")[0],
+        "mlflow.user": _user(),
+        "lpbench.artefact": _artefact(record),
+        "lpbench.commit": commit,
+        **({"lpbench.deviations": "; ".join(deviations)} if deviations else {}),
+    }
+
+
+@cache
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return "unknown"
+
+
+def _environment_tags(record: Mapping) -> dict[str, str]:
+    """Further tags of a parent, which its children need not repeat: configuration, machine, versions of libraries."""
+    environment = dict(record.get("environment", {}))
+    versions = environment.pop("versions", {})
+    tags = {f"lpbench.{k}": str(v) for k, v in environment.items()} | {f"version.{k}": v for k, v in versions.items()}
     return tags | {"lpbench.config_hash": record["config_hash"]}
 
 
-def _params(config: Mapping) -> list:
+def _params(values: Mapping) -> list:
+    """Parameters; texts as they are, anything else as JSON, what is None not at all."""
     from mlflow.entities import Param
 
-    flat = {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in config.items()}
+    flat = {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in values.items() if v is not None}
     return [Param(k, v[:_PARAM]) for k, v in sorted(flat.items())]
 
 
@@ -339,12 +464,13 @@ def _overview(summary: pd.DataFrame) -> dict[str, float]:
     return {"rank/" + re.sub(r"[^\w./ -]", " ", str(method)): float(rank) for method, rank in ranks.items()}
 
 
-def _note(artefact: Artefact, record: Mapping) -> str:
+def _note(artefact: Artefact, record: Mapping, met: float, printed: float) -> str:
     """Description of an artefact in Markdown: deviations, tables, notes."""
     experiment = record["config"].get("experiment", {})
     parts = [
         f"# {experiment.get('title') or record['name']}",
         *(f"**Not as registered:** {text}" for text in record.get("deviations", ())),
+        *([f"**{met:g} of {printed:g} published numbers are met.**"] if printed else []),
         *map(_in_markdown, tables_of(artefact)),
         *(f"- {note}" for note in experiment.get("notes", ())),
     ]

@@ -376,3 +376,149 @@ def test_runs_in_a_folder_with_signs_are_logged_there_and_nowhere_else(name, tmp
     folder = tmp_path / name
     assert main(["method=private_mean", "epsilon=1", "replications=1", f"results_dir='{folder}'"]) == 0
     assert (folder / "mlflow.db").is_file() and [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory):
+    """A store with a curve, a table with printed numbers and scores by replication, a drawing, and two settings."""
+    from mlflow import MlflowClient
+
+    root = tmp_path_factory.mktemp("kinds")
+    uri, records = tracking_uri(None, root), {}
+
+    def add(name, rows=None, config_hash="abc", **config):
+        folder, record = root / name, artefact(root / "other")[1]
+        folder.mkdir(parents=True, exist_ok=True)
+        if rows is not None:
+            table = artefact(root / "other", methods=("krr[depth=3]",), epsilons=(1.0,))[0] / "summary.csv"
+            one = pd.read_csv(table).iloc[:1].assign(experiment=name)
+            pd.concat([one.assign(**row) for row in rows]).to_csv(folder / "summary.csv", index=False)
+        (folder / "picture.svg").write_text("<svg/>")
+        config = {"seed": 1, "experiment": {"name": name, "replications": 50, **config}}
+        records[name, config_hash] = (folder, {**record, "name": name, "config": config, "config_hash": config_hash})
+        return folder
+
+    add("curves/whole", [{"x": x, "mean": x} for x in (10.0, 20.0, 40.0)])
+    add("curves/parts", [{"x": x, "mean": x} for x in (0.5, 1.0, 4.0)])
+    table = add("histoftree/table1", [{"method": m} for m in ("krr[depth=3]", "hist")])
+    cell = {"panel": "", "dataset": "abalone", "mask": "aligned", "epsilon": 1.0}
+    pd.DataFrame(
+        [
+            cell | {"method": "krr[depth=3]", "published": 2.0, "reproduced": 2.1, "relative_difference": 0.05},
+            cell | {"method": "hist", "published": 2.0, "reproduced": 8.0, "relative_difference": 3.0},
+        ]
+    ).assign(x="", difference=0).to_csv(table / "comparison.csv", index=False)
+    whole = pd.read_csv(table / "summary.csv", keep_default_na=False).drop(columns="mean")
+    chosen = [whole.assign(replication=k, value=float(k)) for k in range(3)]
+    pd.concat(chosen).to_parquet(table / "chosen.parquet")
+    add("lpct/figure1", kind="drawing")
+    rebuild(uri, root, records.values())
+    client = MlflowClient(uri)
+
+    def runs(name):
+        found = client.search_runs([client.get_experiment_by_name(name.partition("/")[0]).experiment_id])
+        mine = [r for r in found if r.data.tags["lpbench.artefact"] == name]
+        return [r for r in mine if "mlflow.parentRunId" not in r.data.tags], [
+            r for r in mine if "mlflow.parentRunId" in r.data.tags
+        ]
+
+    return client, add, records, runs, lambda: rebuild(uri, root, records.values())
+
+
+@pytest.mark.parametrize(("name", "steps"), [("curves/whole", [10, 20, 40]), ("curves/parts", [0, 1, 2])])
+def test_steps_are_places_on_the_axis_where_all_are_whole(kinds, name, steps):
+    client, _, _, runs, _ = kinds
+    (run,) = runs(name)[1]
+    assert sorted(m.step for m in client.get_metric_history(run.info.run_id, "mse")) == steps
+    assert ("x" in run.data.metrics) == (name == "curves/parts")
+
+
+def test_what_a_run_is_of_is_a_column_each(kinds):
+    (run,) = kinds[3]("curves/whole")[1]
+    assert run.data.params == {
+        "dataset": "abalone", "mask": "aligned", "method": "krr", "method.depth": "3", "epsilon": "1", "seed": "1",
+        "replications": "50", "selection": "oracle", "n": "10", "privacy": "semi_feature_ldp",
+    }  # fmt: skip
+    assert {r.data.params["selected.depth"] for r in kinds[3]("histoftree/table1")[1]} == {"2"}
+    tags = run.data.tags
+    assert tags["mlflow.source.git.commit"] == "deadbeef" and tags["mlflow.user"] and tags["mlflow.source.name"]
+
+
+def test_scores_by_replication_are_steps(kinds):
+    client, _, _, runs, _ = kinds
+    for run in runs("histoftree/table1")[1]:
+        history = client.get_metric_history(run.info.run_id, "replication/mse")
+        assert sorted((m.step, m.value) for m in history) == [(0, 0.0), (1, 1.0), (2, 2.0)]
+
+
+def test_mlflow_answers_whether_a_number_is_reproduced(kinds):
+    client, _, _, runs, _ = kinds
+    (parent,), children = runs("histoftree/table1")
+    assert (parent.data.metrics["met"], parent.data.metrics["compared"]) == (1, 2)
+    assert parent.data.tags["lpbench.verdict"] == "1 of 2 met"
+    assert "1 of 2 published numbers are met" in parent.data.tags["mlflow.note.content"]
+    found = {r.data.params["method"]: (r.data.tags["lpbench.verdict"], r.data.metrics["distance"]) for r in children}
+    assert found == {"krr": ("met", 0.05), "hist": ("missed", 3.0)}
+    missed = client.search_runs([parent.info.experiment_id], "tags.`lpbench.verdict` = 'missed'")
+    assert [r.data.params["method"] for r in missed] == ["hist"]
+
+
+def test_a_drawing_is_a_parent_with_its_picture(kinds):
+    client, _, _, runs, _ = kinds
+    (parent,), children = runs("lpct/figure1")
+    assert not children and [f.path for f in client.list_artifacts(parent.info.run_id)] == ["picture.svg"]
+
+
+def test_parents_come_first_whenever_they_are_logged(kinds):
+    client, add, _, _, log = kinds
+    add("curves/later", [{"method": f"m{k}"} for k in range(5)])
+    assert log() == 6
+    found = client.search_runs([client.get_experiment_by_name("curves").experiment_id])  # in MLflow's default order
+    assert ["mlflow.parentRunId" in r.data.tags for r in found] == [False] * 3 + [True] * 7
+    assert found[0].info.run_name == "curves/later"
+
+
+def test_runs_of_another_configuration_stay(kinds):
+    _, add, records, runs, log = kinds
+    (before,), _ = runs("lpct/figure1")
+    del records["lpct/figure1", "abc"]
+    add("lpct/figure1", config_hash="other", kind="drawing", title="another")
+    assert log() == 1
+    assert before.info.run_id in {r.info.run_id for r in runs("lpct/figure1")[0]} and len(runs("lpct/figure1")[0]) == 2
+
+
+def test_whatever_else_a_moved_folder_holds_is_logged_again(tmp_path):
+    from mlflow import MlflowClient
+
+    old, new = tmp_path / "old", tmp_path / "new"
+    folder, record = artefact(old, methods=("krr",), epsilons=(1.0,))
+    other = folder.with_name("table8")
+    both = [(folder, record), (other, {**record, "folder": "paper/table8"})]
+    folder.rename(other)
+    artefact(old, methods=("krr",), epsilons=(1.0,))
+    rebuild(tracking_uri(None, old), old, both)
+    old.rename(new)
+    moved = [(new / path.relative_to(old), found) for path, found in both]
+    assert rebuild(tracking_uri(None, new), new, moved[:1], lambda: moved) == 4
+    parents, _ = children(MlflowClient(tracking_uri(None, new)))
+    assert len(parents) == 2 and all(f"{new}/" in run.info.artifact_uri for run in parents)
+
+
+@pytest.mark.parametrize(
+    ("argv", "last"),
+    [
+        (["runner=serial", "replications=1", "method=private_mean"], "mse"),
+        (["reproduce", "histoftree/figure1"], "page: "),
+    ],
+)
+def test_numbers_are_printed_before_they_are_logged(tmp_path, monkeypatch, capsys, argv, last):
+    def refuse(*args):
+        print("logging")
+        raise TrackingError("the server is down")
+
+    monkeypatch.setattr("lpbench.tracking.rebuild", refuse)
+    where = ["--results", str(tmp_path)] if argv[0] == "reproduce" else [f"results_dir={tmp_path}"]
+    assert main([*argv, *where]) == 0
+    out, err = capsys.readouterr()
+    assert last in out.partition("logging")[0] and out.endswith("logging\n")
+    assert err.count("warning: not logged to MLflow: the server is down") == 1

@@ -22,7 +22,7 @@ from lpbench.pipeline import (
     describe_missing,
     nothing_to_run,
     run_jobs,
-    track_results,
+    track,
 )
 
 #: File in a job's folder of a multirun: the folder of the cell's results, and what was given.
@@ -45,14 +45,17 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
         return 1
     gc.freeze()
     gc.enable()
-    result = run_jobs([job], results_dir, config.runner, Tracking() if job_folder else config.tracking)
-    if not job.is_cell:
+    result = run_jobs([job], results_dir, config.runner)
+    if job.is_cell:
+        if job_folder and result.plan.blocks:
+            given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)
+            (Path(job_folder) / _CELL).write_text(json.dumps({"folder": job.folder, "given": given}), encoding="utf-8")
+        exit_code = _conclude_cell(job, result, results_dir, config.selection)
+    else:
         _conclude(job, result, results_dir)
-        return result.exit_code
-    if job_folder and result.plan.blocks:
-        given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)
-        (Path(job_folder) / _CELL).write_text(json.dumps({"folder": job.folder, "given": given}), encoding="utf-8")
-    return _conclude_cell(job, result, results_dir, config.selection)
+        exit_code = result.exit_code
+    track([job], results_dir, Tracking() if job_folder else config.tracking)
+    return exit_code
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
@@ -111,4 +114,4 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
             cells.setdefault(cell["folder"], cell["given"])
     answers.print_sweep(cells, results_dir, folder / "sweep.csv")
     if tracking.backend == "mlflow":
-        print(f"{track_results(results_dir, tracking.uri)} runs written to MLflow")
+        print(f"{track(None, results_dir, tracking)} runs written to MLflow")

@@ -86,9 +86,9 @@ def above_0(name: str, letter: str, text: str, default: float | None = None) -> 
     return click.option(name, type=click.FloatRange(0, min_open=True), default=default, metavar=letter, help=text)
 
 
-def tracking() -> Decorator:
+def tracking(default: str = "none") -> Decorator:
     """Option ``--tracking``."""
-    return choice("--tracking", ("mlflow", "none"), "none")
+    return choice("--tracking", ("mlflow", "none"), default)
 
 
 def tracking_uri() -> Decorator:

@@ -39,7 +39,7 @@ _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
 @options.above_0("--work-limit", "W", f"Seconds a cell may take.  [default: its own, {WORK_LIMIT:g}]")
 @options.choice("--order", ORDERS, "longest_first")
-@options.tracking()
+@options.tracking("mlflow")
 @options.tracking_uri()
 @options.overwrite()
 @options.results()
@@ -69,7 +69,7 @@ def command(
         print(f"planning {options.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs
+    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs, track
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
@@ -90,11 +90,12 @@ def command(
     if nothing_to_run(plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
-    result = run_jobs(jobs, results, runner, Tracking("mlflow" if tracking_uri else tracking, tracking_uri))
+    result = run_jobs(jobs, results, runner)
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
     reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
     _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
     print_reports(reports)
+    track(jobs, results, Tracking("mlflow" if tracking_uri else tracking, tracking_uri))
     return result.exit_code
 
 

@@ -47,7 +47,7 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     server = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", _HOST, "--workers", "1"]
     server += ["--uvicorn-opts", "--log-level=warning"]
     print("MLflow is starting (its telemetry is switched off); new results are logged first ...", flush=True)
-    tracking.prepare(uri)
+    tracking.experiment_pages(uri)  # makes a local store before the server opens it
     if written := track_results(results, tracking_uri):
         print(f"{written} runs written", flush=True)
     # a terminated command takes the server with it

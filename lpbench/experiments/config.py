@@ -69,7 +69,7 @@ class Tracking(Frozen):
     Attributes
     ----------
     backend : {"none", "mlflow"}
-        ``lpbench key=value`` takes ``mlflow`` by default; ``lpbench reproduce`` logs only where asked.
+        ``lpbench key=value`` and ``lpbench reproduce`` take ``mlflow`` by default.
     uri : str or None
         Of the tracking store; None: a sqlite file in the results folder.
     """

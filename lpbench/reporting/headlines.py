@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import representatives
 from lpbench.analysis.claims import REPRODUCED, STATUSES, SUPPORTED
 from lpbench.analysis.rates import student_half_width
 from lpbench.analysis.scores import LARGER_IS_BETTER
@@ -20,6 +19,7 @@ from lpbench.analysis.variants import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.reporting.comparison import one_row_each
 from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import gain, printed_gain
@@ -78,20 +78,6 @@ class Headline:
 def titled(paper: str, kind: str) -> str:
     """Name the headline of a paper and kind."""
     return f"{next((p.short for p in papers() if p.name == paper), paper)}, {kind}"
-
-
-def one_row_each(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Keep one row a printed cell: that of the selector that stands for the method."""
-    rows = comparison[comparison["published"].notna()]
-    bare = {column: rows[column].map(bare_name) for column in ("dataset", "mask", "method")}
-    stands = representatives(m for m in rows["method"] if m)
-    rows = rows.assign(
-        **{f"_{column}": values for column, values in bare.items()},
-        _second=[bool(m) and stands[bare_name(m)] != m for m in rows["method"]],
-    )
-    keys = ["panel", "_dataset", "_mask", "_method", "epsilon", "x", "published"]
-    first = rows.sort_values("_second", kind="stable").drop_duplicates(keys)
-    return first.sort_index().drop(columns=["_dataset", "_mask", "_method", "_second"])
 
 
 def headlines(entries: Sequence[ReportEntry]) -> list[Headline]:

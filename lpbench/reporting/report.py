@@ -15,9 +15,10 @@ from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
+from lpbench.reporting.comparison import met_numbers, one_row_each
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.headlines import headline_gains, headlines, in_groups, one_row_each, table_of
+from lpbench.reporting.headlines import headline_gains, headlines, in_groups, table_of
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import in_print, mask_name, method_title
 from lpbench.reporting.published import explain
@@ -169,12 +170,12 @@ def verdict(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
     totals = [t for t in paper_of(entry.name).totals if entry.name in t.artefacts]
     if not totals or entry.comparison is None or entry.comparison.empty:
         return ""
-    rows = one_row_each(entry.comparison).dropna(subset=["reproduced"])
+    rows = met_numbers(entry.name, entry.comparison)
     if rows.empty:
         return ""
     total, unit = totals[0], "%" if totals[0].relative else "percentage points"
-    apart = 100 * rows["relative_difference" if total.relative else "difference"].abs()
-    met, noun = int((apart <= 100 * total.tolerance + 1e-9).sum()), "points" if entry.kind == "figure" else "numbers"
+    apart = 100 * rows["distance"].abs()
+    met, noun = int(rows["met"].sum()), "points" if entry.kind == "figure" else "numbers"
     parts = [f"{met} of {len(rows)} {noun} met within {100 * total.tolerance:g} {unit}"]
     if met < len(rows):
         parts.append(f"largest miss {_miss(rows, apart, total.relative)}")

@@ -8,8 +8,8 @@ from lpbench.analysis import read_csv
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED
 from lpbench.reporting.causes import CELLS
+from lpbench.reporting.comparison import one_row_each
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.headlines import one_row_each
 from lpbench.reporting.pages.causes import explained
 from lpbench.reporting.pages.claims import SHOWN_STATUSES
 from lpbench.reporting.report import compared, verdict
