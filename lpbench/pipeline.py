@@ -232,7 +232,7 @@ def _all_artefacts(results_dir: Path) -> list[Artefact]:
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
-    def records(found: Iterable[Artefact]) -> list[tuple[Path, Mapping[str, Any]]]:
+    def records(found: Iterable[Artefact]) -> list[tuple[Path, Mapping]]:
         return [(a.folder, a.record) for a in found if a.was_computed or a.summary_file.is_file()]
 
     todo, address = records(artefacts), tracking_uri(uri, results_dir)
