@@ -118,7 +118,8 @@ def rebuild(
             experiment = _experiment(client, uri, name, results_dir)
             known = _known(client, experiment.experiment_id, artefacts)
             todo += [(experiment, *a) for a in artefacts if not _is_logged(client, experiment.experiment_id, known, *a)]
-        runs = [_Runs(client, *found, place) for place, found in enumerate(todo)]
+        now = int(time.time() * 1000)
+        runs = [_Runs(client, *found, now - place) for place, found in enumerate(todo)]
         written = sum(len(r) for r in runs)
         with Progress(written > 1) as bar:
             if written > 1:
@@ -272,7 +273,7 @@ def _artefact(record: Mapping) -> str:
 class _Runs:
     """The runs of one artefact: a parent and a child for each cell, or one run with everything of a single cell."""
 
-    def __init__(self, client, experiment, folder: Path, record: Mapping, place: int):
+    def __init__(self, client, experiment, folder: Path, record: Mapping, start: int):
         self.client, self.experiment, self.folder, self.record = client, experiment, folder, record
         self.artefact = found = Artefact(folder, record["name"])
         if found.summary is None and found.experiment.kind != "drawing":
@@ -281,9 +282,9 @@ class _Runs:
         self.cells = [(dict(zip(_CELL, key, strict=True)), rows) for key, rows in self.summary.groupby(_CELL)]
         self.alone = "group" in record and len(self.cells) == 1
         self.published = met_numbers(found.name, found.comparison)
-        now, file = int(time.time() * 1000), found.summary_file
         # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
-        self.start, created = now - place, now if self.alone else self.experiment.creation_time or now
+        self.start, file = start, found.summary_file
+        created = start if self.alone else experiment.creation_time or start
         self.written = min(int(file.stat().st_mtime * 1000), created) if file.is_file() else created
 
     def __len__(self) -> int:
@@ -338,7 +339,7 @@ class _Runs:
         xs = sorted(rows["x"].dropna().unique())
         whole = all(float(x).is_integer() for x in xs)
         step = {x: int(x) if whole else k for k, x in enumerate(xs)}
-        metrics = _metrics({"seconds": seconds}, now)
+        metrics = []  # in the order of the interface, which compares runs by the first
         for row in rows.to_dict("records"):
             prefix = "" if row["selection"] == main else f"{row['selection']}/"
             values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in METRICS}
@@ -350,6 +351,7 @@ class _Runs:
         by_replication = self._chosen.get((*cell.values(), main), pd.DataFrame())
         for row in by_replication.to_dict("records") if len(xs) < 2 else ():
             metrics += _metrics({f"replication/{row['metric']}": row["value"]}, now, int(row["replication"]))
+        metrics += _metrics({"seconds": seconds}, now)
         params = _params({**_cell_params(cell, rows[rows["selection"] == main], record), **more})
         for first in range(0, max(len(metrics), 1), _BATCH):
             part = metrics[first : first + _BATCH]
@@ -468,7 +470,7 @@ def _note(artefact: Artefact, record: Mapping, met: float, printed: float) -> st
     """Description of an artefact in Markdown: deviations, tables, notes."""
     experiment = record["config"].get("experiment", {})
     parts = [
-        f"# {experiment.get('title') or record['name']}",
+        f"**{experiment.get('title') or record['name']}**",
         *(f"**Not as registered:** {text}" for text in record.get("deviations", ())),
         *([f"**{met:g} of {printed:g} published numbers are met.**"] if printed else []),
         *map(_in_markdown, tables_of(artefact)),
