@@ -1,4 +1,4 @@
-"""Rates of the theorems: exponents of label-DP Table I, minimax orders of HistOfTree Theorem 4.2 and LPCT Theorem 3.
+"""Exponents that theorems state: label-DP Table I, minimax orders of HistOfTree Theorem 4.2 and LPCT Theorem 3.
 
 Exponents are positive: a risk falls like (effective sample)^(-e). Orders are known up to a constant, so they serve as
 reference slopes beside measured curves, never as values.

@@ -1,4 +1,4 @@
-"""Selection of a method's grid point: by oracle, fixed beforehand, or by privatised reports.
+"""Selection of a method's setting from its grid: by the test rows (oracle), fixed in advance, or by privatised reports.
 
 ``oracle`` is what both papers print: the grid point whose mean test score over the replications is best. It is chosen
 with the test rows, so it flatters methods with large grids. ``tuning_free`` is the one setting that a method states

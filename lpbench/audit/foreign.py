@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lpbench.audit.keeper import Foreign, Places
 from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, sealed_users, wrong_answers
-from lpbench.audit.places import Foreign, Places
 from lpbench.audit.recording import Recording
 from lpbench.audit.samples import Y_RANGE, AuditSample, audit_sample
 from lpbench.errors import LpbenchError

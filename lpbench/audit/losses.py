@@ -1,4 +1,4 @@
-"""Exact losses of single mechanisms between pairs of inputs: enumerated where reports are finite, else analytic."""
+"""Exact privacy loss of a mechanism between two inputs: enumerated where reports are finite, else analytic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealed users that record every answer: private values cannot be read from them, reports can be replayed."""
+"""Users whose records no attribute leads to and whose every answer is recorded, so that a run can be replayed."""
 
 from __future__ import annotations
 

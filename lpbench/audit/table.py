@@ -12,10 +12,10 @@ from lpbench.audit import mutants
 from lpbench.audit.accounting import TOLERANCE
 from lpbench.audit.empirical import LowerBound, detectable, lower_bound
 from lpbench.audit.foreign import foreign_complaints
+from lpbench.audit.keeper import Places
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import MutantRow
-from lpbench.audit.places import Places
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.estimators.base import LocalEstimator

@@ -1,4 +1,4 @@
-"""Names and keys that may stand on the command line, from file names alone (nothing heavy is imported)."""
+"""Names of methods, data sets and experiments, and keys, that the command line accepts, read from file names alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about a data set under given parameters, known without drawing a replication."""
+"""Size, features, task and range of a data set under given parameters, known without drawing a replication."""
 
 from __future__ import annotations
 

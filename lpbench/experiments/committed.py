@@ -1,4 +1,4 @@
-"""Committed scores: one row a replication of each chosen setting, from which every table, figure and page is made.
+"""Committed scores: for each method at its selected setting, one row a replication; all pages come from them.
 
 ``<folder>/scores/`` holds of each paper
 

@@ -1,4 +1,4 @@
-"""Unbiased reports of a number in [-1, 1] from a public list: the piecewise mechanism, and its mixture with two points.
+"""Piecewise mechanism: unbiased reports of a number in [-1, 1] on a finite public list; and its hybrid with two points.
 
 Source: Wang et al. (2019), Collecting and analyzing multidimensional data with local differential privacy. The
 two-point mechanism is that of Duchi, Jordan and Wainwright (2018). Their piecewise reports fill an interval; the

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_1samp
 
-from lpbench.audit.places import Foreign, Places
+from lpbench.audit.keeper import Foreign, Places
 from lpbench.datasets import Draws
 from lpbench.estimators.base import LocalClassifier, LocalRegressor, Task
 from lpbench.experiments import catalogue

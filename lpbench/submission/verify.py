@@ -28,7 +28,7 @@ import lpbench
 from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
 from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.isolation import isolation
-from lpbench.audit.places import Foreign, Places
+from lpbench.audit.keeper import Foreign, Places
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue

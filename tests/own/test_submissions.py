@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lpbench.audit.isolation import isolation
-from lpbench.audit.places import Places
+from lpbench.audit.keeper import Places
 from lpbench.audit.table import method_complaints
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue

@@ -1,4 +1,4 @@
-"""Privacy claims, pure, (epsilon, delta) or Renyi, and what the counts of one event prove about each."""
+"""Privacy claims (pure, (epsilon, delta) or Renyi), and the test of each from how often one event occurs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of a protected cell, by a user and as the curator reads them (HistOfTree sections 3.2, 3.3 and A.1).
+"""Reports of the cell of a user's protected features, and the curator's estimates (HistOfTree 3.2, 3.3 and A.1).
 
 :func:`reports_truth` and :func:`bit_reports` randomise on the device. The curator's :class:`CategorySums` and
 :class:`WrittenSums` see reports, privatised labels and public features, and need only sums over users.

@@ -1,4 +1,4 @@
-"""Locally private SGD, many runs at once: users, runs and the pass of a linear model (Lowy et al. 2023; LPCT sec. 7.2).
+"""Locally private SGD of a linear model, many runs in one pass over the users (Lowy et al. 2023; LPCT sec. 7.2).
 
 Each user sends its whole clipped gradient through PrivUnitG. Written with the vector v that the gradient is a multiple
 of, the report is c v + spread z with a standard Gaussian z (:func:`lpbench.privacy.report_coefficients`). A run is a

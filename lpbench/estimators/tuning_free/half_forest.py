@@ -1,4 +1,4 @@
-"""A small regression forest on weighted rows, each tree on at most half of them, with out-of-sample predictions of all.
+"""A small forest for weighted regression, whose trees leave out half of the rows, so that all rows are predicted.
 
 scikit-learn's bootstrap draws rows in proportion to their weights, so that a heavy row may never be out of the bag.
 Here every row is left out by at least half of the trees (subagging; Bühlmann & Yu 2002), whatever its weight.

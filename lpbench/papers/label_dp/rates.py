@@ -1,4 +1,4 @@
-"""Slopes measured for Table I of the label-DP paper: each curve's exponent by the theorem, over all n, and locally.
+"""Measured convergence rates beside Table I of the label-DP paper: log-log slopes over all n, and between neighbours.
 
 Constants and lower-order terms bend a curve; sampling error blurs it. The two are kept apart: the slope over all sample
 sizes shows both, the local slope at the largest sizes is what the exponent is compared with, and its interval is the

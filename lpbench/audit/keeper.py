@@ -1,4 +1,4 @@
-"""The keeper: runs an author's method and devices in processes of their own, where no private record is.
+"""The keeper of records: runs an author's method and devices in other processes, where no private record is.
 
 Three places. At the *method*'s are public values and what users answered; at the *device*'s the records and question of
 one request, which nothing outlives; here, at the keeper's, records and scores, and none of the author's code. A device
@@ -27,9 +27,9 @@ import numpy as np
 from sklearn.utils import ClassifierTags, Tags, TargetTags
 
 from lpbench import errors
+from lpbench.audit.author_process import Pipe
 from lpbench.audit.codec import decode, encode, library_object, no_object
 from lpbench.audit.isolation import Isolation, isolation
-from lpbench.audit.place import Pipe
 from lpbench.errors import DataError, LpbenchError, PrivacyError
 from lpbench.paths import own_folders
 from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, Users
@@ -63,7 +63,7 @@ class Place:
     def _start(self) -> None:
         paths = os.pathsep.join(str(Path(folder or ".").resolve()) for folder in sys.path)
         self._process = self.isolation.start(
-            [sys.executable, "-B", "-P", "-m", "lpbench.audit.place"],
+            [sys.executable, "-B", "-P", "-m", "lpbench.audit.author_process"],
             {"PYTHONHASHSEED": "0", "PYTHONPATH": paths}, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._process.stdin and self._process.stdout

@@ -1,4 +1,4 @@
-"""The process of an author's code: a server that imports none of it and forks for each request.
+"""Server process for an author's untrusted code: it imports none of it and forks for each request.
 
 Nothing is kept from one request to the next. Requests and answers are frames on the pipe that was standard input and
 output; what the author's code prints goes nowhere.

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lpbench.audit import codec, foreign
+from lpbench.audit.keeper import Places
 from lpbench.audit.methods import samples
-from lpbench.audit.places import Places
 from lpbench.errors import PrivacyError
 from lpbench.privacy import GRR, Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
