@@ -249,6 +249,8 @@ def test_bad_data():
         LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public[:-1])
     with pytest.raises(ValueError, match="rule='random' draws them: leave search='all'"):
         fitted(LPCT(search="released", rule="random"), problem)
+    with pytest.raises(ValueError, match="noise='discrete' is Laplace"):
+        LPCT(noise="discrete", mechanism="rr", depth=1).fit(problem.X_train, problem.y_train)
     with pytest.raises(ValueError, match="no parameter 'lamda'"):
         LPCT().sweep(problem, [1.0], {"lamda": [1.0]}, Streams(0))
 

@@ -11,6 +11,7 @@ from lpbench.errors import PrivacyError
 from lpbench.estimators.lpct.family import VoteFamily
 from lpbench.estimators.lpct.partition import PublicTree
 from lpbench.estimators.lpct.votes import (
+    DISCRETE_STEP,
     VOTE,
     VoteMechanism,
     VoteQuestion,
@@ -201,3 +202,13 @@ def test_ratio_and_decisions_by_hand():
     assert np.allclose(shown.sum(axis=1), 1) and (shown >= 0).all()
     assert np.array_equal(shown.argmax(axis=1), decide(three))
     assert np.array_equal(decide(np.zeros((0, 3))), [0, 0, 0])
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 1000.0])
+def test_discrete_noise_has_the_exact_epsilon_because_votes_lie_on_the_grid(epsilon):
+    discrete, plain = VoteMechanism(epsilon, "discrete"), VoteMechanism(epsilon)
+    for n_cells, n_classes in ((1, 1), (1, 2), (4, 2), (4, 3)):
+        assert discrete.spent(n_cells, n_classes) == pytest.approx(plain.spent(n_cells, n_classes), rel=1e-12)
+    assert discrete.half.scale == plain.half.scale
+    drawn = noisy_votes(np.array([[2.0, 3.0], [1.0, 2.0]]), 5, discrete, Streams(0))
+    np.testing.assert_array_equal(drawn, np.rint(drawn / DISCRETE_STEP) * DISCRETE_STEP)
