@@ -42,7 +42,7 @@ def command(experiments: Sequence[str], tracking: str, tracking_uri: str | None,
         print(line)
     if not IN_CHECKOUT and not (results / REPRODUCED / SCORES).is_dir():
         shutil.copytree(COMMITTED, results / REPRODUCED, dirs_exist_ok=True)
-    own = set(catalogue.own_experiment_names())
+    own = set(catalogue.own_names("experiment"))
     if (results / REPRODUCED / SCORES).is_dir() and results not in folders and not (names and set(names) <= own):
         folders.insert(0, results)  # all of it is made from committed scores
     if not folders and tracked:

@@ -187,23 +187,19 @@ class _Frame:
         for item in features:
             if not isinstance(item, Mapping):
                 columns.append((str(item), self.numbers(item)))
-            elif "date" in item:
-                columns.append((item["column"], self.days(item["column"], item["date"])))
-            elif "map" in item:
-                text = self.categories(item["column"], list(item["map"]))
-                codes = dict(
-                    zip(self.cells(item["column"], list(item["map"])), map(float, item["map"].values()), strict=True)
-                )
-                columns.append((item["column"], text.map(codes).to_numpy(dtype=np.float64)))
+                continue
+            column = item["column"]
+            if "date" in item:
+                columns.append((column, self.days(column, item["date"])))
+                continue
+            known = list(item["map"] if "map" in item else item["one_hot"])
+            text, cells = self.categories(column, known), self.cells(column, known)
+            if "map" in item:
+                codes = dict(zip(cells, map(float, item["map"].values()), strict=True))
+                columns.append((column, text.map(codes).to_numpy(dtype=np.float64)))
             else:
-                text, cells = (
-                    self.categories(item["column"], item["one_hot"]),
-                    self.cells(item["column"], item["one_hot"]),
-                )
-                columns.extend(
-                    (f"{item['column']}={v}", (text == cell).to_numpy(dtype=np.float64))
-                    for v, cell in zip(item["one_hot"], cells, strict=True)
-                )
+                coded = [(text == cell).to_numpy(dtype=np.float64) for cell in cells]
+                columns += [(f"{column}={v}", values) for v, values in zip(known, coded, strict=True)]
         return columns
 
 

@@ -15,19 +15,12 @@ from typing import TYPE_CHECKING, Any
 from lpbench.errors import ConfigurationError, LpbenchError, unknown_key, unknown_name
 from lpbench.experiments.config import Config, Named
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method, import_object
+from lpbench.experiments.method import Method
 from lpbench.paths import CONF, entry_folders, manifest_folders, own_folders, results_folder
 from lpbench.selectors import Selector
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
-
-__all__ = [
-    "PLUGIN_GROUP", "clear", "compose", "experiment", "experiment_folders", "experiment_names", "experiments",
-    "export_cache", "import_cache", "import_object", "mask", "mask_names", "masks", "method", "method_folders",
-    "method_names", "methods", "own_experiment_names", "own_method_names", "pass_over",
-    "passed_over", "register",
-]  # fmt: skip
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
 PLUGIN_GROUP = "lpbench.methods"
@@ -102,14 +95,9 @@ def experiment_names() -> list[str]:
     return [name for name in _files("experiment") if name != "single"]
 
 
-def own_experiment_names() -> list[str]:
-    """Names of the experiments that stand outside the project, in a user's folders."""
-    return [name for name, path in _files("experiment").items() if CONF not in path.parents]
-
-
-def own_method_names() -> list[str]:
-    """Names of the methods that stand outside the project, in a user's folders."""
-    return [name for name, path in _files("method").items() if CONF not in path.parents]
+def own_names(kind: str) -> list[str]:
+    """Names of the methods or experiments that stand outside the project, in a user's folders."""
+    return [name for name, path in _files(kind).items() if CONF not in path.parents]
 
 
 def mask_names() -> list[str]:

@@ -191,10 +191,9 @@ def _write(tables: Sequence[pa.Table], path: Path) -> None:
 def _records(folder: Path, paper: str) -> dict[str, dict[str, Any]]:
     path = folder / SCORES / f"{paper}.json"
     try:
-        found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError as error:
         raise StoreError(f"{path} is damaged ({error}); take it from the repository again") from error
-    return found
 
 
 def _files(folder: Path, name: str) -> list[Path]:

@@ -85,14 +85,8 @@ def _hash(content: object) -> str:
 
 def _method_card(method: Method) -> dict[str, Any]:
     """What artefacts show of a method: printed name, task, grid, tuning-free setting, reference."""
-    return {
-        "title": method.title,
-        "task": method.task,
-        "grid": method.grid,
-        "grid_by_mask": method.grid_by_mask,
-        "tuning_free": None if method.tuning_free is None else canonical_json(method.tuning_free),
-        "reference": method.reference,
-    }
+    shown = {key: getattr(method, key) for key in ("title", "task", "grid", "grid_by_mask", "reference")}
+    return shown | {"tuning_free": None if method.tuning_free is None else canonical_json(method.tuning_free)}
 
 
 def _dataset_card(dataset: Selector) -> dict[str, Any]:

@@ -157,9 +157,7 @@ class Artefact:
     @property
     def was_run(self) -> bool:
         """Whether the folder shows anything: numbers, or the files of a drawing."""
-        if self.summary is None:
-            return bool(self.files)
-        return bool(self.summary["mean"].notna().any())
+        return self.numbers > 0
 
     @property
     def numbers(self) -> int:

@@ -168,7 +168,6 @@ class Store:
     def read_failure(self, key: str) -> dict[str, Any] | None:
         """Return the recorded failure of a block, if any."""
         try:
-            found: dict[str, Any] = json.loads(self._failure(key).read_text())
-            return found
+            return json.loads(self._failure(key).read_text())
         except (FileNotFoundError, ValueError):
             return None

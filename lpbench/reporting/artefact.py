@@ -78,7 +78,7 @@ def render_artefact(
     by_kind = compare_by_kind(experiment, summary, methods)
     if len(by_kind):
         write_csv(by_kind, folder / DEVELOPMENT_SETS)
-    if name in catalogue.own_experiment_names() and not measured:
+    if name in catalogue.own_names("experiment") and not measured:
         write_csv(pairwise(summary), folder / PAIRWISE)
     if name in paper_of(name).drawings:
         write_drawing(experiment, folder, seed)

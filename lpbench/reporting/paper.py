@@ -21,6 +21,7 @@ from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.method import import_object
 from lpbench.paths import own_folders
 from lpbench.reporting.interpretations import Bound, Interpretations, Total
 from lpbench.reporting.plain_table import PlainTable, RateGrid
@@ -173,7 +174,7 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     """Modules of the packages, with their papers in order."""
     found: dict[str, Paper] = {}
     for module in _packages(folders):
-        paper = catalogue.import_object(f"{module}.PAPER")
+        paper = import_object(f"{module}.PAPER")
         own = module.startswith("papers.")
         if not isinstance(paper, Paper) or (own and paper.name != module.rpartition(".")[2]):
             raise ConfigurationError(f"{module}.PAPER must be a Paper whose name is that of its package")
@@ -210,7 +211,7 @@ def hook_for(what: str, experiment: Experiment) -> Any:
 
 def mark_words(experiment: str) -> str:
     """What a mark in an experiment's table means: its paper's rule, in words where no paper prints it."""
-    if experiment in catalogue.own_experiment_names():
+    if experiment in catalogue.own_names("experiment"):
         return RULE_WORDS[paper_of(experiment).rule]
     return "marked by the paper's rule with raw tests"
 

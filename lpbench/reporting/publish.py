@@ -50,7 +50,7 @@ def publish(
     ``judged`` no claim is decided: a few replications decide nothing.
     """
     with locked(lock_of(results_dir / "store")):
-        results, own = Results(results_dir / within), set(catalogue.own_experiment_names())
+        results, own = Results(results_dir / within), set(catalogue.own_names("experiment"))
         run = [a.name for a in results.finished()]
         studies: dict[str, list[str]] = {}
         for name in dict.fromkeys([*run, *asked]):

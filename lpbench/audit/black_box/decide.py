@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from lpbench.audit.black_box.claims import Claim
-from lpbench.audit.black_box.reports import Columns
+from lpbench.audit.black_box.reports import Columns, part_of
 from lpbench.audit.black_box.sources import Source
 from lpbench.audit.black_box.values import show_value
 from lpbench.audit.black_box.witness import Event, find_events
@@ -34,7 +34,6 @@ _MOST_NUMBERS = 40_000_000
 _ROUNDS = ((1000, 4), (4000, 1))
 #: Distinct reports up to which losses are counted one by one, and the fewest of a report that are not pooled.
 _MOST_REPORTS, _POOLED = 64, 20
-_BOTH = [(0, 1), (1, 0)]
 #: Rounding error allowed to a bound.
 _TOLERANCE = 1e-9
 #: Halvings of an interval in which a bound lies.
@@ -101,7 +100,7 @@ def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float
                 f"{source.name}: reports of {source.values[pair[0]]!r} and {source.values[pair[1]]!r} differ in shape"
             )
         share = failure / len(stages) / 2
-        for event in find_events(_slice(reports[0], 0, n // 2), _slice(reports[1], 0, n // 2), _BOTH, claim, share):
+        for event in find_events(part_of(reports[0], 0, n // 2), part_of(reports[1], 0, n // 2), claim, share):
             pilot, hits = (_hits(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
             bound = _bound(claim, hits, n - n // 2, pilot, n // 2, share)
             if best is None or bound > best[0]:
@@ -145,7 +144,7 @@ def _is_a_name(column: np.ndarray) -> bool:
 
 
 def _hits(event: Event, reports: list[Columns], start: int, stop: int) -> tuple[int, int]:
-    first, second = (int(event.happens(_slice(reports[i], start, stop)).sum()) for i in event.direction)
+    first, second = (int(event.happens(part_of(reports[i], start, stop)).sum()) for i in event.direction)
     return first, second
 
 
@@ -184,16 +183,9 @@ def _pilot_score(first: Columns, second: Columns, n: int, claim: Claim, failure:
     """Bound from a pilot sample; comparing needs no guarantee, and a generous failure probability makes it sharper."""
     if first.keys() != second.keys():
         return math.inf
-    halves = [_slice(part, 0, n // 2) for part in (first, second)]
-    bounds = []
-    for event in find_events(halves[0], halves[1], _BOTH, claim, failure):
-        hits = [int(event.happens(_slice((first, second)[i], n // 2, n)).sum()) for i in event.direction]
-        bounds.append(float(claim.proven(hits[0], hits[1], n - n // 2, 0.3)))
-    return max(bounds)
-
-
-def _slice(columns: Columns, start: int, stop: int) -> Columns:
-    return {name: column[start:stop] for name, column in columns.items()}
+    halves = [part_of(part, 0, n // 2) for part in (first, second)]
+    counts = [_hits(event, [first, second], n // 2, n) for event in find_events(halves[0], halves[1], claim, failure)]
+    return max(float(claim.proven(*hits, n - n // 2, 0.3)) for hits in counts)
 
 
 def _join(old: Columns, new: Columns) -> Columns:

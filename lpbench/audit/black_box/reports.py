@@ -22,6 +22,11 @@ _DIGITS, _MOST_WITH_DIGITS = 9, 16
 _MOST_CATEGORIES = 1000
 
 
+def part_of(columns: Columns, start: int, stop: int) -> Columns:
+    """Reports number ``start`` to ``stop``."""
+    return {name: column[start:stop] for name, column in columns.items()}
+
+
 def to_columns(reports: Any, name: str = "report") -> Columns:
     """Cut reports (numbers, texts, bytes, vectors, dicts) into columns ``name[0]``, ``name.key`` of shape (n,)."""
     if isinstance(reports, Mapping):

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module, util
 from pathlib import Path
 from typing import Any
@@ -107,33 +107,26 @@ class CallableSource(Source):
             return self
         try:
             with time_limit(max(self.left, 1e-3)):
-                draws = _Draws(self.streams.generator("recognised"))
-                columns = self._columns(*self._recorded(self.values[pair[0]], draws))
+                columns, made = self.recorded(pair[0], _RECOGNISED, self.streams.generator("recognised"))
         except Exception:  # it takes numpy's own generator alone; the audit itself says what else is wrong
             return self
-        for place, drawn in enumerate(np.asarray(part) for part in draws.made):
+        for place, drawn in enumerate(np.asarray(part) for part in made):
             for name, column in columns.items() if drawn.dtype.kind in "iu" and drawn.shape == (_RECOGNISED,) else ():
                 if np.array_equal(column, drawn) and np.unique(column).size == _RECOGNISED:
                     return _RunAgain(self, pair, name, place, drawn.dtype)
         return self
 
-    def _recorded(self, given: Any, draws: _Draws) -> tuple[Any, int, Any]:
+    def recorded(
+        self, value: int, n: int, rng: np.random.Generator, place: int = -1, given: Any = None
+    ) -> tuple[Columns, Iterable[Any]]:
+        """Reports of a value and every draw of ``rng`` for them; that number ``place`` is given, one a report."""
+        one = self.values[value]
         if self.vectorised:
-            return self.function(_repeated(given, _RECOGNISED), draws), _RECOGNISED, given
-        reports, made = [], []
-        for _ in range(_RECOGNISED):
-            draws.made = []
-            reports.append(self.function(given, draws))
-            made.append(draws.made)
-        draws.made = [list(parts) for parts in zip(*made, strict=False)]
-        return reports, _RECOGNISED, given
-
-    def again(self, value: int, place: int, draws: np.ndarray, rng: np.random.Generator) -> Columns:
-        """Reports of a value in which one draw of ``rng`` is given, one each."""
-        given, n = self.values[value], len(draws)
-        if self.vectorised:
-            return self._columns(self.function(_repeated(given, n), _Draws(rng, place, draws)), n, given)
-        return self._columns([self.function(given, _Draws(rng, place, draw)) for draw in draws], n, given)
+            draws = _Draws(rng, place, given)
+            return self._columns(self.function(_repeated(one, n), draws), n, one), draws.made
+        each = [_Draws(rng, place, None if given is None else given[i]) for i in range(n)]
+        columns = self._columns([self.function(one, draws) for draws in each], n, one)
+        return columns, zip(*(draws.made for draws in each), strict=False)
 
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
         try:
@@ -189,7 +182,8 @@ class _RunAgain(Source):
         for side, other in enumerate(self.pair if stop <= _MOST_AGAIN else ()):
             for k in range(_AGAIN):
                 rng = self.source.streams.generator("again", value=value, start=start, other=other, k=k)
-                found = self.source.again(other, self.place, columns[self.column].astype(self.kind), rng)
+                given = columns[self.column].astype(self.kind)
+                found, _ = self.source.recorded(other, stop - start, rng, self.place, given)
                 hits[side] += np.all([found[c] == columns[c] for c in columns if c != self.column], axis=0)
         name = f"log-ratio of the same report from runs with this {self.column}"
         return columns | {name: np.log(hits[0] + 0.5) - np.log(hits[1] + 0.5)}

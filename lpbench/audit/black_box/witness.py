@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from lpbench.audit.black_box.claims import Claim
-from lpbench.audit.black_box.reports import Columns, Encoder
+from lpbench.audit.black_box.reports import Columns, Encoder, part_of
 from lpbench.audit.empirical import features_of, likeliest_cells, single_precision
 
 #: Reports of each value that cells are cut from, and the fewest of both that make up a cell.
@@ -39,36 +39,31 @@ class Event:
     happens: Callable[[Columns], np.ndarray]  # columns of n reports -> boolean ndarray of shape (n,)
 
 
-def find_events(
-    first: Columns, second: Columns, directions: list[tuple[int, int]], claim: Claim, failure: float
-) -> list[Event]:
-    """Find the events that prove most, among unions of cells of several partitions of the reports.
+def find_events(first: Columns, second: Columns, claim: Claim, failure: float) -> list[Event]:
+    """Find the event that proves most in either direction, among unions of cells of several partitions of the reports.
 
     Cells are cut from half of the reports (at most 40 000 of each value) and chosen on the rest, or the rarest would
     look the most telling.
     """
     n = len(next(iter(first.values())))
     m = min(n // 2, _CUT)
-    encoder = Encoder.fit(_part(first, slice(m)), _part(second, slice(m)))
+    encoder = Encoder.fit(part_of(first, 0, m), part_of(second, 0, m))
     encoded = encoder(first), encoder(second)
     cut = encoded[0][:m], encoded[1][:m]
-    found: list[Event | None] = [None] * len(directions)
+    found: dict[tuple[int, int], Event] = {}
     for cells, describe in _partitions(*cut, encoder):
         where = [cells(part[m:]) for part in encoded]
         n_cells = 1 + max(int(w.max(initial=0)) for w in where)
         counts = [np.bincount(w, minlength=n_cells) for w in where]
-        for i, (likely, other) in enumerate(directions):
+        for likely, other in ((0, 1), (1, 0)):
             chosen, bound = likeliest_cells(
                 counts[likely], counts[other], lambda a, b: claim.proven(a, b, n - m, failure)
             )
-            best = found[i]
+            best = found.get((likely, other))
             if best is None or bound > _BETTER * best.bound:
-                found[i] = Event((likely, other), describe(chosen), bound, _membership(encoder, cells, chosen))
-    return [event for event in found if event is not None]
-
-
-def _part(columns: Columns, part: slice) -> Columns:
-    return {name: column[part] for name, column in columns.items()}
+                happens = _membership(encoder, cells, chosen)
+                found[likely, other] = Event((likely, other), describe(chosen), bound, happens)
+    return list(found.values())
 
 
 def _membership(encoder: Encoder, cells: Cells, chosen: np.ndarray) -> Callable[[Columns], np.ndarray]:
@@ -141,15 +136,9 @@ def _boxes(tree, chosen: set[int], node: int, box: Box) -> list[Box]:
         return [box] if node in chosen else []
     feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
     low, high = box.get(feature, (-np.inf, np.inf))
-    parts = [
-        _boxes(tree, chosen, child, box | {feature: limits})
-        for child, limits in ((left, (low, min(high, threshold))), (right, (max(low, threshold), high)))
-    ]
-    whole = all(
-        part == [box | {feature: limits}]
-        for part, limits in zip(parts, ((low, min(high, threshold)), (max(low, threshold), high)), strict=True)
-    )
-    return [box] if whole else parts[0] + parts[1]
+    below, above = box | {feature: (low, min(high, threshold))}, box | {feature: (max(low, threshold), high)}
+    first, second = _boxes(tree, chosen, left, below), _boxes(tree, chosen, right, above)
+    return [box] if first == [below] and second == [above] else first + second
 
 
 def _merge(boxes: list[Box]) -> list[Box]:

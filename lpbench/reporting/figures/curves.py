@@ -69,7 +69,7 @@ def _same(curve: Curve, ours: list[Curve]) -> str:
 
 def looks_of(bases: Iterable[str]) -> dict[str, dict[str, str]]:
     """Colours and markers of the methods of one figure, a user's own the first to choose among unused ones."""
-    own = catalogue.own_method_names()
+    own = catalogue.own_names("method")
     bases = list(dict.fromkeys(bases))
     looks = style.method_looks({base: place_of(base) for base in sorted(bases, key=lambda base: base not in own)})
     return {base: looks[base] for base in bases}
