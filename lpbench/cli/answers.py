@@ -43,15 +43,6 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
         )
 
 
-def print_experiment(name: str, results_dir: Path) -> None:
-    """Print an experiment's tables and the verdicts on the claims about it."""
-    from lpbench.experiments.results import Artefact
-    from lpbench.reporting.tables.text import tables_of
-
-    print_tables(tables_of(Artefact(results_dir / name, name)))
-    print_verdicts([name], results_dir)
-
-
 def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
     """Print the status of each claim about some experiments, decided from what the results folder holds."""
     from lpbench.reporting.claims import decide_about

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,12 @@ from lpbench.cli.audit_code import TABLES, code
 from lpbench.experiments.config import ROOT_SEED
 
 if TYPE_CHECKING:
-    from lpbench.audit.mutants import MutantRow
     from lpbench.audit.table import AuditRow
 
 #: Transcripts of each of two protected values, for each row of the table.
 SAMPLES = 200_000
+#: Columns of ``audit_mutants.csv``.
+MUTANT_COLUMNS = ["method", "mutant", "caught_by"]
 
 
 class _MethodsOrCode(click.Command):
@@ -39,9 +39,11 @@ class _MethodsOrCode(click.Command):
 @options.results()
 def command(methods: Sequence[str], samples: int, seed: int, workers: int, results: Path) -> int:
     """Audit every method, or METHODs alone, whose findings are shown on the screen."""
+    import pandas as pd
+
     from lpbench.audit import table
 
-    found = check_methods(methods or table.audited_methods(), workers)
+    found = of_each(table.method_complaints, methods or table.audited_methods(), workers, "methods")
     if methods and found:
         # what a method that leaks spends or breaks otherwise says nothing
         print("\n".join(found))
@@ -56,7 +58,7 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
     else:
         rows = run(results, samples=samples, seed=seed, workers=workers)
         print(f"{len(rows)} rows audited: {results / 'reproduced' / 'audit.md'}")
-    mutants = check_mutants(methods or table.base_methods(), workers)
+    mutants = of_each(table.mutant_rows, methods or table.base_methods(), workers, "mutants")
     missed = [f"{m.method}: the mutant {m.mutant} was not caught" for m in mutants if not m.caught_by]
     applied = [m for m in mutants if not m.caught_by.startswith("does not apply")]
     print(f"{len(applied) - len(missed)} of {len(applied)} mutants caught, {len(found)} complaints about methods")
@@ -64,37 +66,19 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
         for mutant in mutants:
             print(f"  {mutant.mutant}: {mutant.caught_by or 'NOT CAUGHT'}")
     else:
-        write_mutants(mutants, results / "reproduced" / "audit_mutants.csv")
+        path = results / "reproduced" / "audit_mutants.csv"
+        pd.DataFrame(mutants, columns=MUTANT_COLUMNS).to_csv(path, index=False, lineterminator="\n")
     problems = [*table.problems(rows), *found, *missed]
     for problem in problems:
         print(problem)
     return 1 if problems else 0
 
 
-def check_methods(named: Sequence[str], workers: int = 2) -> list[str]:
-    """Audit whole methods by what their users answer; returns complaints."""
-    from lpbench.audit.table import method_complaints
+def of_each(function: Callable[[str], list[Any]], named: Sequence[str], workers: int, title: str) -> list[Any]:
+    """What a function finds about each method, in their order: complaints, or mutants and who catches them."""
     from lpbench.experiments.engines import in_order
 
-    found = in_order(method_complaints, [(name,) for name in named], workers, "methods")
-    return [complaint for complaints in found for complaint in complaints]
-
-
-def check_mutants(named: Sequence[str], workers: int = 2) -> list[MutantRow]:
-    """Break one promise of each method in every way of :data:`lpbench.audit.mutants.MUTANTS`; who catches it?"""
-    from lpbench.audit.table import mutant_rows
-    from lpbench.experiments.engines import in_order
-
-    rows = in_order(mutant_rows, [(name,) for name in named], workers, "mutants")
-    return [row for part in rows for row in part]
-
-
-def write_mutants(rows: Sequence[MutantRow], path: Path) -> None:
-    """Write ``audit_mutants.csv``."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["method", "mutant", "caught_by"])
-        writer.writerows([row.method, row.mutant, row.caught_by] for row in rows)
+    return [item for part in in_order(function, [(name,) for name in named], workers, title) for item in part]
 
 
 def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, AuditRow]]:
@@ -103,7 +87,6 @@ def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: i
     Rows have their kind before them, see :func:`lpbench.audit.table.subjects`.
     """
     from lpbench.audit import table
-    from lpbench.audit.table import findings
     from lpbench.experiments.engines import in_order
     from lpbench.reporting.pages.audit import write_audit
 
@@ -113,5 +96,5 @@ def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: i
     target = Path(results) / "reproduced"
     target.mkdir(parents=True, exist_ok=True)
     table.write_csv([row for kind, row in result if kind == "method"], target / "audit.csv")
-    write_audit(findings(result, samples, seed), target)
+    write_audit(table.findings(result, samples, seed), target)
     return result

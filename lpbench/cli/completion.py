@@ -40,7 +40,6 @@ class Override(click.ParamType):
         self.kind = kind
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Names of the kind, keys, and the names behind keys."""
         return [CompletionItem(word) for word in [*known_names().get(self.kind, ()), *overrides(incomplete)]
                 if word.startswith(incomplete)]  # fmt: skip
 

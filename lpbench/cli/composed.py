@@ -60,17 +60,20 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
     from lpbench.reporting.publish import publish_experiment
+    from lpbench.reporting.tables.text import tables_of
 
     run, folder = result.run, results_dir / job.folder
+    artefact = Artefact(folder, job.name)
     whole = Path(str(folder).removesuffix(f"/{job.name}"))
-    answers.print_experiment(job.name, whole)
+    answers.print_tables(tables_of(artefact))
+    answers.print_verdicts([job.name], whole)
     print(
         f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
         f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
     )
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
-    if Artefact(folder, job.name).is_finished:
+    if artefact.is_finished:
         print(f"page: {publish_experiment(whole, job.name)}")
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
+import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lpbench.cli import options
-from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning
+from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import REPRODUCED, RUNS
 from lpbench.selectors import Selector, parse_selector
@@ -27,8 +27,20 @@ Row = dict[Any, Any]
 MOST = 8
 #: Replications that are printed before the last one.
 _VALUES = 8
-#: Options that choose among the cells of a data set, method and budget.
-_NARROWING = ("mask", "experiment", "panel", "x")
+
+
+def _is(selector: str, wanted: str) -> bool:
+    """Whether it is exactly the one that is wanted, or has its bare name with any parameters."""
+    return wanted in (selector, Selector.parse(selector).name)
+
+
+#: Options that choose among the cells of a data set, method and budget -> whether a cell has the wanted value.
+_NARROWING: dict[str, Callable[[Any, Any], bool]] = {
+    "mask": _is,
+    "experiment": operator.eq,
+    "panel": operator.eq,
+    "x": lambda x, wanted: f"{x:g}" == f"{wanted:g}",  # pages print a place on the axis with six digits
+}
 
 
 @click.command()
@@ -45,13 +57,14 @@ def command(dataset: str, method: str, epsilon: float, seed: int, results: Path,
     """Print what was run, selected and spent for one cell, with its replications."""
     from lpbench.datasets import load_manifest
 
-    load_manifest(_base(dataset))
-    registry.method(_base(method))
+    names = [Selector.parse(selector).name for selector in (dataset, method)]
+    load_manifest(names[0])
+    registry.method(names[1])
     cells = _matching_cells(results, dataset, method, epsilon)
     if not cells:
         raise ConfigurationError(
             f"no stored result for dataset={dataset} method={method} epsilon={epsilon:g} in {results}; "
-            f"run it: lpbench dataset={_base(dataset)} method={_base(method)} epsilon={epsilon:g}"
+            f"run it: lpbench dataset={names[0]} method={names[1]} epsilon={epsilon:g}"
         )
     cells = sorted(_narrowed(cells, narrowing), key=_papers_first)
     shown = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
@@ -114,7 +127,7 @@ def _why_no_rank(row: Row) -> str:
 
     if not is_ranked(row["method"]):
         return "it competes with no method, as a reference"
-    name = _base(row["method"])
+    name = Selector.parse(row["method"]).name
     return f"another variant competes, shown by lpbench explain {row['dataset']} {name} {row['epsilon']:g}"
 
 
@@ -123,8 +136,10 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
     runs: list[Row] = []
     committed: list[Row] = []
     for folder, table in _summaries(results):
-        named = _named(table["dataset"], dataset) & _named(table["method"], method)
-        hit = table[named & (table["epsilon"] == epsilon) & table["mean"].notna()]
+        table = table[(table["epsilon"] == epsilon) & table["mean"].notna()]
+        hit = table[
+            [_is(d, dataset) and _is(m, method) for d, m in zip(table["dataset"], table["method"], strict=True)]
+        ]
         cells = committed if REPRODUCED in folder.relative_to(results).parts else runs
         cells += [{**row, "folder": folder} for row in hit.to_dict("records")]
     return runs or committed
@@ -146,33 +161,17 @@ def _summaries(results: Path) -> Iterator[tuple[Path, pd.DataFrame]]:
 
 def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
     """Keep the cells of one mask, experiment, panel and place on the axis, as far as they are asked for."""
-    for option in _NARROWING:
+    for option, same in _NARROWING.items():
         wanted = narrowing[option]
         if wanted is None:
             continue
-        kept = [row for row in cells if _is(row[option], wanted, bare=option == "mask")]
+        kept = [row for row in cells if same(row[option], wanted)]
         if not kept:
             values = dict.fromkeys(f"{row[option]:g}" if option == "x" else row[option] for row in cells)
             known = ", ".join(repr(v) for v in values)
             raise ConfigurationError(f"--{option} {wanted}: the stored results have {known}")
         cells = kept
     return cells
-
-
-def _is(value: str | float, wanted: str | float, *, bare: bool) -> bool:
-    if isinstance(wanted, float):
-        # pages print a place on the axis with six digits
-        return f"{value:g}" == f"{wanted:g}"
-    return value == wanted or (bare and "[" not in wanted and _base(str(value)) == wanted)
-
-
-def _named(column: pd.Series, selector: str) -> pd.Series:
-    """Rows of exactly this selector, or of a bare name with any parameters."""
-    return column == selector if "[" in selector else column.map(_base) == selector
-
-
-def _base(selector: str) -> str:
-    return parse_selector(selector)[0]
 
 
 def _replications(row: Row) -> list[float] | None:
@@ -191,6 +190,7 @@ def _guarantee(row: Row, seed: int) -> str:
     """Fit replication 0 at the selected setting and report what it spent."""
     from lpbench.datasets import describe, make_problem
     from lpbench.experiments.compute import method_streams
+    from lpbench.experiments.single_method import fit
 
     spec = registry.method(row["method"])
     known = row["experiment"] in registry.experiment_names()
@@ -206,10 +206,7 @@ def _guarantee(row: Row, seed: int) -> str:
     model.set_params(random_state=method_streams(seed, dataset, mask if cls.uses_mask else None, 0))
     if cls.uses_epsilon:
         model.set_params(epsilon=row["epsilon"])
-    with warnings.catch_warnings():  # features scaled by public rows leave their range, as in every run
-        for category in (PrivacyLeakWarning, ClippingWarning):
-            warnings.simplefilter("ignore", category)
-        model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+    fit(model, problem)
     spent = model.guarantee_
     text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
     if rows := problem.context.get("rows_per_unit"):

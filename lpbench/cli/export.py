@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from lpbench.experiments.experiment import Experiment
     from lpbench.experiments.method import Method
 
-#: Names of widths, see :data:`lpbench.reporting.figures.style.WIDTHS`.
-_WIDTHS = ("column", "text")
-
 
 @click.command(epilog="Next: \\includegraphics{export/NAME/....pdf}, \\input{export/NAME/....tex}")
 @click.argument("experiment", type=options.NameOf("experiment"))
@@ -68,7 +65,7 @@ def _inches(width: str) -> float:
     except ValueError:
         inches = 0.0
     if not 1 <= inches <= 20:
-        raise ConfigurationError(f"--width {width} must be {', '.join(_WIDTHS)}, or inches from 1 to 20")
+        raise ConfigurationError(f"--width {width} must be {', '.join(WIDTHS)}, or inches from 1 to 20")
     return inches
 
 

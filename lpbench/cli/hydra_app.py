@@ -39,7 +39,6 @@ class ConcludeAtEnd(Callback):
     """Print and log a multirun when all of its cells are done, from one process only: jobs may run anywhere."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs) -> None:
-        """Keep what is asked for."""
         _multirun.append(config)
 
 

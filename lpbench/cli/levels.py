@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -167,15 +167,8 @@ def _other_tables(name: str, results: Path, against: Path) -> list[str]:
 def other_versions() -> list[str]:
     """Packages that decide numbers and are not installed in the version of the lock file."""
     pinned = dict(re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE))
-    found = []
-    for package in DECISIVE:
-        try:
-            installed = version(package)
-        except PackageNotFoundError:
-            installed = "missing"
-        if pinned.get(package) != installed:
-            found.append(f"{package} is {installed}, requirements.lock has {pinned.get(package)}")
-    return found
+    installed = {package: version(package) for package in DECISIVE}
+    return [f"{p} is {v}, requirements.lock has {pinned.get(p)}" for p, v in installed.items() if pinned.get(p) != v]
 
 
 def _failures(result: Result) -> int:
@@ -202,18 +195,14 @@ def sample(plan: Plan) -> Plan:
     for entry in plan.entries:
         if entry.block is not None:
             groups.setdefault((entry.experiment, entry.method), []).append(entry)
-    return Plan(tuple(_drawn(entries) for entries in groups.values()))
+    return Plan(tuple(min(entries, key=_lot) for entries in groups.values()))
 
 
-def _drawn(entries: Sequence[Entry]) -> Entry:
-    small = [e for e in entries if e.wanted.numbers <= _SMALL]
-    return min(small, key=_lot) if small else min(entries, key=lambda e: (e.wanted.numbers, _lot(e)))
-
-
-def _lot(entry: Entry) -> str:
-    """A number drawn from the entry's names: neither the code nor the order of the plan moves it."""
+def _lot(entry: Entry) -> tuple[int, str]:
+    """Size unless small, then a number drawn from the entry's names: neither code nor order of the plan moves it."""
+    numbers = entry.wanted.numbers
     names = [entry.experiment, entry.panel, entry.dataset, entry.mask, entry.method, str(entry.x_value)]
-    return hashlib.sha256("|".join(names).encode()).hexdigest()
+    return 0 if numbers <= _SMALL else numbers, hashlib.sha256("|".join(names).encode()).hexdigest()
 
 
 def run_sample(jobs: Sequence[Job], results: Path, runner: Runner) -> Result:

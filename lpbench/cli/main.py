@@ -138,7 +138,6 @@ class _Screen(click.Command):
     """A command whose help is the first screen."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first screen."""
         formatter.write(USAGE)
 
 
@@ -146,22 +145,18 @@ class _Commands(_Screen, click.Group):
     """The commands; a first word that is none of them begins a list of Hydra's overrides."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
         module = _ALIASES.get(cmd_name, cmd_name)
         return import_module(f"lpbench.cli.{module}").command if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Split the words into a command and its arguments."""
         return super().resolve_command(ctx, args) if args[0] in COMMANDS else ("", overrides, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands, options, and overrides."""
         words = [] if incomplete.startswith("-") else [*COMMANDS, *completion.overrides(incomplete)]
         return [CompletionItem(w) for w in words if w.startswith(incomplete)] or super().shell_complete(ctx, incomplete)
 

@@ -30,7 +30,6 @@ class Span(click.ParamType):
         self.name, self._factor, self._whole = "numbers", factor, whole
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
-        """Return the numbers, or refuse them."""
         try:
             found = [float(part) for part in str(value).replace(":", ",").split(",")]
             if not all(0 < part < math.inf for part in found):

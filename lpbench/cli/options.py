@@ -27,7 +27,6 @@ class NameOf(click.ParamType):
         self.name = kind
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Registered names that begin with what was typed."""
         return [CompletionItem(name) for name in known_names()[self.name] if name.startswith(incomplete)]
 
 
@@ -35,7 +34,6 @@ class Kinds(click.Group):
     """``lpbench COMMAND method|dataset``: a missing or mistyped kind is answered with those there are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse an empty line."""
         if not args and not ctx.resilient_parsing:
             ctx.fail(f"the kind is missing: {'|'.join(self.commands)}")
         return super().parse_args(ctx, args)
@@ -43,7 +41,6 @@ class Kinds(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Split the words into a kind and its arguments."""
         if args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
             raise unknown_key(f"{ctx.command_path}: unknown argument", args[0], self.commands)
         return super().resolve_command(ctx, args)
@@ -57,13 +54,11 @@ def results(exists: bool = False) -> Decorator:
 
 
 def overwrite() -> Decorator:
-    """Option ``--overwrite``."""
     text = "Replace the report in reproduced/ even if it shows more."
     return click.option("--overwrite", is_flag=True, help=text)
 
 
 def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator:
-    """Option ``--seed``."""
     return click.option(
         "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text
     )
@@ -87,12 +82,10 @@ def above_0(name: str, letter: str, text: str, default: float | None = None) -> 
 
 
 def tracking(default: str = "none") -> Decorator:
-    """Option ``--tracking``."""
     return choice("--tracking", ("mlflow", "none"), default)
 
 
 def tracking_uri() -> Decorator:
-    """Option ``--tracking-uri``."""
     text = "MLflow store.  [default: sqlite, in the results folder]"
     return click.option("--tracking-uri", metavar="URI", help=text)
 

@@ -15,7 +15,7 @@ import pandas as pd
 from lpbench.checks import check_range
 from lpbench.datasets.cells import Column, decide, texts
 from lpbench.datasets.manifest import Manifest
-from lpbench.datasets.preprocess import prepare, repeated_identifier
+from lpbench.datasets.preprocess import as_texts, prepare, repeated_identifier
 from lpbench.datasets.readers import decide_columns, read_source, read_text
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError, unknown_key
@@ -153,17 +153,10 @@ def _some(names: list[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
-def _texts(values: pd.Series) -> pd.Series:
-    """Cells as the preparation compares them: text without blanks, whole numbers without ``.0``."""
-    if pd.api.types.is_float_dtype(values) and (values == values.round()).all():
-        values = values.astype("Int64")
-    return values.astype(str).str.strip()
-
-
 def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None:
     """Two values, or --positive: a classification. Numbers: a regression."""
     known, name = column.dropna(), str(column.name)
-    classes = sorted(_texts(known).unique())
+    classes = sorted(as_texts(known).unique())
     numeric = known.dtype.kind in "if"
     if chosen.positive is not None and chosen.positive not in classes:
         raise unknown_key(f"unknown class --positive of column {name!r}", chosen.positive, classes)
@@ -177,7 +170,7 @@ def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> Non
         others = [c for c in classes if c != positive]
         profile.content["task"] = "classification"
         profile.content["target"] = {"column": name, "positive": [positive], "negative": others}
-        share = (_texts(known) == positive).mean()
+        share = (as_texts(known) == positive).mean()
         profile.say("task", f"classification: {positive!r} is 1 ({share:.0%}), {', '.join(map(repr, others[:4]))} is 0")
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
@@ -252,7 +245,7 @@ def _profile_features(
             other = f"; {column.written[1]} would fit too, edit `date`" if len(column.written) > 1 else ""
             profile.say("date", f"{name}: days since 1970, read as {column.written[0]}{other}")
         else:
-            features.append(_category(profile, name, sorted(_texts(values).unique())))
+            features.append(_category(profile, name, sorted(as_texts(values).unique())))
         if _tells(raw[name], raw[target]):
             profile.say("question", f"{name} is the target {target!r} over again: is it known before the target is? "
                         "If not, take it out of `features`")  # fmt: skip

@@ -15,7 +15,7 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
-from lpbench.paths import REPRODUCED, ROOT
+from lpbench.paths import COMMITTED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from lpbench.experiments.method import Method
 
 #: Experiments that a method of each task is ranked in; the last one where it reads a public sample.
-EXPERIMENTS = {"regression": ("field/regression",), "classification": ("field/classification",)}
+EXPERIMENTS = {"regression": "field/regression", "classification": "field/classification"}
 WITH_PUBLIC = {"regression": ("field/public_sample",), "classification": ()}
 #: The budget of a quick run.
 QUICK = 1.0
 #: Columns of a CSV of predictions; ``row`` counts the test rows of a split from 0.
 PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
-COMMITTED = ROOT / "results" / REPRODUCED
 
 
 @click.command(epilog="Next: lpbench export rank/METHOD/regression --selection fair; lpbench submit METHOD")
@@ -68,7 +67,7 @@ def command(
     else:
         found = method_named(method)
         public = found.estimator_class.uses_public
-        experiments = experiments or EXPERIMENTS[found.task] + (WITH_PUBLIC[found.task] if public else ())
+        experiments = experiments or (EXPERIMENTS[found.task], *(WITH_PUBLIC[found.task] if public else ()))
     for name in experiments:
         experiment = catalogue.experiment(name)
         others = Results(COMMITTED).artefact(name)

@@ -30,12 +30,8 @@ def read_summary(folder: Path, name: str) -> pd.DataFrame:
 def compare(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float | None) -> pd.DataFrame:
     """Compare two summaries within a relative difference of numbers, or (None) within standard errors of the means.
 
-    Returns
-    -------
-    DataFrame
-        Columns line, change (in words), size (relative difference, or standard errors), p (1 within the tolerance and
-        0 beyond, or of Welch's test). By digits only the lines whose text differs have a row, by standard errors all
-        cells that both sides have.
+    Columns line, change (in words), size (relative difference, or standard errors), p (1 within the tolerance and 0
+    beyond, or of Welch's test). By digits only lines whose text differs have a row, else all cells of both sides.
     """
     shared = ours.index.intersection(theirs.index)
     left, right = ours.loc[shared], theirs.loc[shared]

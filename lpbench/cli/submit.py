@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 
 from lpbench.cli import options
+from lpbench.cli.rank import EXPERIMENTS
 from lpbench.experiments import catalogue
-
-#: On whose blocks a method of each task is run.
-_EXPERIMENTS = {"regression": "field/regression", "classification": "field/classification"}
 
 
 @click.command(epilog="Next: commit the folder and open a pull request (CONTRIBUTING.md).")
@@ -40,7 +38,7 @@ def command(
     from lpbench.submission.verify import verify
 
     submission = pack(
-        method, experiment or _EXPERIMENTS[found.task], authors=authors, licence=licence, paper=paper,
+        method, experiment or EXPERIMENTS[found.task], authors=authors, licence=licence, paper=paper,
         scratch=results, folder=folder or FOLDER, workers=workers,
     )  # fmt: skip
     print(f"wrote {shown(submission.folder)}: {len(submission.claimed)} scores claimed")

@@ -12,7 +12,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
-from lpbench.paths import ROOT, results_folder
+from lpbench.paths import COMMITTED, results_folder
 
 LEVELS = ("bitwise", "numeric", "statistical", "submission")
 
@@ -30,7 +30,7 @@ LEVELS = ("bitwise", "numeric", "statistical", "submission")
 @options.seed(f"Not of bitwise, numeric.  [default: {SEED + 1}]", default=None)
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option(
-    "--against", type=options.FOLDER, default=ROOT / "results" / "reproduced", metavar="DIR",
+    "--against", type=options.FOLDER, default=COMMITTED, metavar="DIR",
     help="Published results.  [default: those of the checkout]",
 )  # fmt: skip
 @options.count("--minutes", "submission: limit of each.", 60)

@@ -86,7 +86,7 @@ class _Frame:
 
     def categories(self, column: str, known: Sequence) -> pd.Series:
         """Return the column as text, having checked that every cell is one of the known categories."""
-        text = _text(self.column(column))
+        text = as_texts(self.column(column))
         allowed = set(self.cells(column, known))
         if unknown := sorted(set(text.unique()) - allowed):
             quoted = "" if all(isinstance(v, str) for v in known) else "; in the manifest, quote words and numbers"
@@ -108,7 +108,7 @@ class _Frame:
 
     def is_in(self, column: str, values: Sequence) -> np.ndarray:
         """Return where a column holds one of the values (compared as text)."""
-        return _text(self.column(column)).isin(self.cells(column, values)).to_numpy()
+        return as_texts(self.column(column)).isin(self.cells(column, values)).to_numpy()
 
     def units(self, column: str, features: Sequence[str], public: np.ndarray | None) -> np.ndarray:
         """Number the values of a column that names persons, in the order in which they occur."""
@@ -150,7 +150,7 @@ class _Frame:
         if "file" in rule:
             return self.raw.index.get_level_values(0).to_numpy() == rule["file"]
         if "size" in rule:
-            text = _text(self.column(rule["column"]))
+            text = as_texts(self.column(rule["column"]))
             counts = text.value_counts().sort_index()
             return (text == (counts - rule["size"]).abs().idxmin()).to_numpy()
         if "column" in rule:
@@ -215,7 +215,7 @@ def filled(column: pd.Series) -> pd.Series:
     return column.fillna(column.median() if numbers else column.mode().iloc[0])
 
 
-def _text(series: pd.Series) -> pd.Series:
+def as_texts(series: pd.Series) -> pd.Series:
     """Cells as text without surrounding blanks; whole numbers read as floats lose their ``.0``."""
     if pd.api.types.is_float_dtype(series.dtype):
         whole = series.dropna()

@@ -42,16 +42,12 @@ class Need:
     seed: int
 
     @cached_property
-    def _surface(self) -> Surface:
-        return self._fitted("method")
-
-    @cached_property
-    def _constant(self) -> Surface:
-        return self._fitted("constant")
-
-    def _fitted(self, name: str) -> Surface:
-        streams = Streams(self.seed).child("surface", which=name)
-        return Surface(self.runs.users, self.runs.budgets, self.runs.losses[name], TEST_SHARE, streams)
+    def _surfaces(self) -> dict[str, Surface]:
+        return {
+            name: Surface(self.runs.users, self.runs.budgets, losses, TEST_SHARE,
+                          Streams(self.seed).child("surface", which=name))
+            for name, losses in self.runs.losses.items()
+        }  # fmt: skip
 
     @cached_property
     def baseline(self) -> float:
@@ -67,7 +63,7 @@ class Need:
         """Error and its 90 % interval: ndarray of shape (3, m) for m pairs of users and budget."""
         users, epsilon = np.broadcast_arrays(np.asarray(users), np.asarray(epsilon, dtype=float))
         _check_users(users, len(self.pilot.y))
-        return self._surface.at(users, epsilon)
+        return self._surfaces["method"].at(users, epsilon)
 
     def table(self) -> pd.DataFrame:
         """Return one row for each number of users and budget.
@@ -80,7 +76,7 @@ class Need:
 
         n, epsilon = (grid.ravel() for grid in np.meshgrid(self.users, self.budgets, indexing="ij"))
         error, low, high = self.error(n, epsilon)
-        constant = self._constant.at(n, epsilon)[0]
+        constant = self._surfaces["constant"].at(n, epsilon)[0]
         return pd.DataFrame(
             {
                 "users": n, "epsilon": epsilon, "error": error, "low": low, "high": high, "constant": constant,
@@ -116,7 +112,7 @@ class Need:
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
         found = []
         for n in self.users:
-            constant = self._constant.at(np.full(grid.size, n), grid)[0]
+            constant = self._surfaces["constant"].at(np.full(grid.size, n), grid)[0]
             found.append(_first(grid, self.error(n, grid)[2] < constant))
         return pd.DataFrame({"users": self.users, "epsilon": found})
 

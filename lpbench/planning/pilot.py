@@ -112,21 +112,20 @@ def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, pr
     n = len(pilot.y)
     held_out = round(TEST_SHARE * n)
     sizes = np.array(sorted({math.ceil(share * (n - held_out)) for share in TRAIN_SHARES}))
-    rows: dict[str, list[np.ndarray]] = {name: [] for name in pilot.models()}
+    finished: list[dict[str, np.ndarray]] = []
     try:
         for split in range(splits):
             streams = Streams(seed).child("need", split=split)
             order = streams.generator("split").permutation(n)
             found = [_scores(pilot, order[held_out:][:size], order[:held_out], budgets, streams) for size in sizes]
-            for name, parts in rows.items():
-                parts.append(np.array([scores[name] for scores in found]))
+            finished.append({name: np.array([scores[name] for scores in found]) for name in found[0]})
             if progress is not None:
                 progress(split + 1, splits)
     except KeyboardInterrupt:
-        if min(map(len, rows.values())) < FEWEST_SPLITS:
+        if len(finished) < FEWEST_SPLITS:
             raise
-    finished = min(map(len, rows.values()))
-    return PilotRuns(sizes, np.asarray(budgets), {name: np.array(parts[:finished]) for name, parts in rows.items()})
+    losses = {name: np.array([split[name] for split in finished]) for name in finished[0]}
+    return PilotRuns(sizes, np.asarray(budgets), losses)
 
 
 def _scores(

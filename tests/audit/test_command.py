@@ -82,7 +82,7 @@ def test_everything_is_a_subject():
 
 
 def test_a_mutant_that_is_missed_fails_the_audit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(command, "check_mutants", lambda names, workers: [MutantRow("krr", "less_noise", "")])
-    monkeypatch.setattr(command, "check_methods", lambda names, workers: [])
+    found = {"methods": [], "mutants": [MutantRow("krr", "less_noise", "")]}
+    monkeypatch.setattr(command, "of_each", lambda function, names, workers, title: found[title])
     assert main(["audit", "krr", "--samples", "2000", "--results", str(tmp_path)]) == 1
     assert "krr: the mutant less_noise was not caught" in capsys.readouterr().out
