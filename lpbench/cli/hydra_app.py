@@ -89,7 +89,7 @@ def main(argv: list[str]) -> int:
 def compose(overrides: list[str]) -> Config:
     """Compose overrides whose names were checked, without running anything."""
     try:
-        return _checked(*catalogue.compose_chosen([_free(word) for word in overrides]), overrides)
+        return _checked(*catalogue.compose([_free(word) for word in overrides]), overrides)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
 

@@ -37,7 +37,8 @@ DAMAGED = (
     OverflowError,
     MemoryError,
 )
-_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+#: Ending of a compressed file -> how to open it.
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 #: Other endings that pandas would inflate.
 _REFUSED = (".zst", ".tar", ".tgz")
 
@@ -49,8 +50,8 @@ def check_size(path: Path) -> None:
     if path.suffix in _REFUSED:
         raise DataError(f"{path} is compressed in a way that has no limit; unpack it by hand")
     try:
-        if path.suffix in _COMPRESSED:
-            with _COMPRESSED[path.suffix](path, "rb") as file:
+        if path.suffix in COMPRESSED:
+            with COMPRESSED[path.suffix](path, "rb") as file:
                 _count(file, limit)
         elif path.suffix in (".zip", ".xlsx"):
             with zipfile.ZipFile(path) as content:

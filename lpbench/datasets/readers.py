@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import io
 import itertools
 import lzma
@@ -19,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_svmlight_file
 
-from lpbench.datasets.archives import check_size
+from lpbench.datasets.archives import COMPRESSED, check_size
 from lpbench.datasets.cells import Column, decide, texts, typed
 from lpbench.errors import DataError
 
@@ -28,7 +26,6 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__
 SEPARATORS = ",;\t|"
 #: Lines that tell how a file is written.
 _FIRST = 20
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 #: The type of an attribute of an ARFF file, with what its reader does not know: a remark behind it, and dates.
 _ATTRIBUTE = re.compile(r"""^(\s*@attribute\s(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^'"%])*)%.*""", re.IGNORECASE)
 _DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*""", re.IGNORECASE)
@@ -133,7 +130,7 @@ def decide_columns(text: pd.DataFrame, words: Sequence[str] | None, sep: str) ->
 
 
 def _opener(path: Path) -> Callable[..., Any]:
-    return _OPENERS.get(path.suffix.lower(), open)
+    return COMPRESSED.get(path.suffix.lower(), open)
 
 
 def _is_number(cell: str) -> bool:

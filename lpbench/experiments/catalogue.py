@@ -329,13 +329,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return {str(key): value for key, value in content.items()}
 
 
-def compose(overrides: Sequence[str] = ()) -> Config:
-    """Compose the configuration as ``lpbench key=value ...`` does."""
-    return compose_chosen(overrides)[0]
-
-
-def compose_chosen(overrides: Sequence[str]) -> tuple[Config, dict[str, str]]:
-    """As :func:`compose`; also which file was chosen for each group."""
+def compose(overrides: Sequence[str]) -> tuple[Config, dict[str, str]]:
+    """The configuration of ``lpbench key=value ...``, and which file was chosen for each group."""
     from hydra import compose as hydra_compose
     from omegaconf import OmegaConf, open_dict
 

@@ -181,7 +181,8 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
         # of the worker until now, in kilobytes (Linux)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         cost = {"seconds": seconds, "peak_mb": round(peak * 1024 / 1e6, 1)}
-        store.write(block.key, table, {"config": block.config, **cost, "machine": _machine()})
+        machine = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
+        store.write(block.key, table, {"config": block.config, **cost, "machine": machine})
         return Outcome(block.key, block.label, "ok", seconds, len(table))
     except StoreError:
         raise
@@ -191,7 +192,3 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
         record = {"status": status, "reason": reason, "label": block.label, "config": block.config}
         store.write_failure(block.key, {**record, "limit": timeout, "traceback": traceback.format_exc()})
         return Outcome(block.key, block.label, status, time.perf_counter() - start, 0, reason)
-
-
-def _machine() -> dict[str, Any]:
-    return {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}

@@ -58,18 +58,16 @@ def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         if times:
             distinct |= times
             workers = max(workers, record["workers"])
-            rows.append([record["name"], *_sums(times), record["workers"], _peak(times)])
+            rows.append(_row(record["name"], times, record["workers"]))
     if rows:
-        rows.append(["total", *_sums(distinct), workers, _peak(distinct)])
+        rows.append(_row("total", distinct, workers))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _peak(times: Mapping[str, list[Any]]) -> float | None:
-    return max((t[2] for t in times.values() if len(t) > 2 and t[2] is not None), default=None)
-
-
-def _sums(times: Mapping[str, list[Any]]) -> tuple[int, int, float]:
-    return len(times), int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)
+def _row(name: str, times: Mapping[str, list[Any]], workers: int) -> list[Any]:
+    fits, seconds = int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)
+    peak = max((t[2] for t in times.values() if len(t) > 2 and t[2] is not None), default=None)
+    return [name, len(times), fits, seconds, workers, peak]
 
 
 @dataclass(frozen=True)
