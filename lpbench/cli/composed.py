@@ -64,9 +64,8 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
 
     run, folder = result.run, results_dir / job.folder
     artefact = Artefact(folder, job.name)
-    whole = Path(str(folder).removesuffix(f"/{job.name}"))
     answers.print_tables(tables_of(artefact))
-    answers.print_verdicts([job.name], whole)
+    answers.print_verdicts([job.name], artefact.results)
     print(
         f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
         f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
@@ -74,7 +73,7 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
     if artefact.is_finished:
-        print(f"page: {publish_experiment(whole, job.name)}")
+        print(f"page: {publish_experiment(artefact.results, job.name)}")
 
 
 def _is_refused(outcome: Outcome) -> bool:

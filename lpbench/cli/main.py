@@ -102,9 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        sentence = refusal(
-            error, error.filename2 or error.filename or "the results"
-        )  # of a copy, the second is the target
+        # of a copy, the second is the target
+        sentence = refusal(error, error.filename2 or error.filename or "the results")
         if not sentence:
             raise
         print(f"error: {sentence}", file=sys.stderr)

@@ -59,17 +59,14 @@ class Profile:
     """A manifest in the making, and what was decided on the way."""
 
     content: dict[str, Any]
-    said: list[tuple[str, str, str]] = field(
-        default_factory=list
-    )  # label, decision, option of `new dataset` to change it
+    #: Label, decision, option of `new dataset` to change it.
+    said: list[tuple[str, str, str]] = field(default_factory=list)
 
     def say(self, what: str, text: str, option: str = "") -> None:
-        """Note one decision."""
         self.said.append((what, text, option))
 
     @property
     def decisions(self) -> list[str]:
-        """Every decision in a line."""
         return [f"{what:12s}{text}{option}" for what, text, option in self.said]
 
     def lines(self, options: bool = True) -> list[str]:
@@ -99,7 +96,6 @@ def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[P
 
 
 def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
-    """Return the manifest that holds the decisions."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
     return Manifest(name=name, **fields)
 

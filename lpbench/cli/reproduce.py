@@ -84,8 +84,7 @@ def command(
             "the option out"
         )
     plan = sum((job.plan for job in jobs), Plan(()))
-    missing = plan.missing
-    for text in filter(None, (describe_missing(missing), describe_left_out(plan.left_out))):
+    for text in filter(None, (describe_missing(plan.missing), describe_left_out(plan.left_out))):
         print(text, flush=True)
     if nothing_to_run(plan):
         print(f"error: {NOTHING}", file=sys.stderr)

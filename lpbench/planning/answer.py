@@ -56,7 +56,6 @@ class Need:
 
     @property
     def quantity(self) -> str:
-        """What an error is."""
         return "mean squared error" if self.pilot.metric == "mse" else "share of wrong classes"
 
     def error(self, users: Any, epsilon: Any) -> np.ndarray:

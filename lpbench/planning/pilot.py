@@ -99,9 +99,8 @@ class PilotRuns:
 
     users: np.ndarray  # (a,), numbers of training users
     budgets: np.ndarray  # (b,), the last is inf: no privacy
-    losses: dict[
-        str, np.ndarray
-    ]  # of "method" and "constant", (splits, a, b): squared errors, or shares of wrong classes
+    #: Of "method" and "constant", (splits, a, b): squared errors, or shares of wrong classes.
+    losses: dict[str, np.ndarray]
 
 
 def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None) -> PilotRuns:
