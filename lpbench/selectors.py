@@ -36,7 +36,7 @@ class Selector:
             key, sep, raw = part.partition("=")
             if not sep or not key.strip():
                 raise ConfigurationError(f"selector {text!r}: {part!r} is not of the form param=value")
-            params[key.strip()] = _parse_value(raw.strip())
+            params[key.strip()] = parse_value(raw.strip())
         return Selector(match["name"], params)
 
     def with_params(self, **params: Any) -> Selector:
@@ -57,7 +57,8 @@ def _plain(value: Any) -> Any:
     return value.tolist()
 
 
-def _parse_value(raw: str) -> Any:
+def parse_value(raw: str) -> Any:
+    """JSON, else the text."""
     try:
         return json.loads(raw)
     except json.JSONDecodeError:

@@ -82,10 +82,10 @@ def _or_none(check: Check) -> Check:
     return lambda place, value: None if value is None else check(place, value)
 
 
-def _listed(check: Check, least: int = 0) -> Check:
+def _listed(check: Check) -> Check:
     def listed(place: str, value: Any) -> None:
-        if not isinstance(value, (list, tuple)) or len(value) < least:
-            raise _refuse(place, value, "a list" if least == 0 else f"a list of at least {least}")
+        if not isinstance(value, (list, tuple)):
+            raise _refuse(place, value, "a list")
         for k, item in enumerate(value):
             check(f"{place}[{k}]", item)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
+from lpbench.selectors import parse_value
 
 #: Most values whose pairs are searched.
 MOST_VALUES = 40
@@ -21,7 +21,7 @@ def parse_values(words: Sequence[str], seed: int = 0) -> list[Any]:
     """Read values: JSON, else text; ``uniform:LOW,HIGH`` is both ends, the middle and random numbers between."""
     values: list[Any] = []
     for word in words:
-        for value in _range(word, seed) if word.startswith(_RANGE) else [_one(word)]:
+        for value in _range(word, seed) if word.startswith(_RANGE) else [parse_value(word)]:
             if value not in values:
                 values.append(value)
     if not 2 <= len(values) <= MOST_VALUES:
@@ -33,13 +33,6 @@ def show_value(value: Any) -> str:
     """Short text of a value."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _one(word: str) -> Any:
-    try:
-        return json.loads(word)
-    except json.JSONDecodeError:
-        return word
 
 
 def _range(word: str, seed: int) -> list[float]:
