@@ -1,7 +1,8 @@
 """Small samples on which whole methods are audited, and how their protected values change.
 
 Ranges and positions are chosen so that a forgotten factor shows: the label range is neither centred nor of length 1.
-Six features: 0 is protected by everybody, 1 by a third, 2 by a fifth of the users, the others by nobody.
+Of six features 0 is protected by everybody, 1 by a third, 2 by a fifth of the users, the others by nobody; those
+beyond, by half.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def audit_sample(model: Any, mask: str = "partial", n_classes: int = 2, n: int =
         classes = None
     protected = np.zeros((n, d), dtype=bool)
     protected[:, 0], protected[::3, 1], protected[::5, 2] = True, True, True
+    protected[::2, D:] = True
     masks = {"partial": protected, "all": None, "none": np.zeros((n, d), dtype=bool)}
     own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
     public = PublicSample(X_public, y_public) if model.uses_public else None

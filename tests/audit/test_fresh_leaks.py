@@ -1,0 +1,46 @@
+"""Leaks written without knowledge of the audit: each is a complaint, or has nothing to find where the method runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lpbench.audit.foreign import foreign_complaints
+from lpbench.audit.keeper import Places
+from tests.audit.fresh_leaks import BASES, LEAKS
+
+#: What one process leaves for another is not there, and no complaint is due: the method learns as its twin, or less.
+NOTHING_TO_FIND = {
+    "label_written_into_features", "stack_walk", "garbage_collector", "backdoor_rows", "patched_library",
+    "order_by_label", "question_of_labels",
+}  # fmt: skip
+#: A curator's statistic is one of the package's, whoever is honest.
+REFUSED_TWINS = {"central"}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def complaints_of(tmp_path_factory):
+    """Complaints about the source of a class ``Fresh``; all of them, or whether there is one."""
+    with Places(path=[tmp_path_factory.mktemp("author")], seconds=120.0) as places:
+
+        def complaints(source):
+            for place in (places.method, places.device):
+                Path(place.path[0], "fresh.py").write_text(source, encoding="utf-8")
+            return (str(found) for found in foreign_complaints(places, "fresh.Fresh", {}))
+
+        yield complaints
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_an_honest_twin_has_no_complaint(name, complaints_of):
+    found = list(complaints_of(BASES[name].source))
+    assert found == [] or (name in REFUSED_TWINS and all("statistics" in what for what in found))
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_leak_is_a_complaint_or_finds_nothing(name, complaints_of):
+    found = next(complaints_of(LEAKS[name].source), "")
+    assert bool(found) != (name in NOTHING_TO_FIND), found
