@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +22,7 @@ from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
+from lpbench.paths import own_folders
 from lpbench.privacy.payload import payload_bits
 from lpbench.seeds import Streams
 
@@ -119,9 +122,19 @@ def method_complaints(selector: str) -> list[str]:
     spec = catalogue.method(selector)
     if spec.estimator.startswith("lpbench."):
         return [f"{selector}: {complaint}" for complaint in complaints(estimator_of(selector))]
-    with Places() as places:
+    with Places(path=[*own_folders(), *_beside(spec.estimator)]) as places:
         found = list(foreign_complaints(places, spec.estimator, {**spec.params, **(spec.tuning_free or {})}))
     return [f"{selector}: {complaint}" for complaint in found]
+
+
+def _beside(estimator: str) -> list[Path]:
+    """The folder of a method's module where it is neither a plug-in's nor among Python's own."""
+    found = importlib.util.find_spec(estimator.partition(".")[0])
+    places = [] if found is None or found.origin is None else [Path(found.origin).resolve().parent]
+    known = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)] + own_folders()
+    if found is not None and found.submodule_search_locations:
+        places = [place.parent for place in places]
+    return [place for place in places if not any(place.is_relative_to(folder) for folder in known)]
 
 
 def base_methods() -> list[str]:

@@ -56,7 +56,7 @@ class Span(click.ParamType):
 )
 @click.option("--positive", metavar="VALUE", help="This class against all others.")
 @click.option("--missing-words", metavar="WORDS", help="These words alone mean missing, as in NA,?")
-@click.option("--error", metavar="K", help="Wanted error, in multiples of a constant's.  [default: 0.8x]")
+@click.option("--error", metavar="K", help="Wanted error over a constant's.  [default: 0.8x]")
 @click.option("--mse", type=float, metavar="V", help="Wanted mean squared error.")
 @click.option("--accuracy", type=click.FloatRange(0, 1), metavar="V", help="Wanted share of right classes.")
 @click.option("--epsilon", type=Span(2.0), default="0.5:8", metavar="SPAN", show_default=True, help="Budgets.")

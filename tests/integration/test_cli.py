@@ -115,11 +115,13 @@ def test_a_list_says_what_hydra_composes(kind):
     assert heads == {name: {key: getattr(found, key) for key in keys} for name, found in composed.items()}
 
 
-def test_a_list_refuses_what_a_run_would(tmp_path, monkeypatch, capsys):
+def test_a_list_names_what_a_run_would_refuse(tmp_path, monkeypatch, capsys):
     (tmp_path / "methods").mkdir()
     (tmp_path / "methods" / "mine.yaml").write_text("name: mine\ntitle: Mine\ntask: regression\ncolour: red\n")
     monkeypatch.setenv("LPBENCH_PLUGINS", str(tmp_path))
-    assert main(["list", "methods"]) == 2
+    assert main(["list", "methods"]) == 0  # the others are listed, and what is wrong with this one is said
+    assert "unknown key 'colour'" in capsys.readouterr().err
+    assert main(["check", "method", "mine"]) == 2
     assert "unknown key 'colour'" in capsys.readouterr().err
 
 

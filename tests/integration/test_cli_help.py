@@ -121,9 +121,10 @@ def test_an_interrupted_command_says_how_to_go_on(monkeypatch, capsys):
     def interrupted(*args) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lpbench.experiments.catalogue.heads", interrupted)
-    assert main(["list", "masks"]) == 130
-    assert "run the same command again" in capsys.readouterr().err
+    monkeypatch.setattr("lpbench.cli.main.cli.make_context", interrupted)
+    for command, goes_on in (("reproduce", True), ("list", False)):
+        assert main([command]) == 130
+        assert ("run the same command again" in capsys.readouterr().err) == goes_on
 
 
 def test_a_closed_pipe_is_no_error():

@@ -32,7 +32,7 @@ def reports(tmp_path_factory):
 
 
 def files(results: Path) -> dict[Path, bytes]:
-    (folder,) = results.glob("runs/*/own")
+    folder = results / "own"
     beside = ("run.json", "scores.parquet", "summary.parquet", "chosen.parquet")  # of the run, with seconds
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name not in beside}
 

@@ -133,7 +133,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d), as the estimator does: ndarray of shape (m,)."""
-        return np.asarray(self.estimator_.predict(self._check_predict(X)))
+        X = self._check_predict(X)  # fails before fit
+        return np.asarray(self.estimator_.predict(X))
 
     def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
         """Return the ends of the intervals of labels whose residual is at most a threshold.
@@ -189,7 +190,8 @@ class PrivateSets(Calibrated, LocalClassifier):
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for X of shape (m, d), as the estimator does: (m, n_classes)."""
-        return np.asarray(self.estimator_.predict_proba(self._check_predict(X)))
+        X = self._check_predict(X)  # fails before fit
+        return np.asarray(self.estimator_.predict_proba(X))
 
     def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
         """Return the sets of classes whose probability is at least one minus a threshold.

@@ -229,7 +229,8 @@ class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for complete X of shape (m, d), as the chosen candidate does: ndarray of shape (m,)."""
-        return np.asarray(self.estimator_.predict(self._check_predict(X)))
+        X = self._check_predict(X)  # fails before fit
+        return np.asarray(self.estimator_.predict(X))
 
 
 @dataclass(eq=False, repr=False)
@@ -256,4 +257,5 @@ class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d), as the chosen candidate does."""
-        return self.classes_[self.estimator_.predict(self._check_predict(X))]
+        X = self._check_predict(X)  # fails before fit
+        return self.classes_[self.estimator_.predict(X)]

@@ -50,7 +50,8 @@ class PublicForest(LocalClassifier):
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
-        return self._score.predict_proba(self._check_predict(X))
+        X = self._check_predict(X)  # fails before fit
+        return self._score.predict_proba(X)
 
 
 @dataclass(eq=False, repr=False)
