@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.figures import style
 
 
@@ -88,3 +88,7 @@ def test_a_dollar_sign_in_a_title_is_one(title, tmp_path):
         ax.set_title(title)
         style.save(figure, tmp_path, "t")
     assert f">{title}<" in (tmp_path / "t.svg").read_text(encoding="utf-8")
+
+
+def test_no_committed_drawing_shows_the_source_of_a_formula():
+    assert not [str(path) for path in COMMITTED.rglob("*.svg") if "mathdefault" in path.read_text(encoding="utf-8")]

@@ -49,7 +49,7 @@ def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
-    with style.look():
+    with style.look(mathematics=True):
         _draw_tasks(lines, folder)
         _draw_collapse(lines, folder)
 
@@ -116,7 +116,7 @@ def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[
     """Write ``rates.csv`` and the figure of the risk against the budget."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     rows = []
-    with style.look():
+    with style.look(mathematics=True):
         figure, axes = style.pyplot().subplots(1, len(PANELS), figsize=(14, 4.6))
         for ax, (panel, text) in zip(axes, PANELS.items(), strict=True):
             drawn = [line for line in lines if line.panel == panel]
