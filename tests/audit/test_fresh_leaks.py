@@ -13,8 +13,11 @@ from tests.audit.fresh_leaks import BASES, LEAKS
 #: What one process leaves for another is not there, and no complaint is due: the method learns as its twin, or less.
 NOTHING_TO_FIND = {
     "label_written_into_features", "stack_walk", "garbage_collector", "backdoor_rows", "patched_library",
-    "order_by_label", "question_of_labels",
+    "order_by_label", "question_of_labels", "mask_overwritten",
 }  # fmt: skip
+#: What something else holds: the YAML's model is compared by the contract, a submission has no sweep of its own, fits
+#: compose in a ledger.
+HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up"}
 #: A curator's statistic is one of the package's, whoever is honest.
 REFUSED_TWINS = {"central"}
 
@@ -43,4 +46,4 @@ def test_an_honest_twin_has_no_complaint(name, complaints_of):
 @pytest.mark.parametrize("name", LEAKS)
 def test_a_leak_is_a_complaint_or_finds_nothing(name, complaints_of):
     found = next(complaints_of(LEAKS[name].source), "")
-    assert bool(found) != (name in NOTHING_TO_FIND), found
+    assert bool(found) != (name in NOTHING_TO_FIND | HELD_ELSEWHERE), found
