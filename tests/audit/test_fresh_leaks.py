@@ -16,8 +16,8 @@ NOTHING_TO_FIND = {
     "order_by_label", "question_of_labels", "mask_overwritten",
 }  # fmt: skip
 #: What something else holds: the YAML's model is compared by the contract, a submission has no sweep of its own, fits
-#: compose in a ledger.
-HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up"}
+#: compose in a ledger, and what sleeps while it is audited finds nothing where a submission is scored.
+HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up", "only_at_one_setting", "only_unwatched"}
 #: A curator's statistic is one of the package's, whoever is honest.
 REFUSED_TWINS = {"central"}
 
