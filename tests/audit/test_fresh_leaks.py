@@ -15,11 +15,9 @@ NOTHING_TO_FIND = {
     "label_written_into_features", "stack_walk", "garbage_collector", "backdoor_rows", "patched_library",
     "order_by_label", "question_of_labels", "mask_overwritten",
 }  # fmt: skip
-#: What something else holds: the YAML's model is compared by the contract, a submission has no sweep of its own, fits
-#: compose in a ledger, and what sleeps while it is audited finds nothing where a submission is scored.
+#: Held by the contract (YAML), submissions (no sweep), ledgers (fits), and scoring (what sleeps in an audit).
 HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up", "only_at_one_setting", "only_unwatched"}
-#: A curator's statistic is one of the package's, whoever is honest.
-REFUSED_TWINS = {"central"}
+REFUSED_TWINS = {"central"}  # a curator's statistic is one of the package's, whoever is honest
 
 pytestmark = pytest.mark.slow
 
