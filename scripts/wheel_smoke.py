@@ -42,7 +42,7 @@ COMMANDS = {
     "method=histoftree_cart epsilon=2 replications=2": "histoftree_cart",
     "reproduce extensions/embedded_regression --replications 2 --tracking none": "1 artefacts written",
     "check method private_mean": "private_mean",
-    "audit --method private_mean --samples 10000": "states 1, loses 1",
+    "audit private_mean --samples 10000": "states 1, loses 1",
 }
 
 
