@@ -9,7 +9,7 @@ import pytest
 from conftest import cpu_seconds, timed
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import LPCT, HistOfTree, LabelLDPVote
+from lpbench.estimators import LPCT, HistOfTree
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.baselines.tree_growth import cut_class_trees
 from lpbench.experiments.compute import method_streams
@@ -41,12 +41,6 @@ def forest_one_by_one(samples, depth, **options) -> list:
     return [grow_max_edge_forest([sample], depth, **options)[0] for sample in samples]
 
 
-def sorted_codes(y, y_public) -> tuple:
-    """Classes and the number of each label among them, by sorting."""
-    classes = np.unique(y)
-    return classes, np.searchsorted(classes, y), None
-
-
 def histoftree(n: int):
     budgets = [1.0, 2.0, 4.0]
     return sweep(HistOfTree(), "sine_sum", {"n": n}, "aligned", budgets, HISTOFTREE_GRID)
@@ -62,10 +56,6 @@ def sparse_trees():
     rng = np.random.default_rng(0)
     X = ((rng.random((4_000, 3_000)) < 0.06) * rng.random((4_000, 3_000))).astype(np.float32)
     return partial(cut_class_trees, X, rng.integers(2, size=4_000), [4, 8], 0)
-
-
-def votes():
-    return sweep(LabelLDPVote(), "rough_classes", {"n": 65_536}, "all_private", [0.5, 1.0, 2.0, 4.0], {})
 
 
 @pytest.mark.parametrize(
@@ -98,20 +88,6 @@ def votes():
             sparse_trees,
             "lpbench.estimators.baselines.tree_growth._SPARSE",
             0.0,
-        ),
-        (
-            "plain arrays not checked again by scikit-learn",
-            "label-DP votes, rough_classes, 65,536 users",
-            votes,
-            "lpbench.estimators.base._is_plain",
-            lambda array, ndim: False,
-        ),
-        (
-            "class codes from a table",
-            "label-DP votes, rough_classes, 65,536 users",
-            votes,
-            "lpbench.estimators.base._encoded",
-            sorted_codes,
         ),
     ],
 )
