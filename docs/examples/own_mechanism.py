@@ -31,7 +31,8 @@ class Label(Device[MeanQuestion]):
 
     def inputs(self, records, question):
         """What it is applied to, row by row."""
-        return 2 * (records.y - question.low) / (question.high - question.low) - 1
+        width = max(question.high - question.low, 1e-12)
+        return np.clip(2 * (records.y - question.low) / width - 1, -1, 1)
 
 
 @dataclass(eq=False, repr=False)
@@ -54,8 +55,9 @@ class MyMean(LocalRegressor):
         return self._finish(np.full(len(self._check_predict(X)), self.mean_))
 
 
-rng = np.random.default_rng(0)
-X, y = rng.random((5000, 2)), rng.beta(2, 5, 5000)
-model = MyMean(1.0, y_range=(0, 1), random_state=0).fit(X, y)
-print(f"estimated {model.predict(X[:1])[0]:.3f}, true {y.mean():.3f}")
-print(model.guarantee_)
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    X, y = rng.random((5000, 2)), rng.beta(2, 5, 5000)
+    model = MyMean(1.0, y_range=(0, 1), random_state=0).fit(X, y)
+    print(f"estimated {model.predict(X[:1])[0]:.3f}, true {y.mean():.3f}")
+    print(model.guarantee_)

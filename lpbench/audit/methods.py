@@ -135,7 +135,7 @@ def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: Au
 def _broken_laws(recording: Recording) -> Iterator[Complaint]:
     for finding in findings(recording):
         if finding.p < FALSE_ALARM / _TESTS:
-            yield Complaint("law", f"{finding.what} (p = {finding.p:.1e})")
+            yield Complaint("law", f"{finding.what} (p < {FALSE_ALARM / _TESTS:.0e})")
 
 
 def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:

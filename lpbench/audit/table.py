@@ -121,10 +121,11 @@ def method_complaints(selector: str) -> list[str]:
     """Everything that is wrong with a method, as sentences; one that is not of this library runs in its own places."""
     spec = catalogue.method(selector)
     if spec.estimator.startswith("lpbench."):
-        return [f"{selector}: {complaint}" for complaint in complaints(estimator_of(selector))]
-    with Places(path=[*own_folders(), *_beside(spec.estimator)]) as places:
-        found = list(foreign_complaints(places, spec.estimator, {**spec.params, **(spec.tuning_free or {})}))
-    return [f"{selector}: {complaint}" for complaint in found]
+        found = list(complaints(estimator_of(selector)))
+    else:
+        with Places(path=[*own_folders(), *_beside(spec.estimator)]) as places:
+            found = list(foreign_complaints(places, spec.estimator, {**spec.params, **(spec.tuning_free or {})}))
+    return list(dict.fromkeys(f"{selector}: {complaint}" for complaint in found))  # one said at every budget is one
 
 
 def _beside(estimator: str) -> list[Path]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from lpbench.reporting.claims import Decision
     from lpbench.reporting.plain_table import PlainTable
 
-#: Columns of a pipe or a file, where no line needs to be broken.
-_WIDE = 1000
+#: Width of tables in a pipe or a file: cells of wider tables are broken at blanks.
+_WIDE = 160
 #: Keys that have a column in the table of a sweep anyway, or decide only what a single cell prints.
 _IN_COLUMNS = ("dataset", "mask", "method", "epsilon", "selection")
 _NONE = (float("nan"), float("nan"))

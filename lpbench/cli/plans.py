@@ -7,6 +7,8 @@ from pathlib import Path
 
 from lpbench.cli.answers import print_tables
 from lpbench.cli.options import counted
+from lpbench.datasets.masks import mask_header
+from lpbench.datasets.problems import mask_names
 from lpbench.experiments.config import Runner
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan
@@ -16,6 +18,7 @@ from lpbench.experiments.store import Store
 from lpbench.experiments.timing import estimate
 from lpbench.paths import REPRODUCED
 from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run
+from lpbench.selectors import Selector
 
 
 def print_plans(jobs: Sequence[Job], results_dir: Path, runner: Runner) -> None:
@@ -47,6 +50,10 @@ def _print_content(job: Job, store: Store) -> None:
     if job.is_cell:
         for block in job.plan.blocks:
             print(f"{'stored' if store.has(block.key) else 'to do':7s}{block.fits:9d} fits  {block.label}")
+        group = job.experiment.groups[0]
+        if Selector.parse(group.mask[0]).name == "file":
+            drawn = job.experiment.data_set(group.dataset[0])
+            print(f"header of a mask file: {mask_header(mask_names(drawn.name, drawn.params))}")
         return
     print(f"{job.name}: {job.experiment.title} ({job.experiment.kind})")
     for group in job.experiment.groups:

@@ -8,8 +8,10 @@ protect more contain those that protect less.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -59,23 +61,30 @@ def all_private(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
     return np.ones((n, d), dtype=bool)
 
 
-def read_mask(path: str) -> np.ndarray:
-    """Read a mask of 0/1 values from ``.csv`` (no header) or ``.npy``."""
-    file = Path(path)
-    if not file.is_file():
-        raise DataError(f"mask file {path!r} does not exist")
-    if file.suffix == ".npy":
-        values = np.load(file, allow_pickle=False)
-    elif file.suffix == ".csv":
-        try:
-            values = np.loadtxt(file, delimiter=",", ndmin=2)
-        except ValueError as error:
-            raise DataError(f"mask file {path!r} is not a table of 0 and 1 separated by commas: {error}") from error
-    else:
-        raise DataError(f"mask file {path!r} must end in .csv or .npy")
-    if not np.isin(values, (0, 1)).all():
-        raise DataError(f"mask file {path!r} has values other than 0 (public) and 1 (private)")
-    return values.astype(bool)
+def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
+    """Read a mask of 0 and 1 from a CSV whose header has these names, in any order; boolean (rows, names)."""
+    header = f"its header must be {mask_header(names)}"
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            head, *rows = (row for row in csv.reader(file) if row)
+    except (OSError, ValueError, csv.Error) as error:
+        raise DataError(f"mask file {path!r} cannot be read as CSV in UTF-8 ({error}); {header}") from error
+    head = [name.strip() for name in head]
+    if wrong := [*(n for n in names if head.count(n) != 1), *(n for n in head if n not in names)]:
+        raise DataError(f"mask file {path!r}: {wrong[0]!r} is missing, unknown or doubled; {header}")
+    values = {"0": False, "1": True, "false": False, "true": True}
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(head) or not {cell.strip().lower() for cell in row} <= values.keys():
+            raise DataError(f"mask file {path!r}, line {number}: {','.join(row)} must be {len(head)} times 0 or 1")
+    table = [[values[cell.strip().lower()] for cell in row] for row in rows]
+    return np.array(table, dtype=bool).reshape(len(rows), len(head))[:, [head.index(name) for name in names]]
+
+
+def mask_header(names: Sequence[str]) -> str:
+    """First line of a mask file."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 #: Masks that are drawn; ``file`` is read instead (see :func:`lpbench.datasets.problems.make_problem`).

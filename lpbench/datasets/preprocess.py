@@ -50,6 +50,14 @@ def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
     return Table(X, frame.target(manifest.target), names, public, units)
 
 
+def chosen_rows(raw: pd.DataFrame, manifest: Manifest) -> np.ndarray:
+    """Positions among the raw rows of those that are kept."""
+    frame = _Frame(raw.reset_index(drop=True), manifest.name)
+    for step in manifest.rows:
+        frame.choose_rows(step)
+    return frame.raw.index.to_numpy()
+
+
 class _Frame:
     """Raw columns of one data set with checks that speak of the data set, column and row."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from pkgutil import resolve_name
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.masks import make_mask, read_mask
 from lpbench.datasets.parameters import resolve_params
-from lpbench.datasets.real import draw_real
+from lpbench.datasets.real import draw_real, group_names, group_numbers
+from lpbench.datasets.sources import raw_rows
 from lpbench.errors import ConfigurationError, DataError, LpbenchError
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -59,6 +61,12 @@ def make_problem(
     return Draws(dataset, dataset_params, mask, mask_params, seed).problem(replication)
 
 
+def mask_names(dataset: str, dataset_params: Mapping | None = None) -> list[str]:
+    """Columns and groups of a data set, which the header of a mask file names."""
+    columns = make_problem(dataset, dataset_params).context["columns"]
+    return list(dict.fromkeys(group_names(load_manifest(dataset), columns)))
+
+
 class Draws:
     """The replications of one scenario: what :func:`make_problem` returns, with the manifest read once.
 
@@ -90,7 +98,37 @@ class Draws:
         if mask is None:
             return problem
         generator = self._streams.generator("mask", dataset=manifest.name, mask=mask, replication=replication)
-        return replace(problem, mask=_mask(mask, dict(self._mask_params), problem, generator))
+        return replace(problem, mask=self._drawn_mask(problem, generator))
+
+    def _drawn_mask(self, problem: Problem, generator: np.random.Generator) -> np.ndarray:
+        """Draw the mask of the training rows, or read it where its name is "file".
+
+        Masks are drawn for groups of columns, the most sensitive first; the columns of a group are protected together.
+        A file has the names of columns and groups, and a row for all users or one for each row of the raw file.
+        """
+        n, d = problem.X_train.shape
+        name, params = self._mask, dict(self._mask_params)
+        if name != "file":
+            groups = problem.context.get("groups", np.arange(d))
+            return make_mask(name, n, int(groups.max()) + 1, generator, params)[:, groups]
+        path = params.pop("path", None)
+        if params or path is None:
+            raise ConfigurationError(f"mask file: give `path` and nothing else (got path={path!r}, {params})")
+        names = group_names(self._manifest, problem.context["columns"])
+        mask = read_mask(str(path), list(dict.fromkeys(names)))
+        if len(mask) != 1:
+            of_table, n_raw = ((), 0) if self._manifest.synthetic else self._raw_rows
+            if len(mask) != n_raw:
+                each = f", or {n_raw}, one for each row of the raw file" * bool(n_raw)
+                raise DataError(
+                    f"mask file {path!r} has {len(mask)} rows below its header, expected 1 for all users{each}"
+                )
+            mask = mask[np.array(of_table)[problem.context["rows"]]]
+        return np.broadcast_to(mask[:, group_numbers(names)], (n, d)).copy()
+
+    @cached_property
+    def _raw_rows(self) -> tuple[np.ndarray, int]:
+        return raw_rows(self._manifest)
 
 
 def _draw_synthetic(manifest: Manifest, params: dict, streams: Streams, replication: int) -> Problem:
@@ -125,29 +163,3 @@ def check_scaled(problem: Problem, name: str) -> None:
             raise DataError(
                 f"data set {name!r}: {part} has values outside [0, 1]; scale the features before make_problem sees them"
             )
-
-
-def _mask(name: str, params: dict, problem: Problem, generator: np.random.Generator) -> np.ndarray:
-    """Draw the mask of the training rows, or read it where ``name`` is "file".
-
-    Masks are drawn for groups of columns, the most sensitive first; the columns of a group are protected together.
-
-    A file has one row per row of the data set (columns in file order: they follow the data through split and
-    reordering) or one per training row (columns in the order of sensitivity).
-    """
-    n, d = problem.X_train.shape
-    if name != "file":
-        groups = problem.context.get("groups", np.arange(d))
-        return make_mask(name, n, int(groups.max()) + 1, generator, params)[:, groups]
-    path = params.pop("path", None)
-    if params or path is None:
-        raise ConfigurationError(f"mask file: give `path` and nothing else (got path={path!r}, {params})")
-    mask = read_mask(str(path))
-    if mask.shape == (problem.context.get("n_rows"), d):
-        return mask[problem.context["rows"]][:, problem.context["order"]]
-    if mask.shape != (n, d):
-        raise DataError(
-            f"mask file {path!r} has shape {mask.shape}, expected ({n}, {d}), the training rows x features, or one row "
-            f"per row of the data set"
-        )
-    return mask

@@ -20,8 +20,8 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     """Split, order and scale the rows of a table.
 
     The problem's ``context`` holds ``columns`` (feature names in their order), ``groups`` (number of each feature's
-    group), ``rows`` (table row of each training row), ``n_rows`` (rows of the table), ``order`` (table column of each
-    feature) and ``scaling``; with a ``unit``, also its name, ``units`` (of each training row) and ``rows_per_unit``.
+    group), ``rows`` (table row of each training row) and ``scaling``; with a ``unit``, also its name, ``units`` (of
+    each training row) and ``rows_per_unit``.
     """
     table = load_table(manifest.name)
     private, public = kept_rows(table, params["deduplicate"])
@@ -84,8 +84,6 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
             "columns": tuple(np.array(table.columns)[order].tolist()),
             "groups": group_numbers(np.array(group_names(manifest, table.columns))[order].tolist()),
             "rows": train,
-            "n_rows": table.y.size,
-            "order": np.arange(len(table.columns))[order],
             "scaling": scaling,
             **per_unit,
         },

@@ -168,6 +168,17 @@ def build_table(manifest: Manifest, location: Location) -> Table:
     return table
 
 
+def raw_rows(manifest: Manifest) -> tuple[np.ndarray, int]:
+    """Which row of the raw file each row of a table at hand is, and how many the file has."""
+    from lpbench.datasets.preprocess import chosen_rows
+    from lpbench.datasets.readers import read_source
+
+    location = locate(manifest)
+    assert location is not None
+    raw = read_source(location.source, location.paths, manifest.columns, manifest.name)
+    return chosen_rows(raw, manifest), len(raw)
+
+
 def preparation_key(manifest: Manifest, source: Mapping) -> str:
     """Hash of everything in the manifest that decides how raw files become a table."""
     parts = (manifest.name, source, manifest.columns, manifest.rows, manifest.public, manifest.target,

@@ -41,7 +41,7 @@ def check_backend(backend: str) -> None:
     if module is not None and importlib.util.find_spec(module) is None:
         raise ConfigurationError(
             f"runner.backend={backend!r} needs the package {module!r}, which is not installed; "
-            f"install the extra: pip install 'lpbench[{backend}]' (in a checkout: make engines)"
+            f"in the checkout: pip install -e '.[{backend}]', or make engines"
         )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lpbench.cli.main import main
 from lpbench.datasets import make_mask, make_problem
 from lpbench.datasets.masks import default_n_protected
 from lpbench.errors import ConfigurationError, DataError
@@ -84,42 +85,79 @@ def test_impossible_requests(name, params, reason):
         draw(name, 10, 5, **params)
 
 
-class TestFile:
-    def problem(self, path, **params):
-        return make_problem("diabetes_progression", params, "file", {"path": str(path)}, replication=3, seed=4)
+#: A raw file with a one-hot column, a group, and rows that are dropped; what its rows protect is known by ``size``.
+WHO = """title: T
+task: regression
+target: y
+y_range: [0, 60]
+rows: [{drop_missing: all}]
+features: [{column: city, one_hot: [a, b, c]}, size, {column: job, map: {u: 0, v: 1}}, "left, kg", right]
+groups: {arms: ["left, kg", right]}
+sensitivity: {order: [right, city, job, size], reason: none}
+sources: [{kind: file, files: {data: who/who.csv}}]
+"""
+N, NAMES = 60, ["city", "size", "job", "arms"]
 
-    def test_rows_of_the_data_set_follow_split_and_order(self, tmp_path):
-        """A mask that marks one person's age protects age in that person's training row and nothing else."""
-        plain = make_problem("diabetes_progression", {}, replication=3, seed=4)
-        person = plain.context["rows"][7]
-        whole = np.zeros((442, 10), dtype=int)
-        whole[person, 0] = 1  # age comes first in the file
-        np.savetxt(tmp_path / "mask.csv", whole, delimiter=",", fmt="%d")
-        mask = self.problem(tmp_path / "mask.csv").mask
-        assert mask.sum() == 1
-        assert mask[7, plain.context["columns"].index("age")]
 
-    def test_rows_of_the_training_sample_are_taken_as_they_are(self, tmp_path):
-        mask = np.arange(309 * 10).reshape(309, 10) % 3 == 0
-        np.save(tmp_path / "mask.npy", mask)
-        np.testing.assert_array_equal(self.problem(tmp_path / "mask.npy").mask, mask)
+@pytest.fixture
+def who(workshop, tmp_path):
+    cell = lambda k, text: "" if k % 7 == 3 else text  # noqa: E731
+    rows = [f"{'abc'[k % 3]},{cell(k, str(k))},{'uv'[k % 2]},{k % 5},{k % 4},{k}" for k in range(N)]
+    (workshop.mirror / "who").mkdir()
+    (workshop.mirror / "who" / "who.csv").write_text('city,size,job,"left, kg",right,y\n' + "\n".join(rows))
+    (workshop.manifests / "who.yaml").write_text(WHO)
+    return tmp_path / "mask.csv"
 
-    @pytest.mark.parametrize(
-        ("content", "name", "reason"),
-        [
-            ("1,0\n0,1\n", "m.csv", r"has shape \(2, 2\), expected \(309, 10\)"),
-            ("1,0\n0,2\n", "m.csv", "other than 0"),
-            ("1,a\n", "m.csv", "not a table of 0 and 1"),
-            ("1,0\n", "m.txt", "must end in"),
-        ],
-    )
-    def test_wrong_files(self, tmp_path, content, name, reason):
-        (tmp_path / name).write_text(content)
-        with pytest.raises(DataError, match=reason):
-            self.problem(tmp_path / name)
 
-    def test_missing_file_and_missing_path(self, tmp_path):
-        with pytest.raises(DataError, match="does not exist"):
-            self.problem(tmp_path / "none.csv")
-        with pytest.raises(ConfigurationError, match="give `path`"):
-            make_problem("sine_sum", {"n": 10}, "file", {"path": None})
+MASKS = st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=N, max_size=N)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(MASKS, st.permutations(NAMES), st.booleans(), st.sampled_from(["01", ["False", "True"]]))
+def test_a_file_says_of_each_raw_row_what_it_protects_and_groups_stay_whole(who, table, order, one, words):
+    table = np.array(table[:1] if one else table)
+    lines = [",".join(words[int(row[NAMES.index(name)])] for name in order) for row in table]
+    who.write_text("\n".join([",".join(order), *lines]))
+    problem = make_problem("who", {"scaling": "rows"}, "file", {"path": str(who)}, replication=3, seed=4)
+    raw = np.round(problem.y_train).astype(int)  # rows of the file, some of which were dropped
+    assert set(raw % 7) == {0, 1, 2, 4, 5, 6}
+    for k, column in enumerate(problem.context["columns"]):
+        group = "arms" if column in ("left, kg", "right") else column.partition("=")[0]
+        right = table[np.zeros_like(raw) if one else raw, NAMES.index(group)]
+        np.testing.assert_array_equal(problem.mask[:, k], right, err_msg=column)
+
+
+def test_show_prints_the_header_of_a_mask_file(who, capsys):
+    words = ["dataset=who", "method=private_mean", "mask=file", "replications=1"]
+    assert main(["show", *words]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("header of a mask file: "))
+    who.write_text(line.partition(": ")[2] + "\n1,0,0,1\n")
+    assert main(["show", *words, f"mask.params.path={who}"]) == 0
+    assert make_problem("who", None, "file", {"path": str(who)}).mask.any(axis=0).sum() in (2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("1,0,0,0\n0,1,0,0\n", "'arms' is missing, unknown or doubled; its header must be"),
+        ("city=a,size,job,arms\n1,0,0,0\n", "'city' is missing"),
+        ("city,size,job,arms,arms\n1,0,0,0,0\n", "'arms' is"),
+        ("city,size,job,arms,right\n1,0,0,0,0\n", "'right' is"),
+        ("city,size,job,arms\n1,0,0,2\n", "line 2: 1,0,0,2 must be 4 times 0 or 1"),
+        ("city,size,job,arms\n1,0,0\n", "line 2"),
+        ("city,size,job,arms\n" + "1,0,0,0\n" * 40, "40 rows below its header, expected 1 for all users, or 60"),
+        ("city,size,job,arms\n", "0 rows"),
+        ("", "cannot be read"),
+    ],
+)
+def test_wrong_mask_files_are_one_sentence(who, content, reason):
+    who.write_text(content)
+    with pytest.raises(DataError, match=reason):
+        make_problem("who", None, "file", {"path": str(who)})
+
+
+def test_missing_file_and_missing_path():
+    with pytest.raises(DataError, match="No such file"):
+        make_problem("sine_sum", {"n": 10}, "file", {"path": "none.csv"})
+    with pytest.raises(ConfigurationError, match="give `path`"):
+        make_problem("sine_sum", {"n": 10}, "file", {"path": None})
