@@ -119,7 +119,7 @@ def test_a_command_that_a_page_prints_runs(line, tmp_path):
 
 
 #: What makes a printed command short. The audit of everything and comparisons with whole runs have tests of their own.
-SHORT = {"reproduce": ("--replications", "1", "--tracking", "none"), **dict.fromkeys(("explain", "list", "report"), ())}
+SHORT = {"reproduce": ("--replications", "1", "--tracking", "none"), **dict.fromkeys(("explain", "list", "plan"), ())}
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def test_a_command_that_a_page_prints_runs_to_its_end(line, tmp_path):
     if "--backend" in words:  # on the processes of this machine
         del words[words.index("--backend") :]
     if words[0] in SHORT and len(words) > 1:
-        place = [] if words[0] in ("explain", "list") else ["--results", str(tmp_path)]
+        place = ["--results", str(tmp_path)] if words[0] == "reproduce" else []
         assert main([*words, *SHORT[words[0]], *place]) == 0
     elif all("=" in word or word == "-m" for word in words):
         assert main([*words, "replications=1", "tracking=none", f"results_dir={tmp_path}"]) == 0

@@ -98,16 +98,16 @@ class Draws:
         if mask is None:
             return problem
         generator = self._streams.generator("mask", dataset=manifest.name, mask=mask, replication=replication)
-        return replace(problem, mask=self._drawn_mask(problem, generator))
+        return replace(problem, mask=self._drawn_mask(mask, problem, generator))
 
-    def _drawn_mask(self, problem: Problem, generator: np.random.Generator) -> np.ndarray:
+    def _drawn_mask(self, name: str, problem: Problem, generator: np.random.Generator) -> np.ndarray:
         """Draw the mask of the training rows, or read it where its name is "file".
 
         Masks are drawn for groups of columns, the most sensitive first; the columns of a group are protected together.
         A file has the names of columns and groups, and a row for all users or one for each row of the raw file.
         """
         n, d = problem.X_train.shape
-        name, params = self._mask, dict(self._mask_params)
+        params = dict(self._mask_params)
         if name != "file":
             groups = problem.context.get("groups", np.arange(d))
             return make_mask(name, n, int(groups.max()) + 1, generator, params)[:, groups]
