@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.claims import REPRODUCED, SUPPORTED
+from lpbench.analysis.verdicts import claims_of
+from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.files import write_text
@@ -29,8 +30,7 @@ def proof(folder: Path) -> str:
     found = (ROOT / "docs" / "released_code.md").read_text(encoding="utf-8").count("\n## ")
     near = pd.read_csv(folder / "headlines.csv").set_index(["paper", "kind"])
     far, compared, printed = (near[column] for column in ("distance", "compared", "cells"))
-    claims = pd.read_csv(folder / "claims.csv").drop_duplicates(["paper", "claim"])
-    firm = claims[claims["depends"] != "yes"]["claim_status"].value_counts()
+    claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     error = _ratios(folder).xs(2.0, level="epsilon")
     caught = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)["caught_by"]
     applied = caught[~caught.str.startswith("does not apply")]
@@ -40,8 +40,7 @@ def proof(folder: Path) -> str:
         f"{compared['lpct', 'tables']} could be compared, half of them met within "
         f"{far['lpct', 'tables']:.1f} percentage points, and half of its "
         f"{compared['lpct', 'curves']} points of curves within {far['lpct', 'curves']:.1f}",
-        "Claims": f"of {len(claims)} claims in words, {firm.get(REPRODUCED, 0)} reproduced, {firm.get(SUPPORTED, 0)} "
-        "supported where the paper prints no number; [each with its evidence](results/reproduced/index.html#claims)",
+        "Claims": f"{claims_in_words(claims)}; [each with its evidence](results/reproduced/index.html#claims)",
         "Without tuning": f"at ε = 2 ResidualGP has at most {error[COLUMNS[0]].max():.2f} times the error of a "
         f"non-private tree, HistOfTree tuned on the test rows at least {error[list(COLUMNS[1:3])].min(axis=None):.2f}, "
         f"a private constant {error['private_mean'].min():.2f}",

@@ -1,6 +1,6 @@
 """Claims of papers: a claim is a sentence with checks, a check compares cells of a table and has an outcome.
 
-The same check runs on the published numbers and on ours, and the two outcomes make the status.
+The same check runs on the published numbers and on ours.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ from scipy import stats
 
 from lpbench.analysis.instances import Instance, draws, pooled, resampled
 from lpbench.analysis.rates import LEVEL, Interval
-from lpbench.analysis.statistics import statistic
 
 AGREES, CONTRADICTS, UNDECIDED = "agrees", "contradicts", "undecided"
-HOLDS, MOSTLY, FAILS, NOT_JUDGED = "holds", "mostly", "fails", "not judged"
-#: Outcomes of a check, the weakest last.
-OUTCOMES = (HOLDS, MOSTLY, UNDECIDED, FAILS)
+HOLDS, MOSTLY, FAILS = "holds", "mostly", "fails"
 #: At most this share of the instances may contradict a check that holds mostly.
 EXCEPTIONS = 0.2
 #: Chance with which a check of enough replications sees an effect of its size.
@@ -29,15 +26,9 @@ POWER = 0.8
 #: Share of resamples of the replications that must keep a verdict.
 STABLE = 0.8
 
-REPRODUCED, NO_VERDICT = "reproduced", "no verdict"
-NOT_DISTINGUISHABLE_HERE, NOT_REPRODUCED = "not distinguishable here", "not reproduced"
-NOT_DISTINGUISHABLE, HERE_ALONE = "not distinguishable", "holds here, not in the paper's numbers"
-BY_NEITHER, NOT_SUPPORTED, SUPPORTED = "not supported by either", "not supported here", "supported"
-#: What a claim can be, the best first.
-STATUSES = (
-    *(REPRODUCED, SUPPORTED, HERE_ALONE, NOT_DISTINGUISHABLE, NOT_DISTINGUISHABLE_HERE),
-    *(BY_NEITHER, NOT_SUPPORTED, NOT_REPRODUCED, NO_VERDICT),
-)
+NOT_PRINTED, NO_VERDICT = "not printed", "no verdict"
+#: Outcomes of a check, the weakest last.
+OUTCOMES = (HOLDS, MOSTLY, UNDECIDED, FAILS, NO_VERDICT)
 
 
 #: Maps a source of numbers to the instances of a check.
@@ -50,26 +41,25 @@ class Region:
 
     kind: Literal["above", "below", "within"]
     base: float = 0.0
-    margin: float = 0.0  # negative: a demand beyond base; the page shows the outcome with half and twice of it too
+    margin: float = 0.0  # negative: a demand beyond base
 
-    def bounds(self, scale: float = 1.0) -> tuple[float, float]:
-        """The two ends of the region when the margin is multiplied by ``scale``."""
-        margin = scale * self.margin
-        low = -np.inf if self.kind == "below" else self.base - margin
-        high = np.inf if self.kind == "above" else self.base + margin
+    def bounds(self) -> tuple[float, float]:
+        """The two ends of the region."""
+        low = -np.inf if self.kind == "below" else self.base - self.margin
+        high = np.inf if self.kind == "above" else self.base + self.margin
         return low, high
 
-    def judge(self, found: Interval, scale: float = 1.0) -> str:
+    def judge(self, found: Interval) -> str:
         """Whether an interval lies inside the region, outside, or across its border."""
-        agrees, reach = self.reach(np.array([found.estimate, found.low, found.high]), scale)
+        agrees, reach = self.reach(np.array([found.estimate, found.low, found.high]))
         return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
 
-    def reach(self, found: np.ndarray, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    def reach(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Whether intervals lie inside, and how far estimates lie outside in half-widths of their intervals.
 
         The last axis of ``found`` is estimate, low, high.
         """
-        low, high = self.bounds(scale)
+        low, high = self.bounds()
         estimate, least, most = np.moveaxis(found, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             sides = [(low - estimate) / (most - estimate), (estimate - high) / (estimate - least)]
@@ -83,12 +73,11 @@ class Check:
     name: str  # unique within its claim
     find: Finder  # raises NotRunError; its docstring's first paragraph is the rule in words
     region: Region
-    #: ``every``: the sentence says "always", "each" or "all", and no instance may contradict; ``some``: it says that
-    #: there are such instances, so that one suffices and not all may agree.
-    quantifier: Literal["", "every", "some"] = ""
+    #: ``every``: the sentence says "always" or "all", and no instance may contradict; ``each``: it names its instances,
+    #: and all must agree; ``some``: it says that there are such instances, so that one suffices and not all may agree.
+    quantifier: Literal["", "every", "each", "some"] = ""
     not_counted_because: str = ""  # why the claim does not rest on it, although it is shown
     rule_changes: str = ""  # what was changed after results were known, and why
-    configuration: str = ""  # the one that judges it, if not the paper's judge
     #: Effect that the replications must suffice for, in standard deviations of the pooled value of one replication.
     effect: float = 1.0
 
@@ -105,25 +94,26 @@ class Check:
 
     @property
     def replications(self) -> int:
-        """How many replications a verdict needs: those that see :attr:`effect` with a chance of :data:`POWER`."""
+        """How many replications a verdict needs: those that keep :attr:`effect` with a chance of :data:`POWER`."""
         return replications_for(self.effect) if self.effect else 1
 
-    def outcomes(self, parts: np.ndarray, whole: np.ndarray, freedom: int, scale: float = 1.0) -> np.ndarray:
+    def outcomes(self, parts: np.ndarray, whole: np.ndarray, freedom: int) -> np.ndarray:
         """Outcomes by the intervals of the instances that can tell, and by the pooled one.
 
         Contradictions count after Holm's correction within the check; below five instances none may contradict.
         ``parts`` has shape (B, m, 3) and ``whole`` (B, 3): estimate, low and high, a row a sample of the replications.
         ``freedom`` are the degrees of freedom behind them.
         """
-        agrees, reach = self.region.reach(parts, scale)
+        agrees, reach = self.region.reach(parts)
         if self.quantifier == "some":
             lucky = agrees.any(axis=-1) & ~agrees.all(axis=-1)
             return np.where((reach > 1).all(axis=-1), FAILS, np.where(lucky, HOLDS, UNDECIDED))
         p = 2 * stats.t.sf(np.sort(reach)[..., ::-1] * stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
         size = p.shape[-1]
         against = np.cumprod(p < (1 - LEVEL) / (size - np.arange(size)), axis=-1).sum(axis=-1)
-        inside, outside = self.region.reach(whole, scale)
-        fails = (outside > 1) | (against > (0 if self.quantifier == "every" else int(EXCEPTIONS * size)))
+        inside, outside = self.region.reach(whole)
+        fails = (outside > 1) | (against > (0 if self.quantifier in ("every", "each") else int(EXCEPTIONS * size)))
+        inside = np.asarray(agrees.all(axis=-1) if self.quantifier == "each" else inside)
         return np.where(fails, FAILS, np.where(~inside, UNDECIDED, np.where(against > 0, MOSTLY, HOLDS)))
 
     def truth(self, instance: Instance, spread: float) -> tuple[Instance, float]:
@@ -140,12 +130,12 @@ class Check:
         low, high = self.region.bounds()
         aim = low + self.effect * spread if low > -np.inf else high - self.effect * spread
         aim = (low + high) / 2 if np.isfinite(high - low) else aim
-        return instance, aim - float(statistic(instance.statistic, cells.means, instance.arguments))
+        return instance, aim - pooled([instance]).estimate
 
 
 @cache
 def replications_for(effect: float) -> int:
-    """Smallest number of replications with which a paired t test sees ``effect`` with a chance of :data:`POWER`."""
+    """Smallest number of replications whose verdict sees ``effect``, and is kept, with a chance of :data:`POWER`."""
     count = 2
     while power(effect, count) < POWER:
         count += 1
@@ -153,9 +143,19 @@ def replications_for(effect: float) -> int:
 
 
 def power(effect: float, replications: int) -> float:
-    """Chance that a two-sided paired t test sees an effect, in standard deviations of one replication."""
-    edge = stats.t.ppf((1 + LEVEL) / 2, replications - 1)
+    """Chance of a verdict on an effect, in standard deviations of one replication.
+
+    A paired t test must see it, and :data:`STABLE` of the resamples of the replications too: as their means spread
+    like the mean itself, the statistic must lie beyond the test's edge by :func:`stable_margin`. So a verdict is one at
+    level .005 and not .05.
+    """
+    edge = stats.t.ppf((1 + LEVEL) / 2, replications - 1) + stable_margin(replications)
     return float(stats.nct.sf(edge, replications - 1, effect * np.sqrt(replications)))
+
+
+def stable_margin(replications: int) -> float:
+    """Standard errors beyond the edge of a test at which :data:`STABLE` of the resamples keep its outcome."""
+    return float(stats.norm.ppf(STABLE) * np.sqrt(1 - 1 / replications))
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,6 @@ class Judged:
     intervals: tuple[Interval, ...]  # one an instance
     whole: Interval  # of the mean of the instances that can tell
     outcome: str  # undecided where too few resamples keep it
-    half: str  # outcome with half of the margin
-    double: str  # and with twice of it
     stability: float = np.nan  # share of resamples of the replications that keep the verdict
     power: float = np.nan  # chance that the check holds if its sentence is true, simulated with the noise measured
     reason: str = ""  # why it is undecided without looking at intervals
@@ -186,67 +184,55 @@ def judge(check: Check, source: Any, judges_power: bool = False) -> Judged:
     telling = [k for k, instance in enumerate(instances) if not instance.silent]
     if not telling:
         whole = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
-        return Judged(instances, intervals, whole, UNDECIDED, UNDECIDED, UNDECIDED, reason=instances[0].silent)
+        return Judged(instances, intervals, whole, UNDECIDED, reason=instances[0].silent)
     told, found = [instances[k] for k in telling], [samples[k] for k in telling]
     parts = [intervals[k] for k in telling]
     whole, reason = pooled(told, found), ""
     freedom = max(min(len(i.cells.samples) for i in told) - 1, 1)
     table = np.array([[i.estimate, i.low, i.high] for i in (*parts, whole)])
     again = resampled(told)
-    outcomes, stability = [], np.nan
-    for scale in (0.5, 2.0, 1.0):
-        first = str(check.outcomes(table[None, :-1], table[None, -1], freedom, scale)[0])
-        others = check.outcomes(again[:, :-1], again[:, -1], freedom, scale)
-        stability = float(np.mean([_verdict(o) == _verdict(first) for o in others]))
-        outcomes.append(first if stability >= STABLE else UNDECIDED)
-    if outcomes[-1] != first:
+    first = str(check.outcomes(table[None, :-1], table[None, -1], freedom)[0])
+    others = check.outcomes(again[:, :-1], again[:, -1], freedom)
+    stability = float(np.mean([as_verdict(o) == as_verdict(first) for o in others]))
+    outcome = first if stability >= STABLE else UNDECIDED
+    if outcome != first:
         reason = (
             f"{stability:.0%} of the resamples of the replications keep “{first}”, and a verdict needs {STABLE:.0%}"
         )
     elif check.quantifier == "some" and all(check.region.judge(part) == AGREES for part in parts):
         reason = "every instance meets the tolerance"
     power = _power(check, told, parts, again, freedom) if judges_power else np.nan
-    return Judged(instances, intervals, whole, outcomes[2], outcomes[0], outcomes[1], stability, power, reason)
+    return Judged(instances, intervals, whole, outcome, stability, power, reason)
 
 
 def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], again: np.ndarray, freedom: int) -> float:
-    """Share of resamples on which the check holds if its sentence is true; NaN where nothing varies.
+    """Share of resamples on which the check holds, and keeps it, if its sentence is true; NaN where nothing varies.
 
-    "There are some" and what is computed are taken as measured.
+    "There are some" and what is computed are taken as measured. That a verdict must be kept by its own resamples widens
+    the intervals by :func:`stable_margin`.
     """
+    edge = stats.t.ppf((1 + LEVEL) / 2, freedom)
     if check.effect and check.quantifier != "some":
-        scale = np.sqrt(freedom + 1) / stats.t.ppf((1 + LEVEL) / 2, freedom) / 2
+        scale = np.sqrt(freedom + 1) / edge / 2
         spreads = [float(scale * (part.high - part.low)) for part in parts]
         if not max(spreads) < np.inf or (max(spreads) == 0 and told[0].statistic != "trend"):
             return np.nan
         instances, shifts = zip(*(check.truth(i, s) for i, s in zip(told, spreads, strict=True)), strict=True)
         again = resampled(instances) if any(i is not j for i, j in zip(instances, told, strict=True)) else again
         again = again + np.array([*shifts, np.mean(shifts)])[:, None]
-    return float(np.mean([_verdict(o) == HOLDS for o in check.outcomes(again[:, :-1], again[:, -1], freedom)]))
+    again = again[..., :1] + (again - again[..., :1]) * (1 + stable_margin(freedom + 1) / edge)
+    return float(np.mean([as_verdict(o) == HOLDS for o in check.outcomes(again[:, :-1], again[:, -1], freedom)]))
 
 
-def _verdict(outcome: str) -> str:
+def as_verdict(outcome: str) -> str:
+    """An outcome, of which "mostly" is no kind of its own."""
     return HOLDS if outcome == MOSTLY else outcome
 
 
 def weakest(outcomes: Iterable[str]) -> str:
-    """The weakest of some outcomes; those that were not judged do not count, unless none was."""
-    known = [o for o in outcomes if o != NOT_JUDGED]
-    return max(known, key=OUTCOMES.index) if known else NOT_JUDGED
-
-
-def status(published: str, ours: str) -> str:
-    """What two outcomes say together; ``ours`` may be :data:`NO_VERDICT`."""
-    if ours == NO_VERDICT:
-        return NO_VERDICT
-    here, there = _verdict(ours), _verdict(published)
-    table = {
-        HOLDS: {HOLDS: REPRODUCED, UNDECIDED: NOT_DISTINGUISHABLE_HERE, FAILS: NOT_REPRODUCED},
-        UNDECIDED: {HOLDS: HERE_ALONE, UNDECIDED: NOT_DISTINGUISHABLE, FAILS: NOT_SUPPORTED},
-        FAILS: {HOLDS: HERE_ALONE, UNDECIDED: BY_NEITHER, FAILS: BY_NEITHER},
-        NOT_JUDGED: {HOLDS: SUPPORTED, UNDECIDED: NOT_DISTINGUISHABLE, FAILS: NOT_SUPPORTED},
-    }
-    return table[there][here]
+    """The weakest of some outcomes; those without a print do not count, unless none has one."""
+    known = [o for o in outcomes if o != NOT_PRINTED]
+    return max(known, key=OUTCOMES.index) if known else NOT_PRINTED
 
 
 @dataclass(frozen=True)
@@ -257,6 +243,7 @@ class Claim:
     artefact: str  # the table or figure that the sentence is about
     statement: str
     checks: tuple[Check, ...] = ()
+    counted_apart: bool = False  # stated after the first full run, whose claims stay comparable
 
     def concerns(self, leaf: str) -> bool:
         """Whether the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""

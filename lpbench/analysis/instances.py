@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from lpbench.analysis.rates import LEVEL, Interval
-from lpbench.analysis.statistics import significant, statistic
+from lpbench.analysis.statistics import WITHIN, dip_places, significant, statistic
 
 DRAWS = 2000
 #: How many of the draws are judged anew as samples of their own.
@@ -93,14 +93,14 @@ def _shares(replications: int) -> np.ndarray:
 
 
 def draws(instance: Instance) -> np.ndarray:
-    """The statistic within each replication (linear), or in each draw of the bootstrap.
+    """The statistic within each replication (:data:`~lpbench.analysis.statistics.WITHIN`), or in each bootstrap draw.
 
     Ranks, minima and best points are found anew in each draw. Published cells are rounded anew too, seeded by the
     instance's name.
     """
     samples, step = instance.cells.samples, instance.cells.step
-    if instance.statistic == "linear":
-        return statistic("linear", samples, instance.arguments)
+    if instance.statistic in WITHIN:
+        return statistic(instance.statistic, samples, instance.arguments)
     means = _shares(len(samples)) @ samples
     if step.any():
         means = means + np.random.default_rng(crc32(instance.name.encode())).uniform(-0.5, 0.5, means.shape) * step
@@ -111,12 +111,12 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
     """Value and interval of the mean of some instances of one check.
 
     Points of a curve share splits and seeds: the mean is taken within each replication (or draw), then the interval.
-    All instances are linear, or none; ``found`` are their :func:`draws`.
+    All instances have a value a replication, or none; ``found`` are their :func:`draws`.
     """
     found = [draws(i) for i in instances] if found is None else found
     count = min(len(values) for values in found)
     values = np.mean([v[:count] for v in found], axis=0)
-    if instances[0].statistic == "linear":
+    if instances[0].statistic in WITHIN:
         return _students(values, _rounding(instances))
     estimates = [statistic(i.statistic, i.cells.means, i.arguments) for i in instances]
     estimate = float(np.mean(estimates))
@@ -128,9 +128,10 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
 def resampled(instances: Sequence[Instance]) -> np.ndarray:
     """Estimates and intervals of some instances, and of their mean, on :data:`RESAMPLES` resamples of the replications.
 
-    Shape (RESAMPLES, m + 1, 3): estimate, low, high; those of the mean come last. All are linear, or none.
+    Shape (RESAMPLES, m + 1, 3): estimate, low, high; those of the mean come last. All have a value a replication, or
+    none.
     """
-    if instances[0].statistic == "linear":
+    if instances[0].statistic in WITHIN:
         found = [draws(i) for i in instances]
         count = min(map(len, found))
         each = [_students_again(values, _rounding([i])) for i, values in zip(instances, found, strict=True)]
@@ -192,7 +193,17 @@ def _rounding(instances: Sequence[Instance]) -> float:
     steps: dict[Key, float] = {}
     for instance in instances:
         cells = instance.cells
-        for key, weight, step in zip(cells.keys, instance.arguments["weights"], cells.step, strict=True):
+        for key, weight, step in zip(cells.keys, _weights(instance), cells.step, strict=True):
             weights[key] = weights.get(key, 0.0) + weight / len(instances)
             steps[key] = step
     return float(sum(w**2 * steps[key] ** 2 / 12 for key, w in weights.items()))
+
+
+def _weights(instance: Instance) -> Sequence[float] | np.ndarray:
+    """Weights of the cells in the mean over replications; of a dip, those of the end and the place of all of them."""
+    if instance.statistic == "linear":
+        return instance.arguments["weights"]
+    end, place = dip_places(instance.arguments.get("sign", 1) * instance.cells.samples)
+    return np.bincount([end], minlength=len(instance.cells.keys)) - np.bincount(
+        [place], minlength=len(instance.cells.keys)
+    )

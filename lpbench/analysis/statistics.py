@@ -1,7 +1,7 @@
-"""Statistics that checks of claims are made of: functions of the mean scores of some cells, by name.
+"""Statistics that checks of claims are made of: functions of the scores of some cells, by name.
 
-A statistic maps means of shape (..., k) to shape (...). What it needs besides stands in plain numbers, so that whoever
-reads ``claims_instances.csv`` can compute it again.
+A statistic maps means of shape (..., k) to shape (...); those in :data:`WITHIN` map replications (R, k) to one value
+each. What it needs besides stands in plain numbers, so that a reader of ``claims_instances.csv`` can compute it again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _POWERS = 10.0 ** np.arange(23)
 
 Statistic = Callable[..., np.ndarray]
 STATISTICS: dict[str, Statistic] = {}
+#: Statistics with a value a replication, which have Student's interval; those of means are bootstrapped.
+WITHIN = ("linear", "dip")
 
 
 def _named(function: Statistic) -> Statistic:
@@ -39,7 +41,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Weighted sum. The only statistic that is taken within each replication; the others are bootstrapped."""
+    """Weighted sum."""
     return y @ np.asarray(weights, dtype=float)
 
 
@@ -60,9 +62,22 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Depth of a U: the lower end minus the least place inside; with ``sign=-1`` the same of the curve upside down."""
-    y = sign * y
-    return np.minimum(y[..., 0], y[..., -1]) - y[..., 1:-1].min(axis=-1)
+    """Depth of a U: the lower end minus the least place inside; with ``sign=-1`` the same of the curve upside down.
+
+    Each half of the replications is evaluated at the end and the place that are least in the other half: the minimum of
+    means over places is smaller than any of the true ones, and would find a U in noise.
+    """
+    y, found = sign * y, np.empty(len(y))
+    for half in (0, 1):
+        end, place = dip_places(y[1 - half :: 2] if len(y) > 1 else y)
+        found[half::2] = y[half::2, end] - y[half::2, place]
+    return found
+
+
+def dip_places(y: np.ndarray) -> tuple[int, int]:
+    """The lower end of a curve (R, k), and its least place inside."""
+    mean = y.mean(axis=0)
+    return (0 if mean[0] <= mean[-1] else len(mean) - 1), 1 + int(mean[1:-1].argmin())
 
 
 @_named

@@ -181,7 +181,7 @@ def _failures(result: Result) -> int:
 
 def _print_verdicts(results: Path, against: Path) -> None:
     """Print the verdicts on claims that change with the seed."""
-    for path in [*results.glob("claims.csv"), *results.glob("*/claims.csv")]:
+    for path in [*results.glob("verdicts.csv"), *results.glob("*/verdicts.csv")]:
         if (theirs := against / path.relative_to(results)).is_file():
             found, said = changed_verdicts(theirs, path)
             print(f"claims: {said}")

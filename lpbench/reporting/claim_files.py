@@ -1,4 +1,4 @@
-"""Files of claims: a row a check, a row an instance, and the cells that both are computed from."""
+"""Files of claims: ``verdicts.csv``, a row an instance of each check, and the cells that both are computed from."""
 
 from __future__ import annotations
 
@@ -12,36 +12,29 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.claims import NO_VERDICT, UNDECIDED, Check, Judged
+from lpbench.analysis.claims import UNDECIDED, Check, Judged
 from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
+from lpbench.analysis.verdicts import COLUMNS, claims_of
 from lpbench.reporting.claims import CheckVerdict, Decision
 
-CLAIM_COLUMNS = [
-    *("paper", "claim", "check", "artefact", "instances", "published", "ours", "difference", "low", "high", "status"),
-    *("claim_status", "statement", "rule", "counts", "reason", "cause"),
-    *("published_outcome", "published_low", "published_high", "ours_outcome", "ours_low", "ours_high"),
-    *("region_low", "region_high", "quantifier", "half_margin", "double_margin"),
-    *("replications", "needed", "effect", "detectable"),
-    *("stability", "published_stability", "power", "configuration", "others", "depends", "changed"),
-]
 INSTANCE_COLUMNS = [
     *("paper", "claim", "check", "instance", "source", "value", "low", "high", "outcome"),
     *("statistic", "arguments", "cells"),
 ]
+#: Name of the table of verdicts, without its ending.
+VERDICTS = "verdicts"
 #: Decimals of the numbers of checks.
 _DECIMALS = 12
 #: Name of the row of an instance file that holds the pooled value of a check.
 POOLED = "pooled"
-#: Detectable effect over the half-width of the interval: (1.96 + 0.84) / 1.96.
-_DETECTABLE = 1.43
 
 
 @dataclass
 class Files:
     """The three tables beside the claims page, from which every outcome can be computed again."""
 
-    claims: pd.DataFrame  # one row a check, columns :data:`CLAIM_COLUMNS`
+    verdicts: pd.DataFrame  # columns :data:`lpbench.analysis.verdicts.COLUMNS`
     #: One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
     instances: pd.DataFrame
     #: Paper -> one row a cell: its number and key, the print and its step, and the value that all replications
@@ -49,8 +42,8 @@ class Files:
     cells: Mapping[str, pd.DataFrame]
 
     def write(self, folder: Path) -> None:
-        """Write ``claims.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``."""
-        for table, name in ((self.claims, "claims"), (self.instances, "claims_instances")):
+        """Write ``verdicts.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``."""
+        for table, name in ((self.verdicts, VERDICTS), (self.instances, "claims_instances")):
             floats = table.select_dtypes("floating").round(_DECIMALS) + 0.0  # no rounding error where 0 is meant
             write_csv(table.assign(**{c: floats[c] for c in floats}), folder / f"{name}.csv")
         for paper, table in self.cells.items():
@@ -60,71 +53,54 @@ class Files:
 def tabulate(decisions: Sequence[Decision]) -> Files:
     """Lay out decisions as tables."""
     cells: dict[str, _Numbered] = {}
-    claims: list[dict[str, Any]] = []
+    verdicts: list[dict[str, Any]] = []
     instances: list[dict[str, Any]] = []
     for decision in decisions:
         for verdict in decision.verdicts:
-            claims.append(_claim_row(decision, verdict))
+            verdicts += [_row(decision, verdict, True), *(_row(decision, other, False) for other in verdict.others)]
             for source in ("published", "ours"):
                 judged = getattr(verdict, source)
                 if judged is not None:
                     mine = cells.setdefault(decision.paper, _Numbered())
                     instances += _instance_rows(decision, verdict.check, source, judged, mine)
     return Files(
-        pd.DataFrame(claims, columns=CLAIM_COLUMNS),
+        pd.DataFrame(verdicts, columns=COLUMNS),
         pd.DataFrame(instances, columns=INSTANCE_COLUMNS),
         {paper: mine.table() for paper, mine in cells.items()},
     )
 
 
-def _claim_row(decision: Decision, verdict: CheckVerdict) -> dict[str, Any]:
-    check, claim, ours, published = verdict.check, verdict.claim, verdict.ours, verdict.published
-    nothing = Interval(np.nan, np.nan, np.nan)
-    here, there = (judged.whole if judged else nothing for judged in (ours, published))
-    apart = here.estimate - there.estimate
-    half = np.hypot(here.high - here.low, there.high - there.low) / 2
+def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, Any]:
+    check, claim = verdict.check, decision.claim
     low, high = check.region.bounds()
-    return {
+    row: dict[str, Any] = {
         "paper": decision.paper,
         "claim": claim.name,
         "check": check.name,
-        "artefact": claim.artefact,
-        "instances": len(ours.instances) if ours else 0,
-        "published": there.estimate,
-        "ours": here.estimate,
-        "difference": apart,
-        "low": apart - half,
-        "high": apart + half,
-        "status": verdict.status,
-        "claim_status": decision.status,
-        "statement": claim.statement,
-        "rule": check.rule,
+        "configuration": verdict.configuration,
+        "judges": judges,
         "counts": check.counts,
-        "reason": verdict.reason,
-        "cause": decision.explained,
-        "published_outcome": verdict.published_outcome,
-        "published_low": there.low,
-        "published_high": there.high,
-        "ours_outcome": verdict.ours_outcome,
-        "ours_low": here.low,
-        "ours_high": here.high,
+        "counted_apart": claim.counted_apart,
+        "artefact": claim.artefact,
+        "sentence": claim.statement,
+        "rule": check.rule,
+        "quantifier": check.quantifier,
         "region_low": low,
         "region_high": high,
-        "quantifier": check.quantifier,
-        "half_margin": ours.half if ours and verdict.ours_outcome != NO_VERDICT else "",
-        "double_margin": ours.double if ours and verdict.ours_outcome != NO_VERDICT else "",
-        "replications": ours.replications if ours else 0,
+        "instances": len(verdict.ours.instances) if verdict.ours else 0,
+        "replications": verdict.ours.replications if verdict.ours else 0,
         "needed": check.replications,
-        "effect": check.effect,
-        "detectable": _DETECTABLE * (here.high - here.low) / 2,
-        "stability": ours.stability if ours else np.nan,
-        "published_stability": published.stability if published else np.nan,
-        "power": ours.power if ours else np.nan,
-        "configuration": verdict.configuration,
-        "others": "; ".join(f"{name}: {outcome}" for name, outcome in verdict.others.items()),
-        "depends": decision.depends,
+        "power": verdict.ours.power if verdict.ours else np.nan,
+        "stability": verdict.ours.stability if verdict.ours else np.nan,
+        "published_stability": verdict.published.stability if verdict.published else np.nan,
+        "reason": verdict.reason if check.counts else check.not_counted_because,
+        "cause": verdict.cause,
         "changed": check.rule_changes,
     }
+    for source, judged in (("published", verdict.published), ("ours", verdict.ours)):
+        whole = judged.whole if judged else Interval(np.nan, np.nan, np.nan)
+        row |= {source: whole.estimate, f"{source}_low": whole.low, f"{source}_high": whole.high}
+    return row | {"published_outcome": verdict.published_outcome, "ours_outcome": verdict.ours_outcome}
 
 
 def _rounded(arguments: Any) -> Any:
@@ -208,24 +184,24 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def read_claims(folder: Path) -> list[dict[str, Any]]:
-    """Read ``claims.csv`` and ``claims_instances.csv`` back, claim by claim.
+    """Read ``verdicts.csv`` and ``claims_instances.csv`` back, claim by claim.
 
-    Each holds its ``checks``, the rows of the first file, and they their ``points``, rows of the second but the pooled.
+    Each is a row of :func:`lpbench.analysis.verdicts.claims_of` with its ``checks``, the judging rows of the first
+    file; they have their ``points``, rows of the second but the pooled, and ``others``, rows of other configurations.
     """
-    rows, points = (_read(folder / f"{name}.csv") for name in ("claims", "claims_instances"))
-    of_check: dict[tuple, list[dict[str, Any]]] = {}
-    for point in points:
-        if point["instance"] != POOLED:
-            of_check.setdefault((point["paper"], point["claim"], point["check"]), []).append(point)
-    found: dict[tuple, dict[str, Any]] = {}
+    rows, points = (_read(folder / f"{name}.csv") for name in (VERDICTS, "claims_instances"))
+    beside: dict[str, dict[tuple, list[dict[str, Any]]]] = {"points": {}, "others": {}}
+    for kind, found in (("points", points), ("others", rows)):
+        for row in found:
+            if row.get("instance") != POOLED and not row.get("judges"):
+                beside[kind].setdefault((row["claim"], row["check"]), []).append(row)
+    checks: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        shared = {k: row[k] for k in ("paper", "claim", "artefact", "statement")} | {"status": row["claim_status"]}
-        shared |= {"cause": row["cause"], "depends": row["depends"]}
-        claim = found.setdefault((row["paper"], row["claim"]), shared | {"reasons": [], "checks": []})
-        claim["checks"].append(row | {"points": of_check.get((row["paper"], row["claim"], row["check"]), [])})
-        if row["reason"] and row["reason"] not in claim["reasons"]:
-            claim["reasons"].append(row["reason"])
-    return list(found.values())
+        if row["judges"]:
+            mine = {kind: known.get((row["claim"], row["check"]), []) for kind, known in beside.items()}
+            checks.setdefault(row["claim"], []).append(row | mine)
+    claims = claims_of(pd.DataFrame(rows, columns=COLUMNS))
+    return [claim | {"checks": checks[claim["claim"]]} for claim in claims.to_dict("records")]
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -239,7 +215,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 _FLOATS = {
-    *("published", "ours", "difference", "low", "high", "published_low", "published_high", "ours_low", "ours_high"),
-    *("region_low", "region_high", "effect", "detectable", "value", "instances", "replications", "needed"),
+    *("published", "ours", "low", "high", "published_low", "published_high", "ours_low", "ours_high"),
+    *("region_low", "region_high", "value", "instances", "replications", "needed"),
     *("stability", "published_stability", "power"),
 }

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lpbench.analysis.claims import (
-    FAILS,
-    HOLDS,
-    MOSTLY,
-    NO_VERDICT,
-    NOT_JUDGED,
-    NOT_REPRODUCED,
-    POWER,
-    Check,
-    Claim,
-    Judged,
-    judge,
-    status,
-    weakest,
-)
+from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
 from lpbench.analysis.instances import KEY
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence, Published
@@ -32,27 +18,22 @@ TOO_FEW = "too few replications"
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """One check of one claim on both sources."""
+    """One check of one claim under one configuration, on both sources."""
 
-    claim: Claim
     check: Check
-    published: Judged | None  # None where it could not be judged
-    ours: Judged | None
-    published_outcome: str
-    ours_outcome: str
+    configuration: str
+    published: Judged | None = None  # None where it could not be judged
+    ours: Judged | None = None
+    published_outcome: str = NOT_PRINTED
+    ours_outcome: str = NO_VERDICT
     reason: str = ""  # why there is no verdict, or why it is undecided
-    configuration: str = ""  # the one that judges
-    others: Mapping[str, str] = field(default_factory=dict)  # configuration that compares other cells -> our outcome
-
-    @property
-    def status(self) -> str:
-        """What both outcomes say together."""
-        return status(self.published_outcome, self.ours_outcome)
+    cause: str = ""  # tested causes of differences that concern a cell of a check that fails
+    others: tuple[CheckVerdict, ...] = ()  # the same under the configurations that compare other cells
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A claim with the verdicts of its checks."""
+    """A claim with the verdicts of its checks under the configuration that judges it."""
 
     paper: str
     claim: Claim
@@ -62,40 +43,8 @@ class Decision:
     def outcomes(self) -> tuple[str, str]:
         """Published and ours: as weak as the weakest check that counts."""
         counted = [v for v in self.verdicts if v.check.counts]
-        ours = [v.ours_outcome for v in counted]
-        together = NO_VERDICT if NO_VERDICT in ours or not ours else weakest(ours)
-        return weakest(v.published_outcome for v in counted), together
-
-    @property
-    def status(self) -> str:
-        """Status of the claim."""
-        return status(*self.outcomes)
-
-    @property
-    def depends(self) -> str:
-        """Whether another configuration comes to another outcome in a check that counts: yes, no or unknown."""
-        pairs = [(o, v.ours_outcome) for v in self.verdicts if v.check.counts for o in v.others.values()]
-        if any((a in (HOLDS, MOSTLY)) != (b in (HOLDS, MOSTLY)) for a, b in pairs if NO_VERDICT not in (a, b)):
-            return "yes"
-        return "unknown" if any(NO_VERDICT in pair for pair in pairs) else "no"
-
-    @property
-    def causes(self) -> list[str]:
-        """Tested causes of differences that concern a cell of a check that fails, where the claim is not reproduced."""
-        if self.status != NOT_REPRODUCED:
-            return []
-        failed = [v.ours for v in self.verdicts if v.check.counts and v.ours_outcome == FAILS and v.ours]
-        keys = {key for judged in failed for instance in judged.instances for key in instance.cells.keys}
-        rows = [dict(zip(KEY, key, strict=True)) for key in keys]
-        known = [cause for paper in papers() if paper.letter == self.paper for cause in paper.causes]
-        return [cause.text for cause in known if any(cause.applies(row) for row in rows)]
-
-    @property
-    def explained(self) -> str:
-        """Sentence on the causes of a claim that is not reproduced; empty for others."""
-        if self.status != NOT_REPRODUCED:
-            return ""
-        return f"tested causes: {'; '.join(self.causes)}" if self.causes else "no cause was found"
+        ours = [v.ours_outcome for v in counted] or [NO_VERDICT]
+        return weakest(v.published_outcome for v in counted), weakest(ours)
 
     @property
     def reason(self) -> str:
@@ -116,44 +65,55 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
     for name, variants in paper.configurations.items():
         ours = results.under(variants)
         evidence[name] = (ours, Published(ours))
-    return [
-        Decision(paper.letter, claim, tuple(_verdict(claim, check, evidence) for check in claim.checks))
-        for claim in claims
-    ]
+    found = []
+    for claim in claims:
+        judging = paper.judge_of(claim.artefact)
+        verdicts = []
+        for check in claim.checks:
+            first = _verdict(paper, check, judging, evidence)
+            others = (_elsewhere(paper, first, name, evidence) for name in evidence if name != judging and first.ours)
+            verdicts.append(replace(first, others=tuple(other for other in others if other is not None)))
+        found.append(Decision(paper.letter, claim, tuple(verdicts)))
+    return found
 
 
-def _verdict(claim: Claim, check: Check, evidence: Mapping[str, tuple[Evidence, Published]]) -> CheckVerdict:
-    judging = check.configuration or next(iter(evidence))
-    results, published = evidence[judging]
+def _verdict(
+    paper: Paper, check: Check, name: str, evidence: Mapping[str, tuple[Evidence, Published]], judges: bool = True
+) -> CheckVerdict:
+    results, published = evidence[name]
     results.consulted.clear()
-    others: dict[str, str] = {}
-    ours, printed, there, here, why = None, None, NOT_JUDGED, NO_VERDICT, ""
     try:
-        ours = judge(check, results, judges_power=True)
+        ours = judge(check, results, judges_power=judges)
     except NotRunError as missing:
-        return CheckVerdict(claim, check, None, None, there, here, str(missing), judging)
+        return CheckVerdict(check, name, reason=str(missing))
     try:
         printed = judge(check, published)
-        there = printed.outcome
     except NotRunError:
-        pass
-    if not (why := _no_verdict(check, ours, results)):
-        here, why = ours.outcome, ours.reason
-    for name, (other, _) in evidence.items():
-        if name != judging and (found := _elsewhere(check, ours, other)):
-            others[name] = found
-    return CheckVerdict(claim, check, printed, ours, there, here, why, judging, others)
+        printed = None
+    why = _no_verdict(check, ours, results)
+    here = NO_VERDICT if why else ours.outcome
+    causes = _causes(paper, ours) if here == FAILS else []
+    return CheckVerdict(check, name, printed, ours, printed.outcome if printed else NOT_PRINTED, here,
+                        why or ours.reason, "; ".join(causes))  # fmt: skip
 
 
-def _elsewhere(check: Check, ours: Judged, other: Evidence) -> str:
-    """Outcome under another configuration; empty where it compares the same cells."""
+def _elsewhere(
+    paper: Paper, first: CheckVerdict, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
+) -> CheckVerdict | None:
+    """The check under another configuration; None where it compares the same cells."""
     try:
-        instances = list(check.find(other))
-    except NotRunError:
-        return NO_VERDICT
-    if [i.cells.keys for i in instances] == [i.cells.keys for i in ours.instances]:
-        return ""
-    return judge(replace(check, find=lambda _: instances), other).outcome
+        instances = list(first.check.find(evidence[name][0]))
+    except NotRunError as missing:
+        return CheckVerdict(first.check, name, reason=str(missing))
+    if first.ours and [i.cells.keys for i in instances] == [i.cells.keys for i in first.ours.instances]:
+        return None
+    return _verdict(paper, first.check, name, evidence, judges=False)
+
+
+def _causes(paper: Paper, ours: Judged) -> list[str]:
+    keys = {key for instance in ours.instances for key in instance.cells.keys}
+    rows = [dict(zip(KEY, key, strict=True)) for key in keys]
+    return [cause.text for cause in paper.causes if any(cause.applies(row) for row in rows)]
 
 
 def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
@@ -162,7 +122,7 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
     if ours.replications < check.replications:
         reasons.append(
             f"{TOO_FEW}: {ours.replications}, and an effect of {check.effect:g} standard deviations of a replication "
-            f"needs {check.replications} to be seen with a chance of {POWER:.0%}"
+            f"needs {check.replications} to be seen, and kept by resamples, with a chance of {POWER:.0%}"
         )
     deviating = [f"{name} ({'; '.join(changes)})" for name, changes in results.deviations().items()]
     return "; ".join([*reasons, *([f"not run as registered: {', '.join(deviating)}"] if deviating else [])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.claims import REPRODUCED, STATUSES, SUPPORTED
 from lpbench.analysis.rates import student_half_width
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.analysis.variants import bare_name
+from lpbench.analysis.verdicts import claims_of
+from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -243,27 +244,9 @@ def table_of(found: Sequence[Headline]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "sentence"])
 
 
-def in_groups(claims: Iterable[tuple[str, str]]) -> str:
-    """Count claims by status and dependence: reproduced, held without a print, dependent on an interpretation."""
-    found = list(claims)
-    firm = [status for status, depends in found if depends != "yes"]
-    unknown = sum(depends == "unknown" for _, depends in found)
-    return (
-        f"{firm.count(REPRODUCED)} reproduced against print, {firm.count(SUPPORTED)} hold here where the paper prints "
-        f"no number to compare, {len(found) - len(firm)} depend on how an open point of the paper is interpreted"
-        + f" (not known for {unknown}: other configurations have no scores by replication)"
-        * (unknown > 0)
-    )
-
-
 def in_words(folder: Path) -> str:
-    """The numbers of a committed report as the README states them, from ``claims.csv`` and ``headlines.csv``."""
-    claims = pd.read_csv(folder / "claims.csv").drop_duplicates(["paper", "claim"])
-    counted = claims["claim_status"].value_counts()
-    groups = in_groups(zip(claims["claim_status"], claims["depends"], strict=True))
-    statuses = ", ".join(f"{counted[s]} {s}" for s in STATUSES if s in counted)
+    """The numbers of a committed report as the README states them, from ``verdicts.csv`` and ``headlines.csv``."""
+    claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     near = pd.read_csv(folder / "headlines.csv")
     lines = [f"- {titled(str(row.paper), str(row.kind))}: {row.sentence}." for row in near.itertuples()]
-    return "\n".join(
-        [f"Of the {len(claims)} claims that the papers make in words: {groups}.", f"By status: {statuses}.", "", *lines]
-    )
+    return "\n".join([f"{claims_in_words(claims)}.", "", *lines])

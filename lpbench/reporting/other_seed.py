@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.claims import NO_VERDICT
+from lpbench.analysis.claims import NO_VERDICT, as_verdict, weakest
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_all
 from lpbench.reporting.evidence import Evidence
@@ -18,30 +18,33 @@ FILE = f"claims_seed{SEED}.csv"
 KEYS = ["paper", "claim", "check"]
 OUTCOMES = ["published_outcome", "ours_outcome"]
 COLUMNS = [
-    *(*KEYS, "counts", "replications", "published", "ours", "ours_low", "ours_high"),
-    *(*OUTCOMES, "stability", "power", "status", "claim_status"),
+    *(*KEYS, "configuration", "counts", "replications", "published", "ours", "ours_low", "ours_high"),
+    *(*OUTCOMES, "stability", "power"),
 ]
 
 
 def write_other_seed(results: Path, folder: Path) -> Path:
     """Judge all claims on a results folder of the other seed and write :data:`FILE`."""
-    write_csv(tabulate(decide_all(Evidence(results))).claims[COLUMNS], folder / FILE)
+    verdicts = tabulate(decide_all(Evidence(results))).verdicts
+    write_csv(verdicts.loc[verdicts["judges"], COLUMNS], folder / FILE)
     return folder / FILE
 
 
 def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
     """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
-    one, other = (pd.read_csv(p, dtype=str, keep_default_na=False).set_index(KEYS) for p in (first, second))
-    both = one.join(other.add_suffix("_other"), how="inner")
+    tables = [pd.read_csv(p, dtype=str, keep_default_na=False) for p in (first, second)]
+    one, other = (t[t["judges"] != "false"] if "judges" in t else t for t in tables)
+    keys = [*KEYS, "configuration"]
+    both = one.set_index(keys).join(other.set_index(keys).add_suffix("_other"), how="inner")
     judged = both[(both["ours_outcome"] != NO_VERDICT) & (both["ours_outcome_other"] != NO_VERDICT)]
     differ = pd.concat([judged[c] != judged[f"{c}_other"] for c in OUTCOMES], axis=1).any(axis=1)
-    claims = judged.groupby(KEYS[:2], sort=False)[["claim_status", "claim_status_other"]].first()
-    claims = claims[(claims != NO_VERDICT).all(axis=1)]
-    moved = int((claims["claim_status"] != claims["claim_status_other"]).sum())
+    counted = judged[judged["counts"] == "true"].groupby(KEYS[:2], sort=False)
+    claims = counted[["ours_outcome", "ours_outcome_other"]].agg(weakest)
+    moved = int((claims["ours_outcome"].map(as_verdict) != claims["ours_outcome_other"].map(as_verdict)).sum())
     left = len(one) - len(judged)
     said = (
         f"{differ.sum()} of {len(judged)} checks have another outcome, {moved} of the {len(claims)} claims that have "
-        "a verdict under both another status"
+        "a verdict under both"
     )
     return judged[differ].reset_index(), said + (f"; {left} checks were not judged under both seeds" if left else "")
 
@@ -50,17 +53,15 @@ def changes_in_words(folder: Path) -> tuple[str, list[str], list[list[str]]] | N
     """The committed comparison: a sentence, the heads and the rows of a table; None where no other seed was run."""
     if not (folder / FILE).is_file():
         return None
-    found, said = changes(folder / "claims.csv", folder / FILE)
+    found, said = changes(folder / "verdicts.csv", folder / FILE)
     rows = [
         [
             f"{row.claim}, {row.check}",
             f"{row.published_outcome} / {row.ours_outcome}",
             f"{row.published_outcome_other} / {row.ours_outcome_other}",
             ", ".join(per_cent(float(v)) if v else "–" for v in (row.stability, row.stability_other)),
-            row.claim_status,
-            row.claim_status_other,
         ]
         for row in found.itertuples()
     ]
-    heads = ["check", "print / ours", f"with seed {SEED}", "kept by resamples", "claim", f"claim with seed {SEED}"]
+    heads = ["check", "print / ours", f"with seed {SEED}", "kept by resamples"]
     return f"With seed {SEED}, {said}.", heads, rows

@@ -111,10 +111,12 @@ class Paper:
     letter: str = ""  # name in the column ``paper`` of claims and errata (default: the name)
     order: int = 100  # place among the papers, the smallest first
     claims: tuple[Claim, ...] = ()
-    #: Name -> variants that stand for a method wherever it was run in one of them. The first judges the claims,
-    #: the others are shown beside it.
-    configurations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"as registered": ()})
-    judge: str = ""  # why the first one judges
+    #: Name (text, code, inferred) -> variants that stand for a method wherever it was run in one of them. The text,
+    #: which is the first, judges the claims; the others are shown beside it.
+    configurations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"text": ()})
+    #: Start of an artefact's name -> another configuration that judges it, named before anything was run.
+    judges: Mapping[str, str] = field(default_factory=dict)
+    judge: str = ""  # which configuration judges, and why, in words
     errata: tuple[Erratum, ...] = ()
     repository: str = ""  # public repository of the released code, ``owner/name``
     deviations: tuple[Deviation, ...] = ()  # where the released code departs from the paper
@@ -162,6 +164,11 @@ class Paper:
     def __post_init__(self) -> None:
         object.__setattr__(self, "short", self.short or self.title)
         object.__setattr__(self, "letter", self.letter or self.name)
+
+    def judge_of(self, artefact: str) -> str:
+        """Configuration that judges what is said of an artefact, named by the last part of its experiment's name."""
+        other = (name for start, name in self.judges.items() if artefact.startswith(start))
+        return next(other, next(iter(self.configurations)))
 
 
 def papers() -> tuple[Paper, ...]:

@@ -132,7 +132,7 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     write_cells(papers(), committed, target)
     write_report(*content)
     write_pages(*content, _cards(artefacts))
-    shutil.copyfile(target / "claims.csv", results.folder / "claims.csv")
+    shutil.copyfile(target / "verdicts.csv", results.folder / "verdicts.csv")
     return Report(target, [a.name for a in artefacts if a.was_run])
 
 

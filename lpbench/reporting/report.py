@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.claims import BY_NEITHER, NOT_REPRODUCED, NOT_SUPPORTED, STATUSES
+from lpbench.analysis.claims import NO_VERDICT
+from lpbench.analysis.verdicts import OUTCOMES
+from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
@@ -18,7 +20,7 @@ from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.comparison import met_numbers, one_row_each
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.headlines import headline_gains, headlines, in_groups, table_of
+from lpbench.reporting.headlines import headline_gains, headlines, table_of
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import in_print, mask_name, method_title
 from lpbench.reporting.published import explain
@@ -78,7 +80,7 @@ def write_report(
 
 
 def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None) -> None:
-    """Decide the papers' claims, or those about some experiments, and write ``claims.csv`` and the files behind it."""
+    """Decide the papers' claims, or those about some experiments, and write ``verdicts.csv`` and what is behind it."""
     decided = decide_all(Evidence(results_dir)) if about is None else decide_about(about, results_dir)
     tabulate(decided).write(folder)
 
@@ -89,11 +91,9 @@ def in_order(entry: ReportEntry) -> list[tuple[int, str]]:
 
 
 def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry]) -> dict:
-    """Count claims by status and experiments that were run, and say how far our numbers are from the printed ones."""
+    """Count claims by outcome and experiments that were run, and say how far our numbers are from the printed ones."""
     return {
-        "statuses": counted(claims),
-        "groups": in_groups((c["status"], c["depends"]) for c in claims),
-        "claims": len(claims),
+        "claims": claims_in_words(pd.DataFrame(claims)) if claims else "",
         "banner": banner(claims),
         "experiments": len(entries),
         "run": sum(e.was_run for e in entries),
@@ -104,15 +104,9 @@ def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry]) -> dict:
     }
 
 
-def counted(claims: Sequence[Mapping]) -> dict[str, int]:
-    """Count claims by status, in the order of :data:`lpbench.analysis.claims.STATUSES`, those that occur."""
-    found = [c["status"] for c in claims]
-    return {status: found.count(status) for status in STATUSES if status in found}
-
-
 def banner(claims: Sequence[Mapping]) -> str:
     """Say that some claims have too few replications for a verdict; empty where none has."""
-    few = [c["claim"] for c in claims if any(r.startswith(TOO_FEW) for r in c["reasons"])]
+    few = [c["claim"] for c in claims if c["reason"].startswith(TOO_FEW)]
     return f"{len(few)} of {len(claims)} claims have no verdict: {TOO_FEW} were run." if few else ""
 
 
@@ -125,8 +119,15 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
         title, letter = (known[name].title, known[name].letter) if name in known else (name, name)
         if mine:
             ours = [c for c in claims if c["paper"] == letter]
-            decided = {s: [c["claim"] for c in ours if c["status"] == s] for s in counted(ours)}
-            found.append({"title": title, "page": page or f"{name}.html", "artefacts": mine, "claims": decided})
+            decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
+            found.append(
+                {
+                    "title": title,
+                    "page": page or f"{name}.html",
+                    "artefacts": mine,
+                    "claims": {s: names for s, names in decided.items() if names},
+                }
+            )
     return found
 
 
@@ -179,11 +180,6 @@ def verdict(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
     parts = [f"{met} of {len(rows)} {noun} met within {100 * total.tolerance:g} {unit}"]
     if met < len(rows):
         parts.append(f"largest miss {_miss(rows, apart, total.relative)}")
-    labels = [c["status"].label for c in claims]
-    for label in (NOT_REPRODUCED, BY_NEITHER, NOT_SUPPORTED):
-        if count := labels.count(label):
-            words = "not supported, in print too" if label == BY_NEITHER else label
-            parts.append(f"{count} of {len(labels)} claims {words}")
     return "; ".join(parts) + "."
 
 

@@ -38,7 +38,7 @@ def results(tmp_path, monkeypatch):
     folder = tmp_path / "results"
     for name in ("histoftree/figure2c", DRAWING):
         shutil.copytree(committed / name, folder / "reproduced" / name)
-    for name in ("index.html", "report.md", "claims.csv"):
+    for name in ("index.html", "report.md", "verdicts.csv"):
         shutil.copy(committed / name, folder / "reproduced" / name)
     yield folder
     catalogue.clear()

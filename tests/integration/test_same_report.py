@@ -54,4 +54,4 @@ def test_a_timing_experiment_has_no_other_files(reports):
 def test_every_pattern_says_what_it_is_for():
     names = ["seconds.csv", "lpct_seconds.parquet", "timing.csv", "checks.html", "bench.csv", "bench_exponents.svg"]
     assert all(any(Path(name).match(pattern) for name in names) for pattern in MEASURED)
-    assert not any(is_measured(Path(name)) for name in ("summary.csv", "index.html", "claims.csv", "lpct.html"))
+    assert not any(is_measured(Path(name)) for name in ("summary.csv", "index.html", "verdicts.csv", "lpct.html"))

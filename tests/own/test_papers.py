@@ -75,8 +75,13 @@ def test_a_paper_appears_on_the_pages(toy, home, lpbench):
     for text in ("A toy paper (2026)", "The mean is a good predictor", "the mean is called a median", "1 of 1 cells"):
         assert text in page, text
     assert "7.25" in page and "Errors of a toy" in page
-    claims = pd.read_csv(home / "results/toy/claims.csv").set_index("claim")
-    assert tuple(claims.loc["T1", ["paper", "check", "status", "instances"]]) == ("toy", "size", "reproduced", 1)
+    claims = pd.read_csv(home / "results/toy/verdicts.csv").set_index("claim")
+    assert tuple(claims.loc["T1", ["paper", "check", "published_outcome", "ours_outcome"]]) == (
+        "toy",
+        "size",
+        "holds",
+        "holds",
+    )
 
 
 def test_papers_are_ordered_and_an_unknown_one_has_no_knowledge(toy):

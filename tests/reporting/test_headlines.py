@@ -64,20 +64,20 @@ def test_what_did_not_run_is_named(tmp_path):
 
 
 def test_numbers_in_words(tmp_path):
-    keys = {"paper": "L", "check": "a"}
-    claims = [
-        {"claim": c, "claim_status": s, "depends": d} | keys
-        for c, s, d in (("L1", "reproduced", "no"), ("L2", "supported", "unknown"), ("L3", "reproduced", "yes"))
-    ]
-    pd.DataFrame([*claims, claims[0]]).to_csv(tmp_path / "claims.csv")
+    shared = {"paper": "L", "check": "a", "configuration": "text", "judges": True, "counts": True, "artefact": "table2"}
+    shared |= {"sentence": "s", "reason": "", "cause": "", "counted_apart": False}
+    outcomes = (("L1", "holds", "mostly"), ("L2", "not printed", "holds"), ("L3", "holds", "fails"))
+    rows = [shared | {"claim": c, "published_outcome": p, "ours_outcome": o} for c, p, o in outcomes]
+    rows += [rows[2] | {"configuration": "code", "judges": False, "ours_outcome": "holds"}]
+    rows += [rows[0] | {"claim": "L4", "counted_apart": True}]
+    pd.DataFrame(rows).to_csv(tmp_path / "verdicts.csv")
     table_of([Headline("lpct", "curves", "accuracy", ("lpct/figure4a",), 5, 5, 1.25, ())]).to_csv(
         tmp_path / "headlines.csv"
     )
-    claimed, statuses, _, near = in_words(tmp_path).splitlines()
-    # claims in all; reproduced, held without a print, dependent on an interpretation; dependence unknown
-    assert re.findall(r"\d+", claimed) == ["3", "1", "1", "1", "1"]
-    assert statuses.endswith(" 2 reproduced, 1 supported.") and near.startswith("- LPCT, curves: ")
-    assert re.findall(r"[\d.]+", near) == ["5", "1.2", "."]
+    claimed, _, near = in_words(tmp_path).splitlines()
+    # claims; hold, in print too, without a print; undecided; fail; dependent on an interpretation; counted apart
+    assert re.findall(r"\d+", claimed) == ["3", "2", "1", "1", "0", "1", "1", "1"]
+    assert near.startswith("- LPCT, curves: ") and re.findall(r"[\d.]+", near) == ["5", "1.2", "."]
 
 
 def test_sizes_are_equal_or_not_and_a_paper_without_counterparts_says_so():

@@ -10,23 +10,23 @@ from tests.reporting.store import put
 
 
 def write(path, *outcomes):
-    keys = ("claim", "check", "ours_outcome", "claim_status")
-    rows = [dict.fromkeys(COLUMNS, "0.9") | dict(zip(keys, row, strict=True)) for row in outcomes]
+    keys = ("claim", "check", "ours_outcome")
+    rows = [dict.fromkeys(COLUMNS, "0.9") | {"counts": "true"} | dict(zip(keys, row, strict=True)) for row in outcomes]
     pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
 
 
 def test_a_changed_verdict_is_listed_once_and_what_was_not_judged_is_counted(tmp_path):
-    one = [("1", "a", "holds", "supported"), ("1", "b", "fails", "supported")]
-    rest = [("2", "a", "holds", "supported"), ("3", "a", "no verdict", "no verdict")]
-    write(tmp_path / "claims.csv", *one, *rest)
-    one[1] = ("1", "b", "holds", "supported")
-    write(tmp_path / FILE, *one, *rest[:1], ("3", "a", "fails", "not supported here"))
-    changed, said = changes(tmp_path / "claims.csv", tmp_path / FILE)
+    one = [("1", "a", "holds"), ("1", "b", "fails")]
+    rest = [("2", "a", "holds"), ("3", "a", "no verdict")]
+    write(tmp_path / "verdicts.csv", *one, *rest)
+    one[1] = ("1", "b", "mostly")
+    write(tmp_path / FILE, *one, *rest[:1], ("3", "a", "fails"))
+    changed, said = changes(tmp_path / "verdicts.csv", tmp_path / FILE)
     assert changed[["claim", "check", "ours_outcome", "ours_outcome_other"]].to_numpy().tolist() == [
-        ["1", "b", "fails", "holds"]
+        ["1", "b", "fails", "mostly"]
     ]
     assert said.startswith(
-        "1 of 3 checks have another outcome, 0 of the 2 claims that have a verdict under both another status; 1 checks"
+        "1 of 3 checks have another outcome, 1 of the 2 claims that have a verdict under both; 1 checks"
     )
     sentence, heads, rows = changes_in_words(tmp_path)
     assert said in sentence and [len(row) for row in rows] == [len(heads)]
@@ -38,7 +38,7 @@ def test_without_another_seed_nothing_is_said(tmp_path):
 
 def test_a_results_folder_of_another_seed_is_judged_by_the_same_rules(tmp_path):
     body = experiment("histoftree/figure2c")
-    put(tmp_path, body, scores_of(body, lambda key: 1.0 + (key["x"] - 2) ** 2, metric="mse", replications=12))
+    put(tmp_path, body, scores_of(body, lambda key: 1.0 + (key["x"] - 2) ** 2, metric="mse", replications=16))
     found = pd.read_csv(write_other_seed(tmp_path, tmp_path), keep_default_na=False)
     assert list(found.columns) == COLUMNS
     judged = found[found["ours_outcome"] != "no verdict"]

@@ -46,7 +46,7 @@ def test_report_is_one_screen(folder):
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",
         "Not run: data not at hand: taxi; incomplete, stopped by the clock (run again): KRR, text on building.",
-        "[claims.csv](claims.csv)",
+        "[verdicts.csv](verdicts.csv)",
         "versions numpy 2.4",
     ):
         assert part in text, part
@@ -54,11 +54,11 @@ def test_report_is_one_screen(folder):
 
 
 def test_claims_are_a_table_of_their_own(folder):
-    claims = read_csv(folder[0] / "claims.csv").set_index("claim")
-    assert claims.loc["H6", "status"] == "no verdict" and claims.loc["H6", "paper"] == "H"
+    claims = read_csv(folder[0] / "verdicts.csv").set_index("claim")
+    assert claims.loc["H6", "ours_outcome"] == "no verdict" and claims.loc["H6", "paper"] == "H"
     assert claims.loc["H6", "reason"].startswith("too few replications: 4, and an effect of 1 standard deviation")
     few = claims.loc["H9"].iloc[0]
-    assert few["status"] == "no verdict" and "table2" in few["reason"]
+    assert few["ours_outcome"] == "no verdict" and "table2" in few["reason"]
 
 
 def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
@@ -66,7 +66,7 @@ def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
     write_claims(results, tmp_path)
     path = write_report(results, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT, folder=tmp_path)
     assert path == tmp_path / "report.md"
-    for name in ("report.md", "claims.csv"):
+    for name in ("report.md", "verdicts.csv"):
         assert (tmp_path / name).read_bytes() == (results / name).read_bytes()
 
 
@@ -85,7 +85,7 @@ def test_what_was_not_run_as_registered_is_named_wherever_it_counts(folder, tmp_
     write_claims(tmp_path / "run", tmp_path / "run")
     report = write_report(*content).read_text(encoding="utf-8")
     assert "Not run as registered (what differs stands with each): histoftree/figure2c." in report
-    claims = read_csv(tmp_path / "run" / "claims.csv").set_index("claim")
+    claims = read_csv(tmp_path / "run" / "verdicts.csv").set_index("claim")
     assert claims.loc["H6", "reason"].endswith("not run as registered: histoftree/figure2c (groups[0].grid: a → b)")
     write_pages(*content, tmp_path / "run", CARDS)
     for page in ("index.html", "histoftree.html"):

@@ -47,7 +47,7 @@ PLANTED = {
     "bench.csv": ("value", lambda values: values * 2),
     "headlines.csv": ("sentence", turned),
     "timing.csv": ("seconds", turned),
-    "claims.csv": ("claim_status", turned),
+    "verdicts.csv": ("ours_outcome", turned),
     "audit_mutants.csv": ("caught_by", lambda values: ""),
     "readme_example.csv": ("ResidualGP", lambda values: values * 2),
 }

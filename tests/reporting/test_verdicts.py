@@ -11,7 +11,7 @@ from lpbench.reporting.causes import CELLS
 from lpbench.reporting.comparison import one_row_each
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.causes import explained
-from lpbench.reporting.pages.claims import SHOWN_STATUSES
+from lpbench.reporting.pages.claims import here_and_in_print
 from lpbench.reporting.report import compared, verdict
 
 
@@ -22,13 +22,17 @@ def entry(name: str) -> ReportEntry:
 def test_a_verdict_counts_the_numbers_met_and_the_claims_that_fail():
     made = entry("lpct/figure6a")
     rows = made.comparison.drop_duplicates(["dataset", "method", "x", "published"])
-    claims = [{"status": SHOWN_STATUSES[s]} for s in ("reproduced", "not supported by either")]
-    words = verdict(made, claims)
+    words = verdict(made, [])
     apart = 100 * rows["difference"].abs()
     count = len(rows)
     assert words.startswith(f"{(apart <= 1.5 + 1e-9).sum()} of {count} points met within 1.5 percentage points")
     assert (f"largest miss {apart.max():.2g} percentage points" in words) is bool((apart > 1.5 + 1e-9).any())
-    assert words.endswith("1 of 2 claims not supported, in print too.")
+
+
+def test_both_outcomes_of_a_claim_are_said():
+    assert here_and_in_print("holds", "holds") == "holds here and in print"
+    assert here_and_in_print("fails", "holds") == "fails here, holds in print"
+    assert here_and_in_print("undecided", "not printed") == "undecided here"
 
 
 def test_a_large_miss_is_a_factor_and_what_explains_misses_is_counted():

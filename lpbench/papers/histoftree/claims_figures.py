@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,8 +23,10 @@ NEAR = 0.1
 #: The same of the mean squared error, which is what the figure draws and the sentence is about.
 ERROR = 0.05
 EXCESS_FIRST = "the excess over the label noise with a margin of 10 % was the rule; the figure draws the error itself"
+ALL_BUDGETS = "ε = 0.5 was left out, and Hist was a neighbour of s* = 4; the bounds are a claim of their own"
 OTHER_RULE = "the paper does not say which rule cuts its simulations' trees; max-edge is that of its Algorithm 1"
 ENDS_FIRST = "the error at the ends of the curve alone was compared, which says nothing of what lies between"
+PLACE_FIRST = "the least place was looked up in the replications that it was judged on, which finds a U in noise"
 STRICTER = "the paper speaks of the error; the excess over the label noise is the stricter rule"
 
 
@@ -50,38 +53,43 @@ def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
         yield difference(_mask(line), line.cells([0]), line.cells([-1]))
 
 
-def _neighbours(results: Evidence, curves: list[Curve]) -> Iterator[Instance]:
-    order = [*curves, results.curve("histoftree/figure2a", "hist")]
-    names = [*map(_mask, order[:-1]), "Hist"]
-    for epsilon in _budgets(order[0]):
-        for a, b, first, second in zip(order, order[1:], names, names[1:], strict=False):
-            title = f"{first} before {second} at ε = {epsilon:g}"
+def _neighbours(order: list[Curve]) -> Iterator[Instance]:
+    for epsilon in order[0].x:
+        for a, b in itertools.pairwise(order):
+            title = f"{_mask(a)} before {_mask(b)} at ε = {epsilon:g}"
             yield difference(title, b.cells([b.at(epsilon)]), a.cells([a.at(epsilon)]))
 
 
-@checks("H2", "neighbours", above())
+@checks("H2", "neighbours", above(), rule_changes=ALL_BUDGETS)
 def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
-    """At ε 1 to 8 each s* has a smaller error than the next (s* = 4: than Hist), on average over the pairs."""
-    yield from _neighbours(results, _by_mask(results, "histoftree/figure2a"))
+    """At every plotted ε each s* has a smaller error than the next, on average over the pairs."""
+    yield from _neighbours(_by_mask(results, "histoftree/figure2a"))
 
 
 @checks("H2", "neighbours, CART", above(), not_counted_because=OTHER_RULE)
 def more_public_features_are_better_under_cart(results: Evidence) -> Iterator[Instance]:
     """The same with CART in the place of max-edge."""
-    yield from _neighbours(results, _by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
+    yield from _neighbours(_by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
 
 
-@checks("H2", "LabelDT", above(), not_counted_because="its tree is grown on noisy labels")
+def _bounded(worse: Curve, better: Curve) -> Iterator[Instance]:
+    for epsilon in better.x:
+        cells = worse.cells([worse.at(epsilon)]), better.cells([better.at(epsilon)])
+        yield difference(f"ε = {epsilon:g}", *cells)
+
+
+@checks("H14", "LabelDT", above())
 def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
-    """At ε 1 to 8 LabelDT has a smaller error than s* = 1 (shown beside: its tree is grown on noisy labels)."""
+    """At every plotted ε LabelDT, whose tree is grown on noisy labels, has a smaller error than s* = 1."""
     name = "histoftree/figure2a"
-    label, first = results.curve(name, "label_dt"), _by_mask(results, name)[0]
-    for epsilon in _budgets(label):
-        yield difference(f"ε = {epsilon:g}", first.cells([first.at(epsilon)]), label.cells([label.at(epsilon)]))
+    yield from _bounded(_by_mask(results, name)[0], results.curve(name, "label_dt"))
 
 
-def _budgets(line: Curve) -> list[float]:
-    return [float(e) for e in line.x if 1 <= e <= 8]
+@checks("H14", "Hist", above())
+def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
+    """At every plotted ε s* = 4 has a smaller error than Hist."""
+    name = "histoftree/figure2a"
+    yield from _bounded(results.curve(name, "hist"), _by_mask(results, name)[-1])
 
 
 @checks("H3", "slopes", above(), quantifier="every")
@@ -114,7 +122,7 @@ def _interior(lines: dict[int, Curve]) -> str:
     return "the least error is at an end of the axis of p for every t" if ends else ""
 
 
-@checks("H4", "U", above(), quantifier="every")
+@checks("H4", "U", above(), quantifier="each", rule_changes=PLACE_FIRST)
 def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
     """For every t of at least 2 the errors at both ends of the axis of p, from 0 on, exceed the least one inside."""
     for bins, line in _by_bins(results).items():

@@ -57,7 +57,7 @@ def most_best_results(results: Evidence) -> Iterator[Instance]:
             yield Instance(where, table.cells, "wins_gap", {"columns": len(table.methods), "proposed": len(proposed)})
 
 
-@checks("H11", "median ratio", below(1, 0.1), configuration="default")
+@checks("H11", "median ratio", below(1, 0.1))
 def adaptive_is_comparable(results: Evidence) -> Iterator[Instance]:
     """The median over data sets, rules and ε of the error of AdHistOfTree over that of HistOfTree is below 1.1."""
     pairs = []

@@ -28,13 +28,9 @@ PAPER = Paper(
     letter="L",
     order=2,
     claims=stated_claims("L", claims_figures4_5.checks, claims_figures6_10.checks, claims_tables.checks),
-    configurations={
-        "as registered": (),
-        "text": ("text",),
-        "authors' code": ("released",),
-    },
-    judge="as registered: the text for the tables; for the figures, whose text and settings contradict each other, the "
-    "authors' code. L15 and L17 are shown under the authors' code as well.",
+    configurations={"text": ("text", "tight_no_flag"), "code": ("released",)},
+    judges={"figure": "code"},
+    judge="The text judges the tables; the authors' code the figures, whose text and settings contradict each other.",
     errata=ERRATA,
     repository=REPOSITORY,
     deviations=DEVIATIONS,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
 from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.charts import Intervals, Value, intervals
@@ -21,35 +22,37 @@ DRAWN = 14
 
 @dataclass(frozen=True)
 class Status:
-    """A status of a claim."""
+    """An outcome of a claim, on our numbers or in print."""
 
-    label: str  # as in ``claims.csv``
+    label: str  # as in ``verdicts.csv``
     tone: str  # class of the colour
     sign: str  # for those who do not see the colour
 
 
 #: From the best news to none.
-SHOWN_STATUSES = {
+STATUSES = {
     s.label: s
     for s in (
-        Status("reproduced", "good", "✓"),
-        Status("supported", "good", "✓"),
-        Status("holds here, not in the paper's numbers", "here", "◐"),
-        Status("not distinguishable here", "open", "≈"),
-        Status("not distinguishable", "open", "≈"),
-        Status("not reproduced", "bad", "✗"),
-        Status("not supported here", "bad", "✗"),
-        Status("not supported by either", "neither", "⊘"),
-        Status("no verdict", "none", "○"),
+        Status(HOLDS, "good", "✓"),
+        Status(UNDECIDED, "open", "≈"),
+        Status(FAILS, "bad", "✗"),
+        Status(NO_VERDICT, "none", "○"),
+        Status(NOT_PRINTED, "none", "–"),
     )
 }
 
 
-def counts(found: Iterable[Status]) -> list[tuple[Status, int]]:
-    """How often each status occurs, from the best news to none; those that do not occur are left out."""
-    labels = [s.label for s in found]
-    known = {**SHOWN_STATUSES, **{s: Status(s, "none", "○") for s in labels if s not in SHOWN_STATUSES}}
-    return [(status, labels.count(label)) for label, status in known.items() if label in labels]
+def counts(claims: Iterable[Mapping[str, Any]]) -> list[tuple[Status, int]]:
+    """How often each outcome of ours occurs, without the claims that count apart."""
+    labels = [c["status"].label for c in claims if not c["counted_apart"]]
+    return [(status, labels.count(label)) for label, status in STATUSES.items() if label in labels]
+
+
+def here_and_in_print(ours: str, printed: str) -> str:
+    """Both outcomes of a claim: "holds here and in print"."""
+    if printed == NOT_PRINTED:
+        return f"{ours} here"
+    return f"{ours} here and in print" if ours == printed else f"{ours} here, {printed} in print"
 
 
 def shown_claims(folder: Path) -> list[dict[str, Any]]:
@@ -59,9 +62,10 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     for row in read_claims(folder):
         claim = known.get(row["claim"])
         found.append({
-            **{key: row[key] for key in ("paper", "claim", "reasons", "cause", "depends")},
+            **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
             "artefact": label_of(row["artefact"]),
-            "statement": in_symbols(row["statement"]), "status": SHOWN_STATUSES[row["status"]],
+            "statement": in_symbols(row["sentence"]), "ours": row["ours"], "status": STATUSES[row["ours"]],
+            "words": here_and_in_print(row["ours"], row["print"]),
             "checks": [_check(check) for check in row["checks"]],
             "changed": [check["changed"] for check in row["checks"] if check["changed"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
@@ -71,15 +75,13 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
 
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     """One check: its rule, the outcomes, and a chart."""
-    outcomes = f"In the paper's numbers: {row['published_outcome']}. Ours: {row['ours_outcome']}."
-    if row["half_margin"] and (row["half_margin"], row["double_margin"]) != (row["ours_outcome"],) * 2:
-        outcomes += f" With half the margin: {row['half_margin']}, with twice the margin: {row['double_margin']}."
+    outcomes = f"In print: {row['published_outcome']}. Ours ({row['configuration']}): {row['ours_outcome']}."
     if row["stability"] == row["stability"]:
-        outcomes += f" {per_cent(row['stability'])} of resamples of the replications keep ours."
+        outcomes += f" Bootstrap: {per_cent(row['stability'])} of resamples give the same verdict."
     if row["power"] == row["power"]:
-        outcomes += f" If the sentence is true, the check says so in {per_cent(row['power'])} of runs like this one."
-    if row["others"]:
-        outcomes += f" Judged under “{row['configuration']}”; under other configurations: {row['others']}."
+        outcomes += f" Power of the check: {per_cent(row['power'])}."
+    for other in row["others"]:
+        outcomes += f" Under “{other['configuration']}”: {other['ours_outcome']}."
     changed = f"Changed after results were known: {row['changed']}." if row["changed"] else ""
     more = len({point["instance"] for point in row["points"]}) - DRAWN
     rest = f"{more} more instances are in claims_instances.csv." if more > 0 else ""

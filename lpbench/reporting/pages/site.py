@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
+
+from lpbench.analysis.verdicts import cross_table
 from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -225,7 +228,7 @@ class Site:
             "lead": about.lead,
             "claims": claims,
             "elsewhere": [c for c in claims if c["claim"] not in beside],
-            "counts": counts(c["status"] for c in claims),
+            "counts": counts(claims),
             "changed": list(dict.fromkeys((c["claim"], was) for c in claims for was in c["changed"])),
             "banner": banner(claims),
             "headline": headline([], mine),
@@ -258,7 +261,9 @@ class Site:
             "banner": banner(self.claims),
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
             "claims": self.claims,
-            "counts": counts(c["status"] for c in self.claims),
+            "said": headline(self.claims, [])["claims"],
+            "outcomes": _outcomes(self.claims),
+            "counts": counts(self.claims),
             "other_seed": None if self.study else changes_in_words(place.folder),
             "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
             "top": in_view(self.lines, self.view)[:5],
@@ -276,10 +281,19 @@ class Site:
             "name": self._short(page),
             "title": paper.full_title or self.about[page].title,
             "paper": paper,
-            "counts": counts(c["status"] for c in claims),
+            "counts": counts(claims),
             "headline": headline([], mine),
             "artefacts": dict(self.units[e.name]["group"] for e in mine if e.was_run and is_numbered(e.name)),
         }
+
+
+def _outcomes(claims: Sequence[Mapping]) -> list[list]:
+    """Head and rows of the table of claims by outcome here and in print, those that occur."""
+    if not claims:
+        return []
+    table = cross_table(pd.DataFrame([{key: c[key] for key in ("ours", "print", "counted_apart")} for c in claims]))
+    table = table.loc[table.any(axis=1), table.any()]
+    return [["here", *table.columns], *([word, *row] for word, row in zip(table.index, table.to_numpy(), strict=True))]
 
 
 def choices_of(entries: Iterable[ReportEntry]) -> dict[str, list[tuple[str, ...]]]:

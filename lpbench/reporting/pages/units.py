@@ -125,8 +125,7 @@ def _finding(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
     """The heading: the verdict on the paper's claim and the claim, else the title."""
     if claims:
         first = claims[0]
-        label = first["status"].label
-        return f"{label[:1].upper()}{label[1:]}: {first['statement']}"
+        return f"{first['words'][:1].upper()}{first['words'][1:]}: {first['statement']}"
     return entry.title
 
 

@@ -1,0 +1,74 @@
+"""Table of verdicts, a row a check of a claim under one configuration, and what follows from it for each claim."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED, as_verdict, weakest
+
+#: ``judges``: whether the claim rests on this configuration; ``counts``: and on this check.
+COLUMNS = [
+    *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artefact", "sentence", "rule"),
+    *("quantifier", "region_low", "region_high", "instances", "published", "published_low", "published_high"),
+    *("published_outcome", "ours", "ours_low", "ours_high", "ours_outcome", "replications", "needed", "power"),
+    *("stability", "published_stability", "reason", "cause", "changed"),
+]
+#: What a claim is, in print and here, the best news first.
+OUTCOMES = (HOLDS, UNDECIDED, FAILS)
+
+
+def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """A row a claim: outcome in print and here, as weak as its weakest check.
+
+    ``depends`` is yes where another configuration comes to another outcome in a check that counts, unknown where it has
+    no verdict.
+    """
+    rows = []
+    for _, part in verdicts.groupby(["paper", "claim"], sort=False):
+        counted = part[part["counts"].astype(bool)]
+        judging, others = (counted[counted["judges"].astype(bool) == judges] for judges in (True, False))
+        ours = judging["ours_outcome"].tolist()
+        here = judging.set_index("check")["ours_outcome"].to_dict()
+        pairs = [(here[row.check], row.ours_outcome) for row in others.itertuples()]
+        differ = any(as_verdict(a) != as_verdict(b) and HOLDS in map(as_verdict, (a, b))
+                     for a, b in pairs if NO_VERDICT not in (a, b))  # fmt: skip
+        reasons = (judging if ours else part)["reason"]
+        printed, found = as_verdict(weakest(judging["published_outcome"])), as_verdict(weakest(ours or [NO_VERDICT]))
+        causes = "; ".join(dict.fromkeys(c for c in judging["cause"] if c)) or "no cause was found"
+        rows.append(
+            {
+                **part.iloc[0][["paper", "claim", "artefact", "sentence", "counted_apart"]].to_dict(),
+                "print": printed,
+                "ours": found,
+                "depends": "yes" if differ else "unknown" if any(NO_VERDICT in pair for pair in pairs) else "no",
+                "reason": "; ".join(dict.fromkeys(r for r in reasons if r)),
+                "cause": causes if (printed, found) == (HOLDS, FAILS) else "",
+            }
+        )
+    columns = ["paper", "claim", "artefact", "sentence", "counted_apart", "print", "ours", "depends", "reason", "cause"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def cross_table(claims: pd.DataFrame) -> pd.DataFrame:
+    """Count claims by outcome here (rows) and in print (columns); those of later origin are left out."""
+    claims = claims[~claims["counted_apart"].astype(bool)]
+    counted = pd.crosstab(claims["ours"], claims["print"])
+    return counted.reindex(index=[*OUTCOMES, NO_VERDICT], columns=[*OUTCOMES, NOT_PRINTED], fill_value=0)
+
+
+def in_words(claims: pd.DataFrame) -> str:
+    """Count claims by outcome in one sentence."""
+    table = cross_table(claims)
+    here, holds = table.sum(axis=1), table.loc[HOLDS]
+    first = claims[~claims["counted_apart"].astype(bool)]
+    depend, unknown = ((first["depends"] == word).sum() for word in ("yes", "unknown"))
+    parts = [
+        f"{here[HOLDS]} hold here ({holds[HOLDS]} of them in the printed numbers too, {holds[NOT_PRINTED]} have no "
+        "printed number)",
+        f"{here[UNDECIDED]} are undecided",
+        f"{here[FAILS]} fail",
+        *([f"{here[NO_VERDICT]} have no verdict"] if here[NO_VERDICT] else []),
+    ]
+    text = f"Of {len(first)} claims in words {', '.join(parts)}; {depend} depend on how an open point is interpreted"
+    text += f" (not known for {unknown})" if unknown else ""
+    return text + (f"; {len(claims) - len(first)} sentences more are counted apart" if len(claims) > len(first) else "")
