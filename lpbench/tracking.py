@@ -17,12 +17,13 @@ import json
 import math
 import os
 import re
+import shutil
 import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
@@ -34,7 +35,8 @@ from lpbench.errors import DataError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artefact
-from lpbench.files import locked, refusal
+from lpbench.files import atomic_write, locked, refusal
+from lpbench.paths import cache_folder
 from lpbench.reporting.comparison import met_numbers
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
@@ -47,7 +49,7 @@ METRICS = ("mean", "se", "ratio", "rank")
 _PRINTED = ("published", "reproduced", "distance", "met", "compared")
 _CELL = ["panel", "dataset", "mask", "method", "epsilon"]
 #: Version of what is logged: runs of another one are replaced.
-_FORM = 2
+_FORM = 3
 #: Seconds that a run is expected to take.
 _SECONDS = 0.03
 _BATCH = 900
@@ -170,12 +172,21 @@ def _store(uri: str) -> Iterator:
 
 
 def _make(file: Path) -> None:
-    """Make an empty store under another name, and rename it: MLflow refuses one that was not finished for ever."""
-    from mlflow import MlflowClient
+    """Make an empty store under another name, and rename it: MLflow refuses one that was not finished for ever.
+
+    It is a copy of one that this version of MLflow made before, which takes it seconds.
+    """
+    import mlflow
 
     temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex}.tmp")
+    empty = cache_folder() / f"mlflow-{mlflow.__version__}.db"
     try:
-        MlflowClient(tracking_uri=_address(temporary)).search_experiments(max_results=1)
+        if empty.is_file():
+            shutil.copyfile(empty, temporary)
+        else:
+            mlflow.MlflowClient(tracking_uri=_address(temporary)).search_experiments(max_results=1)
+            with suppress(OSError), atomic_write(empty) as copy:
+                copy.write(temporary.read_bytes())
         os.replace(temporary, file)
     finally:
         for left in file.parent.glob(f".{file.name}.*.tmp*"):  # of a process that was killed, too: this one is alone
@@ -279,9 +290,10 @@ class _Runs:
         if found.summary is None and found.experiment.kind != "drawing":
             raise DataError(f"{folder} holds no summary: run the experiment again")
         self.summary = pd.DataFrame(columns=[*_CELL, "selection", "rank"]) if found.summary is None else found.summary
-        self.cells = [(dict(zip(_CELL, key, strict=True)), rows) for key, rows in self.summary.groupby(_CELL)]
+        self.cells = sorted(_by(self.summary, _CELL).items())
         self.alone = "group" in record and len(self.cells) == 1
-        self.published = met_numbers(found.name, found.comparison)
+        published = met_numbers(found.name, found.comparison)
+        self.published, self.printed = published.to_dict("records"), _by(published, _CELL[:4])
         # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
         self.start, file = start, found.summary_file
         created = start if self.alone else experiment.creation_time or start
@@ -295,21 +307,21 @@ class _Runs:
         record, name, end = self.record, _artefact(self.record), self.written
         content = {"lpbench.content": _digest(self.folder, record), **_environment_tags(record)}
         if self.alone:
-            ((cell, rows),) = self.cells
-            parent = self._log_cell(cell, rows, content, {"config": record["config"]})
+            parent = self._log_cell(*self.cells[0], content, {"config": record["config"]})
         else:
-            met, printed = (float(self.published[k].sum()) for k in ("met", "compared"))
+            met, printed = (float(sum(row[k] for row in self.published)) for k in ("met", "compared"))
             seconds = sum(record.get("seconds", {}).values())
             end = self.start + int(seconds * 1000)
             note = {"mlflow.note.content": _note(self.artefact, record, met, printed)}
             parent = self._run(name, self.start, content | note | _verdict(self.published))
-            for cell, rows in self.cells:
-                child = self._log_cell(cell, rows, {"mlflow.parentRunId": parent})
+            for cell in self.cells:
+                child = self._log_cell(*cell, {"mlflow.parentRunId": parent})
                 self.client.set_terminated(child, end_time=self.written)
                 advance()
             numbers = _overview(self.summary) | ({"met": met, "compared": printed} if printed else {})
             metrics = _metrics({**numbers, "seconds": seconds}, end)
             self.client.log_batch(parent, metrics=metrics, params=_params(record["config"]))
+        self._log_datasets(parent)
         for file in sorted(self.folder.iterdir()):
             if file.is_file():  # pictures are at the top
                 self.client.log_artifact(parent, str(file), None if file.suffix == ".svg" else "data")
@@ -321,80 +333,90 @@ class _Runs:
         run = self.client.create_run(self.experiment.experiment_id, start_time=start, run_name=name, tags=tags)
         return str(run.info.run_id)
 
-    def _log_cell(self, cell: Mapping, rows: pd.DataFrame, tags: Mapping, more: Mapping = {}) -> str:
+    def _log_cell(self, place: tuple, rows: list[dict], tags: Mapping, more: Mapping = {}) -> str:
         """Log the numbers of one data set x mask x method x ε, in one batch (several if many); returns the run.
 
         A step is an ``x`` of a curve, or its place where not every one is whole; of ``replication/`` a replication.
         """
-        from mlflow.entities import Dataset, DatasetInput
-
-        record, place, now = self.record, [cell[key] for key in _CELL[:4]], int(time.time() * 1000)
-        seconds = float(record.get("seconds", {}).get("|".join(place), 0.0))  # of one pass, for all budgets
+        record, cell, now = self.record, dict(zip(_CELL, place, strict=True)), int(time.time() * 1000)
+        seconds = float(record.get("seconds", {}).get("|".join(place[:4]), 0.0))  # of one pass, for all budgets
         # a number that the paper prints for all budgets belongs to each
-        printed = self.published[(self.published[_CELL[:4]] == place).all(axis=1)]
-        printed = printed[printed["epsilon"].isna() | (printed["epsilon"] == cell["epsilon"])]
+        printed = [r for r in self.printed.get(place[:4], ()) if r["epsilon"] in (cell["epsilon"], None)]
         searched = {f"lpbench.{key}": cell[key] for key in _CELL[:4] if cell[key]} | _verdict(printed)
         run_id = self._run(_name(cell), self.written - int(seconds * 1000), {**tags, **searched})
-        main = min(rows["selection"], key=lambda selection: (selection != "oracle", selection))
-        xs = sorted(rows["x"].dropna().unique())
+        main = min((row["selection"] for row in rows), key=lambda selection: (selection != "oracle", selection))
+        xs = sorted({row["x"] for row in rows} - {None})
         whole = all(float(x).is_integer() for x in xs)
         step = {x: int(x) if whole else k for k, x in enumerate(xs)}
         metrics = []  # in the order of the interface, which compares runs by the first
-        for row in rows.to_dict("records"):
+        for row in rows:
             prefix = "" if row["selection"] == main else f"{row['selection']}/"
             values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in METRICS}
             if "group" in record or prefix:
                 del values[f"{prefix}rank"]  # alone it would be the first of one
             metrics += _metrics(values if whole or prefix else {**values, "x": row["x"]}, now, step.get(row["x"], 0))
-        for row in printed.to_dict("records"):
+        for row in printed:
             metrics += _metrics({key: row[key] for key in _PRINTED}, now, step.get(row["x"], 0))
-        by_replication = self._chosen.get((*cell.values(), main), pd.DataFrame())
-        for row in by_replication.to_dict("records") if len(xs) < 2 else ():
+        for row in self._chosen.get((*place, main), ()) if len(xs) < 2 else ():
             metrics += _metrics({f"replication/{row['metric']}": row["value"]}, now, int(row["replication"]))
         metrics += _metrics({"seconds": seconds}, now)
-        params = _params({**_cell_params(cell, rows[rows["selection"] == main], record), **more})
+        params = _params({**_cell_params(cell, [row for row in rows if row["selection"] == main], record), **more})
         for first in range(0, max(len(metrics), 1), _BATCH):
             part = metrics[first : first + _BATCH]
             self.client.log_batch(run_id, metrics=part, params=[] if first else params)
-        info = record.get("datasets", {}).get(cell["dataset"])
-        if info:
-            name, digest = cell["dataset"][:500], str(info["fingerprint"])[:36]
-            source = json.dumps({"dataset": cell["dataset"]})
-            data = Dataset(name, digest, "lpbench", source, profile=json.dumps(info))
-            with _DATASETS:
-                self.client.log_inputs(run_id, [DatasetInput(data)])
         return run_id
 
+    def _log_datasets(self, run_id: str) -> None:
+        """Name the data sets of a parent; a child, which would cost a third more, has its own as a parameter."""
+        from mlflow.entities import Dataset, DatasetInput
+
+        found = [
+            Dataset(name[:500], str(info["fingerprint"])[:36], "lpbench", json.dumps({"dataset": name}),
+                    profile=json.dumps(info))
+            for name, info in self.record.get("datasets", {}).items()
+        ]  # fmt: skip
+        if found:
+            with _DATASETS:
+                self.client.log_inputs(run_id, [DatasetInput(data) for data in found])
+
     @cached_property
-    def _chosen(self) -> dict[tuple, pd.DataFrame]:
+    def _chosen(self) -> dict[tuple, list[dict]]:
         """Scores by replication of each cell and selection, where they were kept; budgets have a summary's digits."""
         found = self.artefact.chosen
         if found is None:
             return {}
         rounded = found["epsilon"].map({e: float(f"{e:.7g}") for e in found["epsilon"].unique()})
-        return dict(iter(found.assign(epsilon=rounded).groupby([*_CELL, "selection"])))
+        return _by(found.assign(epsilon=rounded), [*_CELL, "selection"])
 
 
-def _verdict(rows: pd.DataFrame) -> dict[str, str]:
+def _by(table: pd.DataFrame, keys: list[str]) -> dict[tuple, list[dict]]:
+    """Rows of a table by some of their values; what is missing is None."""
+    found: dict[tuple, list[dict]] = {}
+    for row in table.astype(object).where(table.notna(), None).to_dict("records"):
+        found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return found
+
+
+def _verdict(rows: Iterable[Mapping]) -> dict[str, str]:
     """The tag that says whether the published numbers of a run are met."""
-    met, printed = rows["met"].sum(), rows["compared"].sum()
+    met, printed = (sum(row[key] for row in rows) for key in ("met", "compared"))
     word = {0: "missed", printed: "met"}.get(met, f"{met} of {printed} met")
     return {"lpbench.verdict": word} if printed else {}
 
 
-def _cell_params(cell: Mapping, rows: pd.DataFrame, record: Mapping) -> dict[str, object]:
+def _cell_params(cell: Mapping, rows: list[dict], record: Mapping) -> dict[str, object]:
     """Parameters of a cell's run, each a column of its own: names apart from parameters, the setting, the rest."""
     found: dict[str, object] = {"panel": cell["panel"] or None}
     for key in ("dataset", "mask", "method"):
         chosen = Selector.parse(cell[key]) if cell[key] else Selector("")
         found |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
     if len(rows) == 1:
-        found |= {f"selected.{key}": value for key, value in json.loads(rows["params"].iloc[0] or "{}").items()}
+        found |= {f"selected.{key}": value for key, value in json.loads(rows[0]["params"] or "{}").items()}
     return found | {
         "epsilon": f"{cell['epsilon']:g}",
         "seed": record["config"].get("seed"),
         "replications": record["config"].get("experiment", {}).get("replications"),
-        "selection": rows["selection"].iloc[0],
+        "selection": rows[0]["selection"],
         "n": record.get("datasets", {}).get(cell["dataset"], {}).get("n_train"),
         "privacy": _cards().get(str(found["method"]), {}).get("privacy"),
     }
