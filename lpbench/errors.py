@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 #: What ``lpbench list`` prints.
 LISTED = ("dataset", "mask", "method", "experiment")
@@ -65,6 +66,18 @@ class NoMaskWarning(UserWarning):
 
 class SpendingWarning(UserWarning):
     """Several fits were paid for where one would do."""
+
+
+@contextmanager
+def foreign(what: str, kind: type[LpbenchError] = DataError) -> Iterator[None]:
+    """A boundary to code of others: whatever it raises, an exit included, is one sentence that begins with ``what``."""
+    try:
+        yield
+    except LpbenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        raise kind(f"{what}: {text[:300]}") from error
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:

@@ -7,7 +7,7 @@ import stat
 from functools import cache
 from pathlib import Path
 
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, foreign
 
 _PACKAGE = Path(__file__).resolve().parent
 #: Whether the package runs from a checkout, as the Makefile installs it, or from a wheel.
@@ -99,13 +99,9 @@ def entry_folders(group: str) -> tuple[Path, ...]:
 
     folders = []
     for entry in entry_points(group=group):
-        try:
+        package = entry.dist.name if entry.dist else "an installed package"
+        what = f"entry point {entry.name!r} ({entry.value}) of {package} in group {group} cannot be loaded"
+        with foreign(f"{what}; repair or uninstall the package", ConfigurationError):
             target = entry.load()
             folders.append(Path(target() if callable(target) else target))
-        except Exception as error:  # whatever a foreign package raises while it is imported
-            package = entry.dist.name if entry.dist else "an installed package"
-            raise ConfigurationError(
-                f"entry point {entry.name!r} ({entry.value}) of {package} in group {group} cannot be loaded: "
-                f"{type(error).__name__}: {error}; repair or uninstall the package"
-            ) from error
     return tuple(folders)

@@ -103,7 +103,7 @@ def complaints_in(
     recording = Recording()
     try:
         fitted, users = _learned(model, sample, make_users, recording)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found = [] if isinstance(error, PrivacyError) else list(_broken_laws(recording))
         yield from found
         if not found:

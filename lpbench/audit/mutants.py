@@ -347,7 +347,7 @@ def _not_applicable(model: LocalEstimator) -> dict[str, str]:
     own, sample = next(settings(model))
     try:
         own.learn_from(sealed_users(sample, 1, recording))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return dict.fromkeys(MUTANTS, f"the method itself fails: {error}")
     if recording.revealed:
         return dict.fromkeys(MUTANTS, "the method protects nothing")

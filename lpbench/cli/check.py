@@ -59,10 +59,9 @@ def _run(kind: str, names: Sequence[str], checks: Mapping[str, Callable[[str], N
             try:
                 check(name)
                 verdict = "ok"
-            except (AssertionError, LpbenchError) as error:
-                verdict = f"FAILED\n    {error}"
-            except Exception as error:  # the method's own code may raise anything
-                verdict = f"FAILED\n    {type(error).__name__}: {error}"
+            except (Exception, SystemExit) as error:  # the method's own code may raise anything
+                own = isinstance(error, (AssertionError, LpbenchError))
+                verdict = f"FAILED\n    {'' if own else f'{type(error).__name__}: '}{error}"
             broken += verdict != "ok"
             print(f"{name} {title:13s}{time.perf_counter() - start:6.1f} s  {verdict}", flush=True)
             if verdict != "ok":

@@ -16,7 +16,7 @@ from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import kept_rows
 from lpbench.datasets.sources import how_to_get, is_available, load_table
-from lpbench.errors import DataError
+from lpbench.errors import DataError, foreign
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,9 @@ def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None
 
 def _source(manifest: Manifest) -> str:
     """Source code of the module of a synthetic family."""
-    try:
+    must = "must be module:function of a module that can be imported and read"
+    with foreign(f"data set {manifest.name}: synthetic={manifest.synthetic!r} {must}"):
         return inspect.getsource(import_module(manifest.synthetic.partition(":")[0]))
-    except Exception as error:  # whatever a user's module raises while it is imported
-        raise DataError(
-            f"data set {manifest.name}: synthetic={manifest.synthetic!r} must be module:function of a module that can "
-            f"be imported and read: {type(error).__name__}: {error}"
-        ) from error
 
 
 def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:

@@ -14,7 +14,7 @@ from lpbench.datasets.masks import make_mask, read_mask
 from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import draw_real, group_names, group_numbers
 from lpbench.datasets.sources import raw_rows
-from lpbench.errors import ConfigurationError, DataError, LpbenchError
+from lpbench.errors import ConfigurationError, DataError, foreign
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -132,15 +132,8 @@ class Draws:
 
 
 def _draw_synthetic(manifest: Manifest, params: dict, streams: Streams, replication: int) -> Problem:
-    try:
+    with foreign(f"data set {manifest.name}: the family {manifest.synthetic} fails with {params}"):
         problem: Problem = resolve_name(manifest.synthetic)(streams, params, replication)
-    except LpbenchError:
-        raise
-    except Exception as error:  # whatever a user's family raises, or its name
-        raise DataError(
-            f"data set {manifest.name}: the family {manifest.synthetic} fails with {params}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
     if not isinstance(problem, Problem):
         raise DataError(f"data set {manifest.name}: {manifest.synthetic} returns no Problem")
     context = {"columns": tuple(f"x{k + 1}" for k in range(problem.X_train.shape[1])), **problem.context}

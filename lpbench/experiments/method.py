@@ -125,7 +125,7 @@ def import_object(path: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"cannot import {path!r}: {error}; a method's `estimator` is a dotted path") from error
-    except Exception as error:  # whatever a user's module raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever a user's module raises while it is imported
         place = traceback.extract_tb(error.__traceback__)[-1]
         file, line = getattr(error, "filename", None) or place.filename, getattr(error, "lineno", None) or place.lineno
         raise ConfigurationError(

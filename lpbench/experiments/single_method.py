@@ -11,7 +11,7 @@ from dataclasses import replace
 from statistics import median
 
 from lpbench.datasets import describe, make_problem
-from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning
+from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning, foreign
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment, Group
@@ -29,13 +29,16 @@ def method_named(word: str) -> Method:
 
     path = word.replace(":", ".")
     kind = import_object(path)
+    if not (isinstance(kind, type) and issubclass(kind, LocalEstimator)):
+        raise ConfigurationError(f"{word} is no LocalRegressor or LocalClassifier (`lpbench new method` writes one)")
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
     if name in catalogue.method_names():
         raise ConfigurationError(
             f"{word} would be called {name}, which is registered: rank {name}, or rename the class"
         )
     privacy = {"mask": "semi_feature_ldp", "label": "label_ldp", "record": "ldp"}[kind.protects]
-    task = "classification" if is_classifier(kind()) else "regression"
+    with foreign(f"{word}() fails", ConfigurationError):
+        task = "classification" if is_classifier(kind()) else "regression"
     return Method(name, kind.__name__, task, path, tuning_free={}, privacy=privacy)
 
 

@@ -42,7 +42,7 @@ def _failed(run: Any) -> str:
         run()
     except (AssertionError, LpbenchError) as error:
         return " ".join(str(error).split()) or type(error).__name__
-    except Exception as error:  # whatever submitted code raises
+    except (Exception, SystemExit) as error:  # whatever submitted code raises
         return f"{type(error).__name__}: {error}"
     return ""
 

@@ -287,3 +287,38 @@ def test_formulas_of_drawings_stay_formulas():
 def test_a_warning_on_the_screen_is_a_sentence(lpbench, kind):
     lpbench("list masks")
     assert warnings.formatwarning(kind("values were\n clipped"), kind, "a.py", 7) == "warning: values were clipped\n"
+
+
+#: Code of others -> a command that runs it; ``FAIL`` raises, or leaves Python as if all were well.
+FOREIGN = {
+    "import": ("FAIL\ndef f(value, rng): return 0", "audit code {file}:f --epsilon 1 --values 0 1"),
+    "function": ("def f(value, rng): FAIL", "audit code {file}:f --epsilon 1 --values 0 1 --samples 1000"),
+    "features": (
+        "def g(columns): FAIL\ndef f(value, rng): return float(rng.random())",
+        "audit code {file}:f --features {file}:g --epsilon 1 --values 0 1 --samples 1000",
+    ),
+    "learner": (
+        "class L:\n def __init__(self): FAIL\n def fit(self, X, y): 0\n def predict(self, X): 0",
+        "audit code --learner {file}:L",
+    ),
+    "fit": ("class L:\n def fit(self, X, y): FAIL\n def predict(self, X): 0", "audit code --learner {file}:L"),
+    "predict": ("class L:\n def fit(self, X, y): 0\n def predict(self, X): FAIL", "audit code --learner {file}:L"),
+    "method's import": ("FAIL", "rank {module}:M --quick"),
+    "method": (
+        "from lpbench.estimators.base import LocalRegressor\nclass M(LocalRegressor):\n def __init__(self): FAIL",
+        "rank {module}:M --quick",
+    ),
+    "no method": ("class M: pass", "rank {module}:M --quick"),
+}
+
+
+@pytest.mark.parametrize("how", ["raise ValueError('no')", "raise SystemExit(0)"])
+@pytest.mark.parametrize("place", FOREIGN)
+def test_code_of_others_that_fails_or_leaves_is_one_sentence(lpbench, home, monkeypatch, place, how):
+    code, line = FOREIGN[place]
+    module = re.sub(r"\W", "_", f"own {place} {how}")
+    (home / f"{module}.py").write_text(code.replace("FAIL", how))
+    monkeypatch.syspath_prepend(home)
+    exit_code, _, error = lpbench(line.format(file=f"{module}.py", module=module))
+    assert exit_code == 2 and error.count("error: ") == 1 and "Traceback" not in error, (exit_code, error)
+    assert place == "no method" or "ValueError: no" in error or "SystemExit" in error or ".M': no;" in error

@@ -22,7 +22,7 @@ from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
 from lpbench.datasets.archives import MOST, check_size
 from lpbench.datasets.readers import read_table
-from lpbench.errors import CellTimeout, ConfigurationError, DataError
+from lpbench.errors import CellTimeout, ConfigurationError, DataError, foreign
 from lpbench.experiments.time_limit import time_limit
 from lpbench.seeds import Streams, stable_hash
 
@@ -82,7 +82,7 @@ class CallableSource(Source):
         extra = (self.streams.generator("report", value=value, start=start),) if self.takes_rng else ()
         began, done = time.monotonic(), 0
         try:
-            with time_limit(max(self.left, 1e-3)):
+            with foreign(f"{self.name} failed on value {given!r}"), time_limit(max(self.left, 1e-3)):
                 if self.vectorised:
                     reports = self.function(_repeated(given, n), *extra)
                 else:
@@ -95,9 +95,6 @@ class CallableSource(Source):
                 f"{self.name} did not finish within {self.seconds:g} s ({came}): ask for fewer --samples, or allow "
                 "more by --timeout"
             ) from None
-        except Exception as error:
-            text = " ".join(f"{type(error).__name__}: {error}".split())
-            raise DataError(f"{self.name} failed on value {given!r}: {text[:300]}") from None
         self.left -= time.monotonic() - began
         return self._columns(reports, n, given)
 
@@ -108,7 +105,10 @@ class CallableSource(Source):
         try:
             with time_limit(max(self.left, 1e-3)):
                 columns, made = self.recorded(pair[0], _RECOGNISED, self.streams.generator("recognised"))
-        except Exception:  # it takes numpy's own generator alone; the audit itself says what else is wrong
+        except (
+            Exception,
+            SystemExit,
+        ):  # it takes numpy's own generator alone; the audit itself says what else is wrong
             return self
         for place, drawn in enumerate(np.asarray(part) for part in made):
             for name, column in columns.items() if drawn.dtype.kind in "iu" and drawn.shape == (_RECOGNISED,) else ():
@@ -199,11 +199,8 @@ class WithFeatures(Source):
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Draw reports and call the function."""
         columns = self.source.draw(value, start, stop)
-        try:
+        with foreign(f"{self.called} failed on columns {', '.join(columns)}"):
             found = to_columns(self.function(dict(columns)), "feature")
-        except Exception as error:
-            text = " ".join(f"{type(error).__name__}: {error}".split())
-            raise DataError(f"{self.called} failed on columns {', '.join(columns)}: {text[:300]}") from None
         if any(len(column) != stop - start for column in found.values()):
             raise DataError(f"{self.called} must return a row of numbers for each of {stop - start} reports")
         return columns | found
@@ -227,10 +224,8 @@ def load_holder(path: str) -> tuple[Any, str]:
         )
     sys.path.insert(0, os.getcwd())
     try:
-        found: Any = _module_of_file(Path(place)) if place.endswith(".py") else import_module(place)
-    except Exception as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigurationError(f"{place!r} cannot be imported: {text}") from None
+        with foreign(f"{place!r} cannot be imported", ConfigurationError):
+            found: Any = _module_of_file(Path(place)) if place.endswith(".py") else import_module(place)
     finally:
         sys.path.remove(os.getcwd())
     *outer, last = name.split(".")

@@ -14,7 +14,7 @@ import numpy as np
 
 from lpbench.audit.black_box.sources import load_holder
 from lpbench.audit.learner.training import N_FEATURES, Maker, OtherReports, Protects, fitted, outputs
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError, DataError, foreign
 from lpbench.seeds import Streams
 
 
@@ -69,10 +69,8 @@ def _learned(model: Any) -> dict[str, str]:
         attributes["guarantee_"] = model.guarantee_  # may be a property
     digests = {}
     for name, value in attributes.items():
-        try:
+        with foreign(f"{name} of the model cannot be compared, because it cannot be pickled"):
             digests[name] = joblib.hash(value)
-        except Exception as error:  # what pickling raises is not one family
-            raise DataError(f"{name} of the model cannot be compared, because it cannot be pickled: {error}") from error
     return digests
 
 

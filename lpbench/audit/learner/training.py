@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lpbench.audit.black_box.sources import load_function
-from lpbench.errors import CellTimeout, ConfigurationError, DataError
+from lpbench.errors import ConfigurationError, DataError, LpbenchError, foreign
 
 Protects = Literal["label", "record"]
 #: (epsilon, seed) -> unfitted learner.
@@ -18,7 +18,7 @@ Maker = Callable[[float, int], Any]
 N_FEATURES = 5
 
 
-class OtherReports(Exception):
+class OtherReports(LpbenchError):
     """A replayed fit asked for other reports than the first."""
 
 
@@ -37,7 +37,8 @@ def load_learner(name: str) -> Maker:
 
     def make(epsilon: float, seed: int) -> Any:
         given = {"epsilon": epsilon, "random_state": seed}
-        return kind(**{key: value for key, value in given.items() if key in taken})
+        with foreign(f"{name} cannot be made"):
+            return kind(**{key: value for key, value in given.items() if key in taken})
 
     return make
 
@@ -54,27 +55,19 @@ def pairs(rng: np.random.Generator, m: int, protects: Protects) -> tuple[np.ndar
 
 def fitted(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
     """Fit a learner and return the model, which is the learner itself where ``fit`` returns nothing."""
-    try:
+    with foreign(f"fit failed on {len(X)} records"):
         result = model.fit(X, y)
-    except (OtherReports, CellTimeout):
-        raise
-    except Exception as error:
-        raise DataError(f"fit failed on {len(X)} records: {type(error).__name__}: {error}") from error
     return model if result is None else result
 
 
 def outputs(model: Any, X: np.ndarray) -> np.ndarray:
     """Return what the model says about class 1, or its predictions: finite numbers, one for each row."""
-    try:
+    with foreign(f"predict failed on {len(X)} records"):
         if hasattr(model, "predict_proba"):
             table, classes = np.asarray(model.predict_proba(X)), list(model.classes_)
             result = table[:, classes.index(1)] if 1 in classes else np.zeros(len(X))
         else:
             result = np.asarray(model.predict(X), dtype=np.float64)
-    except CellTimeout:
-        raise
-    except Exception as error:
-        raise DataError(f"predict failed on {len(X)} records: {type(error).__name__}: {error}") from error
     if result.shape != (len(X),) or not np.isfinite(result).all():
         raise DataError(f"predict returned shape {result.shape} for {len(X)} records, or numbers that are not finite")
     return result
