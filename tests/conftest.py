@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,20 @@ LONGEST = (
     "test_browser.py", "test_methods.py", "test_run.py", "test_sklearn_contract.py", "test_causes.py",
     "test_audit_your_own.py", "test_first_run.py", "test_levels.py", "test_papers.py",
 )  # fmt: skip
+
+
+#: Folders of the checkout's results that are committed.
+_COMMITTED = tuple(f"{COMMITTED.parent / name}{os.sep}" for name in ("published", "reproduced", "submissions"))
+
+
+def _refuse_runs(event, args):
+    """No test depends on what was run in the checkout."""
+    if event == "open" and isinstance(args[0], str) and args[0].startswith(f"{COMMITTED.parent}{os.sep}"):
+        if not args[0].startswith(_COMMITTED):
+            raise PermissionError(f"{args[0]}: a test opens a run of the checkout")
+
+
+sys.addaudithook(_refuse_runs)
 
 
 @pytest.fixture(scope="session", autouse=True)
