@@ -68,6 +68,14 @@ _SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
 }
+#: Name and folder of the experiment, artefact and content of every complete parent run in a local store.
+_LOGGED = """
+SELECT e.name, e.artifact_location, artefact.value, content.value
+FROM experiments e JOIN runs USING (experiment_id)
+JOIN tags artefact USING (run_uuid) JOIN tags content USING (run_uuid)
+WHERE artefact.key = 'lpbench.artefact' AND content.key = 'lpbench.content' AND runs.status = 'FINISHED'
+AND e.lifecycle_stage = 'active' AND runs.lifecycle_stage = 'active'
+"""
 #: How to go on after a failure of a local file, and of a server.
 _WAYS_OUT = (
     "move the file away (`lpbench report --tracking mlflow` makes it again), upgrade MLflow, or use tracking=none",
@@ -109,6 +117,9 @@ def rebuild(
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
     store is a local file; where that folder was moved, ``rest`` gives what else it holds, which is logged again.
     """
+    records = list(records)
+    if uri == tracking_uri(None, results_dir) and _are_logged(results_dir, records):
+        return 0
     with _store(uri) as client, ThreadPoolExecutor(1 if _file_of(uri) else _REQUESTS) as pool:
         if uri == tracking_uri(None, results_dir) and _was_moved(client, results_dir):
             records = {folder: (folder, record) for folder, record in (*records, *rest())}.values()
@@ -130,6 +141,19 @@ def rebuild(
             for _ in pool.map(lambda one: one.log(lambda: bar.advance(_SECONDS)), runs):
                 pass
     return written
+
+
+def _are_logged(results_dir: Path, records: list[tuple[Path, Mapping]]) -> bool:
+    """Whether the folder's own store has complete parent runs of all this: MLflow alone takes two seconds to start."""
+    file = results_dir.resolve() / "mlflow.db"
+    wanted = {
+        (name, _location(results_dir, name), _artefact(record), _digest(folder, record))
+        for folder, record in records
+        for name in [record["name"].partition("/")[0]]
+    }
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+        return wanted <= {*store.execute(_LOGGED)}
+    return False
 
 
 def _file_of(uri: str) -> Path | None:

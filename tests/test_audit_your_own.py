@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpbench.audit.black_box import Claim
+from lpbench.audit.black_box import PrivacyClaim
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.paths import ROOT
 from lpbench.seeds import Streams
@@ -88,7 +88,7 @@ def test_the_table_of_power_is_that_of_the_code(rows, name):
 
 @pytest.mark.parametrize("tester", power.TESTERS)
 def test_no_tester_accuses_an_honest_mechanism_and_each_sees_an_open_secret(tester):
-    randomizer, claim = KNOWN_GOOD["doubled_noise"][1](1.0), Claim(1.0)
+    randomizer, claim = KNOWN_GOOD["doubled_noise"][1](1.0), PrivacyClaim(1.0)
     honest = [randomizer.sample(v, 2000, Streams(0).child("honest", value=v)) for v in (0, 1)]
     assert not power.TESTERS[tester](*honest, claim, 1e-7)
     rng = np.random.default_rng(0)

@@ -92,7 +92,7 @@ class Isolation:
     ) -> subprocess.Popen[bytes]:
         """Start a command, whose standard output is a pipe."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONPYCACHEPREFIX": str(self.folder / "pyc")}
+        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.Popen(
             [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder,
             stdout=subprocess.PIPE, start_new_session=True, preexec_fn=self._limit, **streams,

@@ -75,10 +75,10 @@ def _audit_reports(
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
     if figure and len(subjects) > 1:
         raise ConfigurationError("--figure draws one audit, and there are several")
-    from lpbench.audit.black_box import Claim, CommandSource, WithFeatures, audit
+    from lpbench.audit.black_box import CommandSource, PrivacyClaim, WithFeatures, audit
     from lpbench.audit.black_box.sources import load_function
 
-    claim = Claim(epsilon, delta, renyi)
+    claim = PrivacyClaim(epsilon, delta, renyi)
     sources: list[Source]
     if program:
         sources = [CommandSource(program, _values(values, seed), samples, seed, timeout)]

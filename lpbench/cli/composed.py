@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 from collections.abc import Sequence
@@ -43,8 +42,6 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     if nothing_to_run(job.plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
-    gc.freeze()
-    gc.enable()
     result = run_jobs([job], results_dir, config.runner)
     if job.is_cell:
         if job_folder and result.plan.blocks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -55,7 +54,6 @@ def main(argv: list[str]) -> int:
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     os.environ[_PARENT] = str(os.getpid())
     previous, sys.argv = sys.argv, ["lpbench", *argv]
-    gc.disable()  # imports and composition make no garbage and a sixth of their time would go into looking for it
     try:
         # sweeps, options and settings of Hydra are its own; a single run needs none of its folders and logs
         if any(word.lstrip("+~").startswith(("-", "hydra")) for word in argv):
@@ -78,7 +76,6 @@ def main(argv: list[str]) -> int:
         ) from error
     finally:
         sys.argv = previous
-        gc.enable()
     for refused in _errors[:-1]:
         print(f"error: {refused}", file=sys.stderr)
     if _errors:

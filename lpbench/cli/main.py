@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 something was run and failed; 2 the request is not valid, 
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import sys
 import warnings
@@ -77,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[0] == "help":
         words = [*words[1:], "--help"]
     said = ""
+    gc.set_threshold(50_000)  # imports and composition make no garbage, and a sixth of their time would look for it
     # a sentence for a user, not a line of code
     warnings.formatwarning = lambda message, *_, **__: f"warning: {' '.join(str(message).split())}\n"
     try:

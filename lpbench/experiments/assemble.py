@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,12 @@ import pyarrow.compute as pc
 from lpbench.analysis.scores import SCORE_COLUMNS
 from lpbench.experiments.fingerprint import canonical_json
 from lpbench.experiments.plan import Entry
-from lpbench.experiments.store import Store
+from lpbench.experiments.store import BLOCK_SCHEMA, Store
 
 #: What an entry says of all its rows.
 _OF_ENTRY = ["experiment", "panel", "dataset", "mask", "method"]
+#: Tables that are kept in pieces.
+_MANY = 500
 
 
 def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
@@ -30,38 +32,54 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     experiment leaves out with status ``left_out``; an entry whose block failed or ran over its time gives one row a
     budget with that status and the reason. Such rows have ``replication`` -1 and no value.
     """
-    parts = [part for entry in entries for part in _by_budget(entry, _entry_table(entry, store))]
-    if not parts:
+    tables, done, names = list[pa.Table](), list[pa.Table](), list[tuple[list[str], int]]()
+    for _, alike in groupby(sorted(entries, key=_place), key=_place):
+        parts = [part for entry in alike for part in _by_budget(entry, _entry_table(entry, store))]
+        for _, entry, table in sorted(parts, key=lambda part: part[0]):
+            names.append(([getattr(entry, name) for name in _OF_ENTRY], len(table)))
+            tables.append(table)
+        if len(tables) >= _MANY:
+            done, tables = [*done, _compact(tables)], []
+    if not names:
         return pd.DataFrame(columns=SCORE_COLUMNS)
-    parts.sort(key=lambda part: part[0])
-    table = pa.concat_tables([table for _, table in parts]).unify_dictionaries()
-    return pd.DataFrame({name: _in_pandas(table.column(name)) for name in table.column_names}, copy=False)
+    whole = _compact([*done, *tables])
+    columns = {name: _in_pandas(whole.column(name)) for name in whole.column_names}
+    each, rows = zip(*names, strict=True)
+    for name, texts in zip(_OF_ENTRY, zip(*each, strict=True), strict=True):
+        known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
+        columns[name] = _categories(codes.repeat(rows), known.tolist())
+    return pd.DataFrame({name: columns[name] for name in SCORE_COLUMNS}, copy=False)
+
+
+def _place(entry: Entry) -> tuple[str, ...]:
+    return entry.panel, entry.dataset, entry.mask, entry.method
+
+
+def _compact(tables: list[pa.Table]) -> pa.Table:
+    """One table in one piece: the pieces of a block take a hundred times the memory of its few rows."""
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _entry_table(entry: Entry, store: Store) -> pa.Table:
     if entry.left_out:
-        table = _placeholder(entry, "left_out", entry.left_out)
-    elif entry.block is None:
-        table = _placeholder(entry, "skipped", f"data not at hand: {entry.missing}")
-    elif store.has(entry.block.key):
-        table = _shown(store.read(entry.block.key)[0], entry)
-    else:
-        failure = store.read_failure(entry.block.key) or {"status": "failed", "reason": "not run"}
-        table = _placeholder(entry, failure["status"], failure["reason"])
-    columns = {name: table.column(name) for name in table.column_names}
-    columns |= {name: _constant(getattr(entry, name), len(table)) for name in _OF_ENTRY}
-    return pa.table({**columns, "x": _x(table, entry)}).select(SCORE_COLUMNS)
+        return _placeholder(entry, "left_out", entry.left_out)
+    if entry.block is None:
+        return _placeholder(entry, "skipped", f"data not at hand: {entry.missing}")
+    if store.has(entry.block.key):
+        return _shown(store.read(entry.block.key)[0], entry)
+    failure = store.read_failure(entry.block.key) or {"status": "failed", "reason": "not run"}
+    return _placeholder(entry, failure["status"], failure["reason"])
 
 
-def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[Any, ...], pa.Table]]:
+def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[float, float], Entry, pa.Table]]:
     """Sort the rows of an entry by budget, grid point and replication; one table a budget, with its place."""
     epsilon = table.column("epsilon").to_numpy()
     table = table.take(pa.array(_order(epsilon, table)))
-    place = (entry.panel, entry.dataset, entry.mask, entry.method)
+    table = table.append_column("x", _x(table, entry))
     x = -math.inf if entry.x_value is None else float(entry.x_value)
     parts, start = [], 0
     for value, rows in zip(*np.unique(epsilon, return_counts=True), strict=True):
-        parts.append(((*place, float(value), x), table.slice(start, rows)))
+        parts.append(((float(value), x), entry, table.slice(start, rows)))
         start += int(rows)
     return parts
 
@@ -101,7 +119,7 @@ def _placeholder(entry: Entry, status: str, reason: str) -> pa.Table:
             "seconds": pa.nulls(rows, pa.float64()),
             **{name: _constant(text, rows) for name, text in texts.items()},
         }
-    )
+    ).select(BLOCK_SCHEMA.names)
 
 
 def _constant(text: str, rows: int) -> pa.DictionaryArray:
@@ -127,7 +145,10 @@ def _in_pandas(column: pa.ChunkedArray) -> np.ndarray | pd.Categorical:
     if not pa.types.is_dictionary(column.type):
         return column.to_numpy()
     names = column.chunk(0).dictionary.to_pylist()
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    return _categories(np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks]), names)
+
+
+def _categories(codes: np.ndarray, names: list[str]) -> pd.Categorical:
     known = sorted(names[k] for k in np.flatnonzero(np.bincount(codes, minlength=len(names))))
     place = {name: k for k, name in enumerate(known)}
     number = np.array([place.get(name, -1) for name in names], dtype=np.min_scalar_type(-len(known) - 1))

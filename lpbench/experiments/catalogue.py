@@ -209,21 +209,27 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
         for name in todo:
             if (kind, name) in passed_over and CONF not in files[name].parents:
                 raise passed_over[kind, name]
-        # many names cost less in one composition than one by one
-        defaults = [{f"{kind}@entries.e{i}": name} for i, name in enumerate(todo)]
-        entries = _compose(f"all_{kind}s", {"defaults": [*defaults, "_self_"]}).entries
-        for i, name in enumerate(todo):
-            _composed[kind, name] = _typed(entries[f"e{i}"], schema, name, files[name])
+        for name in todo:
+            content = _content(kind, name, files[name])
+            # Hydra takes twice as long
+            node = _compose(kind, name) if "defaults" in content else content
+            _composed[kind, name] = _typed(node, schema, name, files[name])
     return {name: _composed[kind, name] for name in names}
 
 
-def _compose(name: str, node: dict[str, Any]) -> DictConfig:
+def _content(kind: str, name: str, path: Path) -> dict[str, Any]:
+    own = kind == "experiment" and CONF not in path.parents
+    return ({"paper": name.partition("/")[0]} if own else {}) | _read_yaml(path)
+
+
+def _compose(kind: str, name: str) -> DictConfig:
     from hydra import compose
     from hydra.core.config_store import ConfigStore
 
-    ConfigStore.instance().store(name=name, node=node)
+    register()
+    ConfigStore.instance().store(name="one", node={"defaults": [{f"{kind}@entry": name}, "_self_"]})
     with _hydra():
-        return compose(name)
+        return compose("one").entry
 
 
 @contextmanager
@@ -237,7 +243,7 @@ def _hydra() -> Iterator[None]:
         yield
 
 
-def _typed(node: DictConfig, schema: type, name: str, path: Path) -> Any:
+def _typed(node: DictConfig | dict[str, Any], schema: type, name: str, path: Path) -> Any:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
@@ -299,9 +305,8 @@ def register() -> None:
         for name, path in _files(kind).items():
             if CONF not in path.parents:
                 folder, _, leaf = f"{kind}/{name}".rpartition("/")
-                paper = {"paper": name.partition("/")[0]} if kind == "experiment" else {}
                 try:
-                    store.store(group=folder, name=leaf, node=paper | _read_yaml(path), package=kind)
+                    store.store(group=folder, name=leaf, node=_content(kind, name, path), package=kind)
                 except ConfigurationError as error:
                     pass_over(kind, name, error)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import platform
 import resource
+import sys
 import time
 import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from filelock import Timeout
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from lpbench.datasets import Draws
 from lpbench.errors import CellTimeout, ClippingWarning, PrivacyLeakWarning, StoreError
@@ -172,10 +174,16 @@ def run_block(block: Block, root: str, timeout: float, wait: bool = False) -> Ou
         return Outcome(block.key, block.label, "busy", 0.0, 0)
 
 
+@lru_cache(maxsize=1)
+def _pools(modules: int) -> ThreadpoolController:
+    """The pools of threads of this process; to look for them takes longer than a small block, and imports add some."""
+    return ThreadpoolController()
+
+
 def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
     start = time.perf_counter()
     try:
-        with threadpool_limits(1), time_limit(timeout):
+        with _pools(len(sys.modules)).limit(limits=1), time_limit(timeout):
             table = execute(block)
         seconds = time.perf_counter() - start
         # of the worker until now, in kilobytes (Linux)

@@ -32,9 +32,9 @@ def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
         + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing or e.left_out, False])
         for e in job.plan.entries
     ]
-    cards = {selector: _method_card(method) for selector, method in job.methods.items()}
+    cards = {selector: method_card(method) for selector, method in job.methods.items()}
     content = [asdict(job.experiment), list(job.deviations), state, job.seed, cards]
-    return _hash([*content, [source_hash(module) for module in modules], versions()])[:32]
+    return hash_of([*content, [source_hash(module) for module in modules], versions()])[:32]
 
 
 def record_of(
@@ -48,7 +48,7 @@ def record_of(
         "name": job.name,
         "config": config,
         "deviations": list(job.deviations),
-        "config_hash": _hash(config)[:16],
+        "config_hash": hash_of(config)[:16],
         "stamp": stamp,
         "environment": environment(),
         "runner": asdict(runner),
@@ -79,11 +79,12 @@ def worker_count(runner: Runner) -> int:
     return 1 if runner.backend == "serial" else runner.workers or os.cpu_count() or 1
 
 
-def _hash(content: object) -> str:
+def hash_of(content: object) -> str:
+    """Hash of plain values."""
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
-def _method_card(method: Method) -> dict[str, Any]:
+def method_card(method: Method) -> dict[str, Any]:
     """What artefacts show of a method: printed name, task, grid, tuning-free setting, reference."""
     shown = {key: getattr(method, key) for key in ("title", "task", "grid", "grid_by_mask", "reference")}
     return shown | {"tuning_free": None if method.tuning_free is None else canonical_json(method.tuning_free)}

@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from lpbench.errors import StoreError
 from lpbench.files import atomic_write, refusal, write_text
 
 _KEPT = ": finished blocks are kept"
+#: Seconds of a block that is worth waiting for the disk.
+_LONG = 1.0
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(
     [
@@ -109,14 +112,17 @@ class Store:
         return self.path(key).is_file()
 
     def write(self, key: str, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-        """Write a finished block: temporary name, flush to disk, rename."""
+        """Write a finished block: temporary name, flush to disk, rename. One of a moment is not waited for.
+
+        A file that a power cut damaged is computed again.
+        """
         table = table.cast(BLOCK_SCHEMA)
         stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
         target = self.path(key)
         try:
             sink = pa.BufferOutputStream()
             pq.write_table(table.replace_schema_metadata(stored), sink, compression="zstd")
-            with atomic_write(target, durable=True) as file:
+            with atomic_write(target, durable=metadata.get("seconds", _LONG) >= _LONG) as file:
                 file.write(sink.getvalue())
         except OSError as error:
             said = refusal(error, target)
@@ -125,32 +131,32 @@ class Store:
 
     def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:
         """Return a block's rows and metadata; CorruptBlockError if the file or its checksum is damaged."""
-        path = self.path(key)
-        try:
-            table = pq.read_table(path, partitioning=None)
-            metadata = json.loads(table.schema.metadata[b"lpbench"])
-            table = table.replace_schema_metadata(None)
-            intact = (
-                table.schema.equals(BLOCK_SCHEMA)
-                and metadata["checksum"] == _checksum(table)
-                and metadata["key"] == key
-            )
-        except FileNotFoundError:
-            raise
-        except (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError) as error:
-            raise CorruptBlockError(f"stored block {path} does not parse ({error}); it will be recomputed") from error
-        if not intact:
-            raise CorruptBlockError(f"stored block {path} does not match its checksum; it will be recomputed")
+        with self._parsed(key) as (file, metadata):
+            table = file.read(use_threads=False).replace_schema_metadata(None)
+            if not table.schema.equals(BLOCK_SCHEMA) or metadata["checksum"] != _checksum(table):
+                raise ValueError("its checksum is another")
         return table, metadata
 
     def footer(self, key: str) -> tuple[dict[str, Any], int]:
         """Return a block's metadata and number of rows without reading (nor verifying) the rows."""
-        footer = pq.read_metadata(self.path(key))
-        return json.loads(footer.metadata[b"lpbench"]), footer.num_rows
+        with self._parsed(key) as (file, metadata):
+            return metadata, file.metadata.num_rows
 
-    def discard(self, key: str) -> None:
-        """Remove a (corrupt) block so that it is computed again."""
-        self.path(key).unlink(missing_ok=True)
+    @contextmanager
+    def _parsed(self, key: str) -> Iterator[tuple[pq.ParquetFile, dict[str, Any]]]:
+        """The file of a block and its metadata; a damaged one is removed, so that the block is computed again."""
+        path = self.path(key)
+        try:
+            with pq.ParquetFile(path) as file:
+                metadata = json.loads(file.metadata.metadata[b"lpbench"])
+                if metadata["key"] != key:
+                    raise ValueError("it is of another block")
+                yield file, metadata
+        except FileNotFoundError:
+            raise
+        except (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError) as error:
+            path.unlink(missing_ok=True)
+            raise CorruptBlockError(f"stored block {path} is damaged ({error}); it will be recomputed") from error
 
     def keys(self) -> set[str]:
         """Keys of all stored blocks (one directory scan)."""

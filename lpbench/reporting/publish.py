@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +21,19 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, remember
 from lpbench.experiments.engines import engine
 from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.fingerprint import source_hash, versions
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import by_name, registered_methods
-from lpbench.experiments.records import environment, missing_data
+from lpbench.experiments.records import environment, hash_of, method_card, missing_data
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.store import lock_of
 from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
-from lpbench.paths import REPRODUCED
-from lpbench.reporting.paper import paper_of, papers
+from lpbench.paths import PUBLISHED, REPRODUCED
+from lpbench.reporting.paper import paper_of, papers, sources
+
+#: Beside tables and figures: what they were drawn from; not committed.
+_DRAWN = ".drawn.json"
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
 def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -> None:
     """Write tables and figures from committed scores, and the claims as soon as those of the papers are there.
 
-    Of what is drawn already only the summary is read.
+    Of what is drawn already, by a run or from the same scores by the same code, only the summary is read.
     """
     from lpbench.reporting.report import write_claims
 
@@ -148,7 +155,8 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     waited = {name for name in scored if name.partition("/")[0] in judged}
     # claims are decided while the rest is drawn, of which the longest comes first
     order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
-    todo = {name: (scored[name].results, name, known, name not in drawn) for name in order}
+    code = _code(scored)
+    todo = {name: (scored[name].results, name, known, name not in drawn, code) for name in order}
     workers = min(os.cpu_count() or 1, len(todo))
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
@@ -164,21 +172,58 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
         write_claims(target, target)
 
 
+def _code(names: Iterable[str]) -> str:
+    """Hash of what decides all tables and figures beside an experiment: code, published numbers, libraries."""
+    modules = sorted({module for name in names for module in sources(name)})
+    published = [(str(p), p.read_text(encoding="utf-8")) for p in sorted(PUBLISHED.rglob("*.*"))]
+    libraries = [versions(), *(version(name) for name in ("matplotlib", "pandas"))]
+    return hash_of([[source_hash(module) for module in modules], published, libraries])
+
+
+def _stamp(code: str, summary: Summary, experiment: Experiment, seed: int, methods: Mapping[str, Method]) -> str:
+    """Hash of what an experiment's tables and figures are drawn from."""
+    frames = (summary.table, summary.chosen, summary.reasons, summary.marked_holm)
+    rows = [pd.util.hash_pandas_object(frame).tolist() for frame in frames]
+    cards = [[method_card(m), m.params, source_hash(m.estimator_class.__module__)] for m in methods.values()]
+    return hash_of([code, rows, asdict(experiment), seed, cards])
+
+
 def _render_one(
-    folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True
+    folder: Path, name: str, known: Mapping[Any, Any], draw: bool, code: str
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
-    catalogue.import_cache(known or {})
+    catalogue.import_cache(known)
     artefact = Results(folder).artefact(name)
-    experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
     summary = artefact.full
     if draw and summary is not None:
-        # takes a second to import
-        from lpbench.reporting.artefact import render_artefact
+        experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
+        cards, place = by_name(registered_methods(experiment.methods)), folder / name
+        stamp, path = _stamp(code, summary, experiment, seed, cards), place / _DRAWN
+        is_computed = name in paper_of(name).drawings  # by methods and data sets, too
+        if is_computed or (bits := _bits_of_drawn(path, stamp)) is None:
+            # takes a second to import
+            from lpbench.reporting.artefact import render_artefact
 
-        cards = by_name(registered_methods(experiment.methods))
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        render_artefact(experiment, summary, cards, folder / name, seed)
+            place.mkdir(parents=True, exist_ok=True)
+            render_artefact(experiment, summary, cards, place, seed)
+            found = [[method, epsilon, n] for (method, epsilon), n in export_bits().items() if method in cards]
+            write_text(json.dumps({"stamp": stamp, "files": _files(place), "bits": found}), path)
+        else:
+            import_bits(bits)
     return name, summary, export_bits()
+
+
+def _bits_of_drawn(path: Path, stamp: str) -> dict[tuple[str, float], float] | None:
+    """Bits of reports that were found on the way; None where what stands there is not drawn from the same."""
+    with suppress(OSError, ValueError, LookupError):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if known["stamp"] == stamp and known["files"] == _files(path.parent):
+            return {(method, epsilon): bits for method, epsilon, bits in known["bits"]}
+    return None
+
+
+def _files(folder: Path) -> dict[str, list[int]]:
+    found = {path.name: path.stat() for path in sorted(folder.iterdir()) if path.name != _DRAWN and path.is_file()}
+    return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()}
 
 
 def _content(

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist, pdist
 from sklearn.tree import DecisionTreeClassifier
 
-from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.decide import audit
 from lpbench.audit.black_box.reports import to_columns
 from lpbench.audit.black_box.sources import FixedSource
@@ -35,13 +35,13 @@ _PILOT = 100_000
 _WIDTH, _FRACTIONS, _MOST_KERNEL = 200, (1, 1 / 4, 1 / 16), 4000
 
 
-def refuted_by_audit(first: np.ndarray, second: np.ndarray, claim: Claim, failure: float) -> bool:
+def refuted_by_audit(first: np.ndarray, second: np.ndarray, claim: PrivacyClaim, failure: float) -> bool:
     """Whether :func:`lpbench.audit.black_box.audit` refutes the claim."""
     source = FixedSource("", [0, 1], [to_columns(first), to_columns(second)])
     return audit(source, claim, len(first), failure).violated
 
 
-def refuted_by_hockey_stick(first: np.ndarray, second: np.ndarray, claim: Claim, failure: float) -> bool:
+def refuted_by_hockey_stick(first: np.ndarray, second: np.ndarray, claim: PrivacyClaim, failure: float) -> bool:
     """Whether an estimate of the hockey-stick divergence exceeds delta, in either direction.
 
     A tree that tells the values apart, on the features that the audit uses, gives the set where the likelihood ratio is
@@ -59,7 +59,7 @@ def refuted_by_hockey_stick(first: np.ndarray, second: np.ndarray, claim: Claim,
     return max(gaps) > claim.delta + limit
 
 
-def refuted_by_mmd(first: np.ndarray, second: np.ndarray, claim: Claim, failure: float) -> bool:
+def refuted_by_mmd(first: np.ndarray, second: np.ndarray, claim: PrivacyClaim, failure: float) -> bool:
     """Whether the maximum mean discrepancy exceeds what the claim allows.
 
     For a kernel with values in [0, 1] it is at most sqrt(2) times the total variation, which a claim bounds by
@@ -79,7 +79,7 @@ def refuted_by_mmd(first: np.ndarray, second: np.ndarray, claim: Claim, failure:
     return max(found) > allowed + limit
 
 
-TESTERS: dict[str, Callable[[np.ndarray, np.ndarray, Claim, float], bool]] = {
+TESTERS: dict[str, Callable[[np.ndarray, np.ndarray, PrivacyClaim, float], bool]] = {
     "audit": refuted_by_audit,
     "hockey-stick": refuted_by_hockey_stick,
     "MMD": refuted_by_mmd,
@@ -93,9 +93,11 @@ def fewest(name: str, sizes: Sequence[int] = SIZES, seed: int = 0, epsilon: floa
     # Several pairs can have the largest loss; pilot reports, which no tester sees again, choose the one tested.
     pair = search_pair(randomizer, _PILOT, streams.child("search"), FAILURE)
     first, second = (randomizer.sample(v, max(sizes), streams.child("power", value=v)) for v in pair)
-    claim = Claim(epsilon, randomizer.delta)
+    claim = PrivacyClaim(epsilon, randomizer.delta)
 
-    def smallest(tester: Callable[[np.ndarray, np.ndarray, Claim, float], bool], tried: Iterable[int]) -> int | None:
+    def smallest(
+        tester: Callable[[np.ndarray, np.ndarray, PrivacyClaim, float], bool], tried: Iterable[int]
+    ) -> int | None:
         return next((n for n in tried if tester(first[:n], second[:n], claim, FAILURE)), None)
 
     return {

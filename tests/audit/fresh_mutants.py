@@ -191,7 +191,7 @@ def cell_budget_by_leaves(self, records, question):
 # Histograms
 
 
-@mutant("hist", hist.CellDevice, "statistics")
+@mutant("hist", hist.GridCellDevice, "statistics")
 def counts_and_sums_share_noise(self, question):
     """Counts and label sums of a cell draw noise under the same number; the right combination of the two is without
     any noise."""

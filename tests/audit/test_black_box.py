@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lpbench.audit.black_box import CallableSource, Claim, CommandSource, FileSource, audit, parse_values
+from lpbench.audit.black_box import CallableSource, CommandSource, FileSource, PrivacyClaim, audit, parse_values
 from lpbench.audit.black_box.decide import joint_bound
 from lpbench.audit.black_box.reports import to_columns
 from lpbench.audit.black_box.sources import FixedSource
@@ -50,24 +50,24 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_report_tells_a_flipped_bit(kind):
     """Loss log 9 = 2.197."""
-    verdict = held(lambda value, rng: KINDS[kind](int(flip(value, rng)), rng.random()), Claim(3.0), samples=4000)
+    verdict = held(lambda value, rng: KINDS[kind](int(flip(value, rng)), rng.random()), PrivacyClaim(3.0), samples=4000)
     assert 1.5 < verdict.bound <= math.log(9) and not verdict.violated
 
 
 @pytest.mark.parametrize("function", [noisy(0.5), lambda values, rng: {"a": noisy(0.5)(values, rng)}])
 def test_a_broken_claim_is_refuted_early_and_an_honest_one_is_not(function):
-    refuted = held(function, Claim(1.0))
+    refuted = held(function, PrivacyClaim(1.0))
     assert refuted.violated and refuted.samples < 16_000 and 1.0 < refuted.bound <= 2.0
-    honest = held(function, Claim(2.0))
+    honest = held(function, PrivacyClaim(2.0))
     assert not honest.violated and honest.samples == 16_000 and honest.confidence == 1 - FAILURE
 
 
 def test_a_renyi_bound_is_below_the_divergence():
     """Of two Laplace laws one scale apart at order 2: log(2/3 e + 1/3 e^-2) = 0.6191 (Mironov 2017, table II)."""
     divergence = math.log(2 / 3 * math.e + math.exp(-2) / 3)
-    verdict = held(noisy(1.0), Claim(divergence, order=2.0))
+    verdict = held(noisy(1.0), PrivacyClaim(divergence, order=2.0))
     assert 0.3 < verdict.bound <= divergence
-    assert held(noisy(1.0), Claim(0.2, order=2.0)).violated
+    assert held(noisy(1.0), PrivacyClaim(0.2, order=2.0)).violated
 
 
 def test_delta_is_allowed_for():
@@ -76,24 +76,24 @@ def test_delta_is_allowed_for():
     def leaky(values, rng):
         return np.where(rng.random(len(values)) < 0.1, values, 0.5)
 
-    assert held(leaky, Claim(1.0)).violated
-    assert not held(leaky, Claim(1.0, delta=0.1)).violated
-    assert held(leaky, Claim(1.0, delta=0.05)).violated
+    assert held(leaky, PrivacyClaim(1.0)).violated
+    assert not held(leaky, PrivacyClaim(1.0, delta=0.1)).violated
+    assert held(leaky, PrivacyClaim(1.0, delta=0.05)).violated
 
 
 def test_counted_frequencies_give_the_exact_loss():
     p, q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
-    assert Claim(1.0).of_frequencies(p, q) == pytest.approx(math.log(7))
-    assert Claim(1.0, delta=0.3).of_frequencies(p, q) == pytest.approx(math.log(0.4 / 0.1))
-    assert Claim(1.0, order=2.0).of_frequencies(p, q) == pytest.approx(math.log((p**2 / q).sum()))
-    assert held(flip, Claim(3.0), samples=4000).estimate == pytest.approx(math.log(9), abs=0.4)
+    assert PrivacyClaim(1.0).of_frequencies(p, q) == pytest.approx(math.log(7))
+    assert PrivacyClaim(1.0, delta=0.3).of_frequencies(p, q) == pytest.approx(math.log(0.4 / 0.1))
+    assert PrivacyClaim(1.0, order=2.0).of_frequencies(p, q) == pytest.approx(math.log((p**2 / q).sum()))
+    assert held(flip, PrivacyClaim(3.0), samples=4000).estimate == pytest.approx(math.log(9), abs=0.4)
 
 
 def test_a_renyi_bound_of_an_event_is_that_of_two_bernoulli_laws():
     """Without uncertainty the bound is the divergence itself."""
     n = 10**9
     wanted = math.log(0.6**2 / 0.2 + 0.4**2 / 0.8)
-    assert Claim(1.0, order=2.0).proven(6 * n // 10, 2 * n // 10, n, 0.1) == pytest.approx(wanted, abs=1e-3)
+    assert PrivacyClaim(1.0, order=2.0).proven(6 * n // 10, 2 * n // 10, n, 0.1) == pytest.approx(wanted, abs=1e-3)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.1])
@@ -122,24 +122,24 @@ def test_two_hundred_honest_mechanisms_are_not_accused():
         table = rng.dirichlet(np.full(rng.integers(2, 6), 2.0), size=2) + 0.02
         table /= table.sum(axis=1, keepdims=True)
         reports = [{"report": rng.choice(table.shape[1], 2000, p=law)} for law in table]
-        claim = Claim(float(np.abs(np.log(table[0] / table[1])).max()))
+        claim = PrivacyClaim(float(np.abs(np.log(table[0] / table[1])).max()))
         assert not audit(FixedSource(str(number), [0, 1], reports), claim, 2000).violated
 
 
 def test_the_worst_pair_is_searched():
     values = parse_values(["uniform:0,1"])
     assert values[:3] == [0, 1, 0.5] and len(values) == 8
-    verdict = held(noisy(0.5), Claim(1.0), values)
+    verdict = held(noisy(0.5), PrivacyClaim(1.0), values)
     assert verdict.violated and abs(verdict.values[0] - verdict.values[1]) > 0.9
 
 
 def test_the_rule_names_the_event():
-    verdict = held(lambda value, rng: {"a": rng.random(), "b": "yes" if flip(value, rng) else "no"}, Claim(1.0))
+    verdict = held(lambda value, rng: {"a": rng.random(), "b": "yes" if flip(value, rng) else "no"}, PrivacyClaim(1.0))
     assert verdict.rule.startswith("report.b = ") and "VIOLATED" in str(verdict) and "% against" in str(verdict)
 
 
 def test_an_audit_can_be_repeated():
-    first, second = held(flip, Claim(3.0), samples=2000), held(flip, Claim(3.0), samples=2000)
+    first, second = held(flip, PrivacyClaim(3.0), samples=2000), held(flip, PrivacyClaim(3.0), samples=2000)
     assert str(first) == str(second)
 
 
@@ -159,14 +159,14 @@ def test_an_audit_can_be_repeated():
 )
 def test_bad_functions_are_answered_in_a_sentence(function, said):
     with pytest.raises(DataError, match=said) as caught:
-        held(function, Claim(1.0), samples=1000)
+        held(function, PrivacyClaim(1.0), samples=1000)
     assert "\n" not in str(caught.value)
 
 
 def test_a_function_that_does_not_end_is_interrupted():
     source = CallableSource(lambda value, rng: time.sleep(600), [0, 1], seconds=0.2, name="sleeper")
     with pytest.raises(DataError, match=r"sleeper did not finish within 0.2 s .*--samples"):
-        audit(source, Claim(1.0), 1000)
+        audit(source, PrivacyClaim(1.0), 1000)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -180,8 +180,8 @@ def test_a_table_of_reports(tmp_path, ending):
     )
     path = tmp_path / f"reports.{ending}"
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
-    assert audit(FileSource(path), Claim(1.0), failure=FAILURE).violated
-    assert not audit(FileSource(path), Claim(math.log(9)), failure=FAILURE).violated
+    assert audit(FileSource(path), PrivacyClaim(1.0), failure=FAILURE).violated
+    assert not audit(FileSource(path), PrivacyClaim(math.log(9)), failure=FAILURE).violated
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_bad_tables_are_answered_in_a_sentence(tmp_path, text, said):
     path = tmp_path / "reports.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=said):
-        audit(FileSource(path), Claim(1.0))
+        audit(FileSource(path), PrivacyClaim(1.0))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_bad_tables_are_answered_in_a_sentence(tmp_path, text, said):
 )
 def test_commands_write_numbers_words_vectors_and_json(report, bound):
     source = CommandSource(f"awk '{{ print {report} }}'", [0, 1], 1000)
-    assert audit(source, Claim(1.0), failure=FAILURE).bound >= bound
+    assert audit(source, PrivacyClaim(1.0), failure=FAILURE).bound >= bound
 
 
 @pytest.mark.parametrize(

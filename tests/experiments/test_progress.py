@@ -32,11 +32,3 @@ def test_a_log_gets_lines_while_no_block_ends_and_a_terminal_none(tmp_path, monk
     assert lines and all(re.fullmatch(r"\d+% done after .+, about .+ left", line) for line in lines)
     assert said.out.count("done") == 2, "a line for each block"
     assert not any(thread.name == progress.THREAD and thread.is_alive() for thread in threading.enumerate())
-
-
-def test_a_check_of_many_stored_blocks_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("lpbench.experiments.run._MANY", 1)
-    plan = cell() + cell(epsilon=2.0)
-    for _ in range(2):
-        run_blocks(plan.blocks, Store(tmp_path), Runner(backend="serial"))
-    assert capsys.readouterr().err.count("checking the stored blocks ...") == 1

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lpbench.audit.black_box import CallableSource, Claim, WithFeatures, audit
+from lpbench.audit.black_box import CallableSource, PrivacyClaim, WithFeatures, audit
 from lpbench.checks import check_choice, check_flag, check_number, check_range, check_whole
 from lpbench.cli.main import main
 from lpbench.cli.need import _names
@@ -185,19 +185,19 @@ def supported(columns):
 @pytest.mark.parametrize(("epsilon", "violated"), [(1.0, False), (2.0, True)])
 def test_hash_functions_that_come_once_are_run_again_or_have_features(epsilon, violated):
     source = CallableSource(local_hashing(epsilon), [0, 1])
-    assert audit(source, Claim(1.0), 16_000, 1e-6).violated == violated
+    assert audit(source, PrivacyClaim(1.0), 16_000, 1e-6).violated == violated
     own = np.random.default_rng(1)
     without_rng = CallableSource(lambda value: local_hashing(epsilon)(value, own), [0, 1])
-    blind = audit(without_rng, Claim(1.0), 4000, 1e-6)
+    blind = audit(without_rng, PrivacyClaim(1.0), 4000, 1e-6)
     assert not blind.violated and "report.seed: another in every report" in str(blind)
-    assert audit(WithFeatures(without_rng, supported, "f"), Claim(1.0), 16_000, 1e-6).violated == violated
+    assert audit(WithFeatures(without_rng, supported, "f"), PrivacyClaim(1.0), 16_000, 1e-6).violated == violated
 
 
 def test_features_that_fail_are_one_sentence():
     source = CallableSource(lambda value, rng: float(rng.random() < 0.5), [0, 1])
     for wrong in (lambda columns: columns["nothing"], lambda columns: [1.0], lambda columns: 7):
         with pytest.raises(DataError, match="audit_me"):
-            audit(WithFeatures(source, wrong, "audit_me"), Claim(1.0), 1000)
+            audit(WithFeatures(source, wrong, "audit_me"), PrivacyClaim(1.0), 1000)
 
 
 @pytest.mark.parametrize("digits", [2, 4, 6])
@@ -207,7 +207,7 @@ def test_digits_that_rounded_noise_leaves_are_seen(digits):
     def report(value, rng):
         return value * offset + round(float(rng.laplace(scale=100.0)), digits)
 
-    assert audit(CallableSource(report, [0, 1]), Claim(1.0), 16_000, 1e-6).violated
+    assert audit(CallableSource(report, [0, 1]), PrivacyClaim(1.0), 16_000, 1e-6).violated
 
 
 def test_numbers_of_single_precision_are_seen():
@@ -215,7 +215,7 @@ def test_numbers_of_single_precision_are_seen():
         noise = rng.laplace(scale=100.0)
         return float(np.float32(noise)) if value else float(noise)
 
-    verdict = audit(CallableSource(report, [0, 1]), Claim(1.0), 16_000, 1e-6)
+    verdict = audit(CallableSource(report, [0, 1]), PrivacyClaim(1.0), 16_000, 1e-6)
     assert verdict.violated and "single precision" in verdict.rule
 
 
@@ -227,7 +227,7 @@ def test_reports_that_are_all_the_same_are_called_so(name):
         answer = kept.setdefault(value, value)
         return {"id": int(rng.integers(2**40)), "y": answer} if name else answer
 
-    said = str(audit(CallableSource(report, [0, 1]), Claim(1.0), 4000))
+    said = str(audit(CallableSource(report, [0, 1]), PrivacyClaim(1.0), 4000))
     assert re.search(r"all reports of value [01] are the same: is a seed or a memory inside\?", said)
 
 

@@ -1,11 +1,11 @@
 """Black-box audit of anybody's randomizer: a callable, a file of reports, or a command; see docs/audit_your_own.md."""
 
-from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.decide import Verdict, audit
 from lpbench.audit.black_box.sources import CallableSource, CommandSource, FileSource, Source, WithFeatures
 from lpbench.audit.black_box.values import parse_values
 
 __all__ = [
-    "CallableSource", "Claim", "CommandSource", "FileSource", "Source", "Verdict", "WithFeatures", "audit",
+    "CallableSource", "CommandSource", "FileSource", "PrivacyClaim", "Source", "Verdict", "WithFeatures", "audit",
     "parse_values",
 ]  # fmt: skip

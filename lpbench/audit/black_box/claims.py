@@ -13,7 +13,7 @@ from lpbench.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyClaim:
     """What a randomizer promises for any two values."""
 
     epsilon: float  # bound on the loss

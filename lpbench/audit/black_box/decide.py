@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.reports import Columns, part_of
 from lpbench.audit.black_box.sources import Source
 from lpbench.audit.black_box.values import show_value
@@ -45,7 +45,7 @@ class Verdict:
     """What an audit found."""
 
     name: str
-    claim: Claim
+    claim: PrivacyClaim
     bound: float  # lower bound on the loss
     confidence: float  # probability that ``bound`` is one, both directions and all stages together
     values: tuple[Any, Any]  # the one under which the event is likelier, and the other
@@ -82,7 +82,7 @@ class Verdict:
         return "\n".join(lines)
 
 
-def audit(source: Source, claim: Claim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
+def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
     """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier."""
     pair, start = _worst_pair(source, claim, failure)
     source = source.for_pair(pair)
@@ -148,7 +148,9 @@ def _hits(event: Event, reports: list[Columns], start: int, stop: int) -> tuple[
     return first, second
 
 
-def _bound(claim: Claim, hits: tuple[int, int], n: int, pilot: tuple[int, int], n_pilot: int, failure: float) -> float:
+def _bound(
+    claim: PrivacyClaim, hits: tuple[int, int], n: int, pilot: tuple[int, int], n_pilot: int, failure: float
+) -> float:
     """Bound from the tested half by the one of two methods that would have proven more on the pilot half."""
     apart = float(claim.proven(*pilot, n_pilot, failure))
     if math.isinf(claim.order) and joint_bound(pilot, n_pilot, pilot, n_pilot, claim.delta, failure) > apart:
@@ -164,7 +166,7 @@ def _stages(samples: int) -> list[int]:
     return [n for n in sizes if 2 * n <= samples] + [samples]
 
 
-def _worst_pair(source: Source, claim: Claim, failure: float) -> tuple[tuple[int, int], int]:
+def _worst_pair(source: Source, claim: PrivacyClaim, failure: float) -> tuple[tuple[int, int], int]:
     """Return the pair of values that pilot reports tell apart best, and how many reports were used up."""
     pairs = list(combinations(range(len(source.values)), 2))
     start = 0
@@ -179,7 +181,7 @@ def _worst_pair(source: Source, claim: Claim, failure: float) -> tuple[tuple[int
     return pairs[0], start
 
 
-def _pilot_score(first: Columns, second: Columns, n: int, claim: Claim, failure: float) -> float:
+def _pilot_score(first: Columns, second: Columns, n: int, claim: PrivacyClaim, failure: float) -> float:
     """Bound from a pilot sample; comparing needs no guarantee, and a generous failure probability makes it sharper."""
     if first.keys() != second.keys():
         return math.inf
@@ -192,7 +194,7 @@ def _join(old: Columns, new: Columns) -> Columns:
     return {name: np.concatenate([old[name], column]) for name, column in new.items()} if old else new
 
 
-def _counted(first: Columns, second: Columns, claim: Claim) -> tuple[float | None, int]:
+def _counted(first: Columns, second: Columns, claim: PrivacyClaim) -> tuple[float | None, int]:
     """Loss of the frequencies of reports, if there are few distinct ones; reports that are rare are pooled."""
     n = len(next(iter(first.values())))
     codes = np.zeros(2 * n, dtype=np.int64)

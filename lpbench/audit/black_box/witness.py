@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from lpbench.audit.black_box.claims import Claim
+from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.reports import Columns, Encoder, part_of
 from lpbench.audit.empirical import features_of, likeliest_cells, single_precision
 
@@ -39,7 +39,7 @@ class Event:
     happens: Callable[[Columns], np.ndarray]  # columns of n reports -> boolean ndarray of shape (n,)
 
 
-def find_events(first: Columns, second: Columns, claim: Claim, failure: float) -> list[Event]:
+def find_events(first: Columns, second: Columns, claim: PrivacyClaim, failure: float) -> list[Event]:
     """Find the event that proves most in either direction, among unions of cells of several partitions of the reports.
 
     Cells are cut from half of the reports (at most 40 000 of each value) and chosen on the rest, or the rarest would

@@ -44,7 +44,7 @@ class GridCellQuestion:
         return labels - sum(self.y_range) / 2.0 if math.isfinite(self.y_range[0]) else labels
 
 
-class CellDevice(GridDevice):
+class GridCellDevice(GridDevice):
     """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
 
     def mechanism(self, question: GridCellQuestion) -> Laplace | DiscreteLaplace:
@@ -87,7 +87,7 @@ class CellDevice(GridDevice):
         return values[None]
 
 
-GRID_CELL = CellDevice()
+GRID_CELL = GridCellDevice()
 
 
 def cell_questions(

@@ -135,7 +135,7 @@ class PHIST(LocalClassifier):
             for point in expand_grid(grid):
                 model = clone(self).set_params(**point)
                 model._meet(task.users)
-                if self.version == "released":
+                if model.version == "released":
                     scores = np.full(len(budgets), np.nan)  # where there are too many cells
                     if model.bins**task.users.n_features <= MOST_CELLS:
                         shares = model._released(task.users).shares(test, list(budgets))
