@@ -23,6 +23,8 @@ from lpbench.files import atomic_write, refusal, write_text
 _KEPT = ": finished blocks are kept"
 #: Seconds of a block that is worth waiting for the disk.
 _LONG = 1.0
+#: Rows that take twice as long to write and read if they are compressed, and no less space.
+_FEW = 200
 #: Columns of a stored block; experiment, panel, names and x are added when an experiment is assembled.
 BLOCK_SCHEMA = pa.schema(
     [
@@ -121,7 +123,8 @@ class Store:
         target = self.path(key)
         try:
             sink = pa.BufferOutputStream()
-            pq.write_table(table.replace_schema_metadata(stored), sink, compression="zstd")
+            compression = "zstd" if len(table) > _FEW else "none"
+            pq.write_table(table.replace_schema_metadata(stored), sink, compression=compression)
             with atomic_write(target, durable=metadata.get("seconds", _LONG) >= _LONG) as file:
                 file.write(sink.getvalue())
         except OSError as error:
