@@ -15,6 +15,7 @@ from lpbench.privacy import Records, SimulatedUsers
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 from tests.client_by_client import ClientByClient
+from tests.estimators.contents import arrays
 
 N, RANGE = 83, (-4.0, 8.0)
 MODELS = [
@@ -87,15 +88,6 @@ def test_learning_again_from_the_same_users_is_a_replay(model):
     spent = users.spent
     np.testing.assert_array_equal(clone(model).learn_from(users).predict(X), first)
     assert users.spent == spent
-
-
-def arrays(value):
-    """All arrays in an object."""
-    if isinstance(value, np.ndarray):
-        yield value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    for part in vars(value).values() if hasattr(value, "__dict__") else parts:
-        yield from arrays(part)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

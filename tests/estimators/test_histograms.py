@@ -18,6 +18,7 @@ from lpbench.estimators.lpct.votes import VoteMechanism, VoteQuestion
 from lpbench.partitions import GridCells
 from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
+from tests.estimators.contents import arrays
 from tests.privacy.laws import assert_same_law
 
 RNG = np.random.default_rng(2)
@@ -98,14 +99,6 @@ def test_drawn_sums_have_the_law_of_the_reports_added_up(kind, noise):
     assert drawn[0].shape == added[0].shape
     for entry in range(drawn[0].size):
         assert_same_law(np.array(drawn)[:, entry], np.array(added)[:, entry])
-
-
-def arrays(value):
-    """All arrays that an object holds."""
-    if isinstance(value, np.ndarray):
-        return [value]
-    parts = value if isinstance(value, (tuple, list)) else vars(value).values() if hasattr(value, "__dict__") else ()
-    return [array for part in parts for array in arrays(part)]
 
 
 def test_cells_that_are_not_stored_are_those_of_the_table(monkeypatch):

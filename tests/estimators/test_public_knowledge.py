@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.tree._tree import Tree
 
 import lpbench.estimators
 from lpbench import estimators as models
@@ -20,6 +19,7 @@ from lpbench.errors import ClippingWarning, ConfigurationError, DataError, Priva
 from lpbench.estimators.public_scaler import PublicScaler
 from lpbench.seeds import Streams
 from lpbench.testing import problem_for
+from tests.estimators.contents import arrays
 
 #: A grid of more cells than are numbered densely.
 SPARSE = models.HistOfTree(n_grid_features=3, bins=200, depth=1)
@@ -38,25 +38,6 @@ PRIVATE = [
 CLASSIFIERS = [model for model in PRIVATE if hasattr(model, "classes")]
 
 
-def arrays(value, seen):
-    """All arrays inside an object, wherever they are."""
-    if id(value) in seen:
-        return
-    seen[id(value)] = value
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from arrays(part, seen)
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for part in value:
-            yield from arrays(part, seen)
-    elif hasattr(value, "__dict__"):
-        yield from arrays(vars(value), seen)
-    elif isinstance(value, Tree):
-        yield from arrays(value.__getstate__(), seen)
-
-
 def pickled_numbers(model, sample, replayed=None):
     """All numbers inside the pickle of a model that learns from sealed users, and what they answered."""
     recording = Recording(replayed=replayed)
@@ -64,7 +45,7 @@ def pickled_numbers(model, sample, replayed=None):
         warnings.simplefilter("ignore")
         fitted = clone(model).learn_from(sealed_users(sample, 11, recording))
     restored = pickle.loads(pickle.dumps(fitted))
-    found = [np.ravel(a).astype(float) for a in arrays(restored, {}) if a.dtype.kind in "fiub"]
+    found = [np.ravel(a).astype(float) for a in arrays(restored) if a.dtype.kind in "fiub"]
     return np.concatenate([*found, np.array(numbers(restored, {}))]), recording
 
 

@@ -1,0 +1,26 @@
+"""What an object holds."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.tree._tree import Tree
+
+
+def arrays(value, seen=None):
+    """All arrays inside an object, wherever they are."""
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return
+    seen[id(value)] = value
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from arrays(part, seen)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for part in value:
+            yield from arrays(part, seen)
+    elif hasattr(value, "__dict__"):
+        yield from arrays(vars(value), seen)
+    elif isinstance(value, Tree):
+        yield from arrays(value.__getstate__(), seen)
