@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,8 @@ class Store:
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError) as error:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             raise CorruptBlockError(f"stored block {path} is damaged ({error}); it will be recomputed") from error
 
     def keys(self) -> set[str]:

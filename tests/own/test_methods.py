@@ -135,28 +135,12 @@ def test_an_own_method_is_audited_by_name(lpbench):
     assert "NOT CAUGHT" not in out and "0 complaints about methods" in out
 
 
+#: Others are tried one by one in tests/audit/test_keeper.py.
 LEAKS = {
     "trained on raw labels": (
         "        where = ",
         "        reports = users.reveal().y\n        where = ",
         "users do not hand out their records",
-    ),
-    "a true label kept": (
-        "        where = ",
-        "        self.least_ = users._records.y.min()\n        where = ",
-        "is not public",
-    ),
-    "a way in of its own": (
-        "    def predict(",
-        "    def fit(self, X, y, **options):\n        self.y_ = y\n        return super().fit(X, y, **options)\n\n"
-        "    def predict(",
-        "OwnMean.fit replaces the way in",
-    ),
-    "less noise than is stated": (
-        "LABEL = ",
-        "    def report(self, records, question, draws):\n        exact = self.inputs(records, question)\n"
-        "        return exact + 0.5 * (super().report(records, question, draws) - exact)\n\n\nLABEL = ",
-        "LabelDevice states report of its own",
     ),
     "quantiles of everybody": (
         "np.clip(records.y, *question.y_range)",
