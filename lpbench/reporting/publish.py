@@ -189,9 +189,9 @@ def _stamp(code: str, summary: Summary, experiment: Experiment, seed: int, metho
 
 
 def _render_one(
-    folder: Path, name: str, known: Mapping[Any, Any], draw: bool, code: str
+    folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = ""
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
-    catalogue.import_cache(known)
+    catalogue.import_cache(known or {})
     artefact = Results(folder).artefact(name)
     summary = artefact.full
     if draw and summary is not None:
