@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,8 @@ MOST_SECONDS, MOST_BYTES = 120.0, 1e9
 
 def planned(count: int) -> Plan:
     """A block a budget, of one method on one data set."""
-    groups = [
-        Group(dataset=["diabetes_progression"], mask=["aligned"], method=["private_mean"], epsilon=[1.0 + k * 1e-5])
-        for k in range(count)
-    ]
+    one = Group(dataset=("diabetes_progression",), mask=("aligned",), method=("private_mean",))
+    groups = tuple(replace(one, epsilon=(1.0 + k * 1e-5,)) for k in range(count))
     plan = plan_experiment(Experiment(name="many", kind="table", replications=2, groups=groups))
     assert len({block.key for block in plan.blocks}) == count
     return plan
